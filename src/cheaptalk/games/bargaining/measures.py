@@ -1,0 +1,71 @@
+"""Measures of bargaining (GLEE section 2.1), each in [0, 1] and in shares of the money.
+
+With t the stage of agreement, q Alice's undiscounted share and d_A, d_B the discounts.
+"""
+
+from cheaptalk.games.bargaining.rules import Bargaining, Division
+from cheaptalk.rules import Measure, Result
+
+
+def alice_gain(result: Result) -> float:
+    """Alice's discounted share of the money: q * d_A ** (t - 1); 0 without an agreement."""
+    game: Bargaining = result.game
+    return game.payoffs(result.outcome)["alice"] / game.money
+
+
+def bob_gain(result: Result) -> float:
+    """Bob's discounted share of the money: (1 - q) * d_B ** (t - 1); 0 without an agreement."""
+    game: Bargaining = result.game
+    return game.payoffs(result.outcome)["bob"] / game.money
+
+
+def agreement(result: Result) -> float:
+    """1 if an offer was accepted, else 0."""
+    return float(result.outcome.stage is not None)
+
+
+def efficiency(result: Result) -> float:
+    """The sum of both discounted shares; 0 without an agreement (GLEE section 2.1)."""
+    return alice_gain(result) + bob_gain(result)
+
+
+def fairness(result: Result) -> float:
+    """1 - 4 * (q - 1/2) ** 2; 1 without an agreement (GLEE section 2.1)."""
+    outcome: Division = result.outcome
+    if outcome.alice_gain is None:
+        return 1.0
+    return 1 - 4 * (outcome.alice_gain / result.game.money - 0.5) ** 2
+
+
+def rounds(result: Result) -> float:
+    """The stage of agreement, or the last stage without one."""
+    stage: int | None = result.outcome.stage
+    return float(stage if stage is not None else result.game.horizon.rounds)
+
+
+def published_bob_gain(result: Result) -> float:
+    """As GLEE's released code has it: without an agreement Bob is given d_B ** (T - 1)."""
+    game: Bargaining = result.game
+    if result.outcome.stage is None:
+        return game.discounts[1] ** (game.horizon.rounds - 1)
+    return bob_gain(result)
+
+
+def published_efficiency(result: Result) -> float:
+    """As GLEE's released code has it: the sum of the gains it computes."""
+    return alice_gain(result) + published_bob_gain(result)
+
+
+def published_fairness(result: Result) -> float:
+    """As GLEE's released code has it: 0 without an agreement."""
+    return 0.0 if result.outcome.stage is None else fairness(result)
+
+
+MEASURES = (
+    Measure("agreement", agreement),
+    Measure("alice_gain", alice_gain, role="alice"),
+    Measure("bob_gain", bob_gain, published_bob_gain, role="bob"),
+    Measure("efficiency", efficiency, published_efficiency),
+    Measure("fairness", fairness, published_fairness),
+    Measure("rounds", rounds),
+)

@@ -1,0 +1,206 @@
+"""Bargaining: alternating offers over a sum of money that shrinks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from cheaptalk.rules import Action, Ask, Chance, Deal, Event, Game, Horizon, Message, Money
+from cheaptalk.rules import Outcome, Play, Secret, Tell
+
+Discount = Annotated[float, Field(gt=0, le=1)]
+OTHER = {"alice": "bob", "bob": "alice"}
+
+
+class Offer(Action):
+    """A division of the money."""
+
+    alice_gain: Money
+    bob_gain: Money
+
+
+class SpokenOffer(Offer):
+    """A division of the money with a message."""
+
+    message: Message
+
+
+class Reply(Action):
+    """The answer to an offer."""
+
+    decision: Literal["accept", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing(Event):
+    """What a seat knows at the start. ``rival_discount`` and ``rounds`` are None where untold."""
+
+    seat: str
+    rival: str
+    money: float
+    discount: float
+    rival_discount: float | None
+    rounds: int | None
+    messages: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Event):
+    """It is this seat's turn to propose; ``worth`` is what a dollar is still worth to it."""
+
+    stage: int
+    money: float
+    worth: float | None
+    rival_worth: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferMade(Event):
+    """The rival proposes a division."""
+
+    stage: int
+    proposer: str
+    alice_gain: float
+    bob_gain: float
+    message: str | None
+    last: bool
+    worth: float | None
+    rival_worth: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRejected(Event):
+    """The rival turned this seat's offer down."""
+
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Event):
+    """An offer was accepted: the game is over."""
+
+    stage: int
+    alice_gain: float
+    bob_gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoAgreement(Event):
+    """The rounds are used up: the game is over and both get nothing."""
+
+
+class Division(Outcome):
+    """The accepted stage and gains before discounting; all None without an agreement."""
+
+    stage: int | None = None
+    alice_gain: float | None = None
+    bob_gain: float | None = None
+
+
+class Bargaining(Game):
+    """Alternating offers over a sum of money that shrinks (Rubinstein 1982; GLEE section 2.1).
+
+    In odd stages Alice proposes a division and Bob accepts or rejects it, in even stages the
+    other way round. A share accepted in stage t is worth ``discount ** (t - 1)`` of it. Without
+    an agreement both get nothing.
+    """
+
+    name: ClassVar[str] = "bargaining"
+    roles: ClassVar[tuple[str, ...]] = ("alice", "bob")
+    events: ClassVar[tuple[type[Event], ...]] = (
+        Briefing, Turn, OfferMade, OfferRejected, Agreement, NoAgreement,
+    )  # fmt: skip
+    actions: ClassVar[tuple[type[Action], ...]] = (Offer, SpokenOffer, Reply)
+    outcome_type: ClassVar[type[Outcome]] = Division
+
+    money: float = Field(10_000, gt=0, le=1e12)
+    """The sum to divide, in dollars."""
+    discounts: tuple[Discount, Discount] = (0.9, 0.9)
+    """What a dollar keeps of its worth from one stage to the next: to Alice, to Bob."""
+    horizon: Horizon = Horizon(rounds=12)
+    complete_information: bool = True
+    """Whether each player knows the other's discount."""
+    messages: bool = True
+    """Whether a proposer can send words with the offer."""
+    reminders: bool = True
+    """Whether players are reminded each turn of what a dollar is still worth."""
+
+    def play(self, deal: Deal, chance: Chance) -> Play[Division]:
+        for seat in self.roles:
+            yield Tell(seat, self._briefing(seat))
+        offer_type = SpokenOffer if self.messages else Offer
+        for stage in range(1, self.horizon.rounds + 1):
+            proposer, responder = self.roles if stage % 2 else self.roles[::-1]
+            turn = Turn(stage, self.money, *self._worth(proposer, stage))
+            offer: Offer = yield Ask(proposer, offer_type, turn, self._objection)
+            made = self._made(stage, proposer, responder, offer)
+            reply: Reply = yield Ask(responder, Reply, made)
+            if reply.decision == "accept":
+                yield Tell(self.roles, Agreement(stage, offer.alice_gain, offer.bob_gain))
+                return Division(
+                    stage=stage, alice_gain=offer.alice_gain, bob_gain=offer.bob_gain
+                )
+            yield Tell(proposer, OfferRejected(stage))
+        yield Tell(self.roles, NoAgreement())
+        return Division()
+
+    def _briefing(self, seat: str) -> Briefing:
+        rival = OTHER[seat]
+        known = self._discount(rival) if self.complete_information else None
+        return Briefing(
+            seat, rival, self.money, self._discount(seat), known, self.horizon.told, self.messages
+        )
+
+    def _made(self, stage: int, proposer: str, responder: str, offer: Offer) -> OfferMade:
+        return OfferMade(
+            stage,
+            proposer,
+            offer.alice_gain,
+            offer.bob_gain,
+            offer.message if isinstance(offer, SpokenOffer) else None,
+            stage == self.horizon.told,
+            *self._worth(responder, stage),
+        )
+
+    def _discount(self, seat: str) -> float:
+        return self.discounts[self.roles.index(seat)]
+
+    def _worth(self, seat: str, stage: int) -> tuple[float | None, float | None]:
+        """What a dollar is worth now to this seat and, if it may know, to its rival."""
+        if not self.reminders or stage == 1:
+            return None, None
+        own = self._discount(seat) ** (stage - 1)
+        if not self.complete_information:
+            return own, None
+        return own, self._discount(OTHER[seat]) ** (stage - 1)
+
+    def _objection(self, offer: Offer) -> str | None:
+        if offer.alice_gain < 0 or offer.bob_gain < 0:
+            return "no part of a division can be negative"
+        if abs(offer.alice_gain + offer.bob_gain - self.money) > 1e-9 * self.money:
+            total = offer.alice_gain + offer.bob_gain
+            return f"the two parts must add up to {self.money:,.15g}, not {total:,.15g}"
+        return None
+
+    def payoffs(self, outcome: Division) -> dict[str, float]:
+        """Dollars, discounted to the stage of agreement; 0 and 0 without one."""
+        if outcome.stage is None or outcome.alice_gain is None or outcome.bob_gain is None:
+            return {"alice": 0.0, "bob": 0.0}
+        age = outcome.stage - 1
+        return {
+            "alice": outcome.alice_gain * self.discounts[0] ** age,
+            "bob": outcome.bob_gain * self.discounts[1] ** age,
+        }
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {role: (0.0, self.money) for role in self.roles}
+
+    def secrets(self, deal: Deal) -> Iterator[Secret]:
+        if self.complete_information:
+            return
+        for place, owner in enumerate(self.roles):
+            changed = list(self.discounts)
+            changed[place] = 0.5 if changed[place] != 0.5 else 0.7
+            game = self.model_copy(update={"discounts": tuple(changed)})
+            yield Secret(frozenset({owner}), game, deal)

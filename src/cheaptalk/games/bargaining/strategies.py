@@ -1,0 +1,189 @@
+"""Scripted bargainers.
+
+All of them reason in shares of the money and know only what their seat was told.
+"""
+
+from functools import cache
+from typing import Annotated
+
+from pydantic import Field
+
+from cheaptalk.games.bargaining.rules import Briefing, OfferMade, Reply, SpokenOffer, Turn
+from cheaptalk.rules import Action, Asked, strategy
+
+Share = Annotated[float, Field(ge=0, le=1)]
+SLACK = 1e-9
+"""Slack in comparing shares."""
+
+
+def offer(asked: Asked, mine: float, message: str = "") -> Action:
+    """The action that keeps this share of the money for the seat."""
+    briefing: Briefing = asked.briefing
+    keep = round(mine * briefing.money, 2)
+    give = round(briefing.money - keep, 2)
+    alice, bob = (keep, give) if briefing.seat == "alice" else (give, keep)
+    if asked.ask.action is SpokenOffer:
+        return SpokenOffer(alice_gain=alice, bob_gain=bob, message=message)
+    return asked.ask.action(alice_gain=alice, bob_gain=bob)
+
+
+def offered(asked: Asked, made: OfferMade) -> float:
+    """The share of the money that an offer leaves to this seat."""
+    briefing: Briefing = asked.briefing
+    mine = made.alice_gain if briefing.seat == "alice" else made.bob_gain
+    return mine / briefing.money
+
+
+def answer(accept: bool) -> Reply:
+    return Reply(decision="accept" if accept else "reject")
+
+
+@cache
+def equilibrium_share(stage: int, rounds: int | None, mine: float, rival: float) -> float:
+    """The proposer's share in the subgame-perfect equilibrium of the game from a stage on.
+
+    The proposer leaves the rival exactly what waiting one stage would be worth to it: with
+    x_T = 1, x_t = 1 - d_rival * x_(t+1), where the discounts change hands from stage to stage
+    (backward induction; Stahl 1972). Without a known end, x = (1 - d_rival) / (1 - d_mine *
+    d_rival) (Rubinstein 1982, proposition; GLEE appendix C), and 1/2 when neither discounts.
+
+    Args:
+        stage: the stage of the proposal, from 1.
+        rounds: the last stage, or None for an infinite horizon.
+        mine: the proposer's discount per stage, in (0, 1].
+        rival: the responder's.
+
+    >>> round(equilibrium_share(1, None, 0.9, 0.9), 4)
+    0.5263
+    >>> equilibrium_share(12, 12, 0.9, 0.9)
+    1.0
+    """
+    if rounds is None:
+        return 0.5 if mine == rival == 1 else (1 - rival) / (1 - mine * rival)
+    share = 1.0
+    for later in range(rounds - 1, stage - 1, -1):
+        waiting = rival if (later - stage) % 2 == 0 else mine
+        share = 1 - waiting * share
+    return share
+
+
+@strategy("alice", "bob")
+def subgame_perfect(asked: Asked) -> Action:
+    """Play the subgame-perfect equilibrium.
+
+    Backward induction over a known horizon, Rubinstein's division over a long unknown one
+    (Rubinstein 1982; GLEE appendix C). A rival whose discount is not known is taken to have
+    one's own.
+    """
+    me: Briefing = asked.briefing
+    rival = me.discount if me.rival_discount is None else me.rival_discount
+    match asked.event:
+        case Turn(stage=stage):
+            share = equilibrium_share(stage, me.rounds, me.discount, rival)
+            return offer(asked, share, "This is what waiting is worth to each of us.")
+        case OfferMade(stage=stage) as made:
+            if made.last:
+                return answer(True)
+            waiting = me.discount * equilibrium_share(stage + 1, me.rounds, me.discount, rival)
+            return answer(offered(asked, made) >= waiting - 0.01 / me.money)
+    raise TypeError(f"not a question of bargaining: {asked.event}")
+
+
+@strategy("alice", "bob")
+def equal_split(asked: Asked) -> Action:
+    """Propose half and accept half or more (the fair division of GLEE section 2.1)."""
+    if isinstance(asked.event, OfferMade):
+        return answer(offered(asked, asked.event) >= 0.5 - SLACK)
+    return offer(asked, 0.5, "Half for each of us.")
+
+
+@strategy("alice", "bob")
+def fixed_demand(asked: Asked, *, share: Share = 0.6) -> Action:
+    """Demand the same share whatever happens, and accept nothing less (Nash 1953, demand game).
+
+    Args:
+        share: the share of the money demanded, in [0, 1].
+    """
+    if isinstance(asked.event, OfferMade):
+        return answer(offered(asked, asked.event) >= share - SLACK)
+    return offer(asked, share, "I want my share and will not move.")
+
+
+PATIENCE = 12
+"""Rounds over which concession spreads when the horizon is not told."""
+
+
+def conceded(asked: Asked, stage: int, start: float, end: float, power: float) -> float:
+    """The demand at a stage: from start at stage 1 to end at the last (Faratin et al. 1998)."""
+    rounds = asked.briefing.rounds or PATIENCE
+    time = min(1.0, (stage - 1) / max(1, rounds - 1))
+    return start - (start - end) * time**power
+
+
+def concede(asked: Asked, start: float, end: float, power: float) -> Action:
+    """Propose by a concession curve; accept what is at least the current demand."""
+    match asked.event:
+        case OfferMade(stage=stage) as made:
+            demand = conceded(asked, stage, start, end, power)
+            return answer(offered(asked, made) >= demand - SLACK)
+        case Turn(stage=stage):
+            return offer(asked, conceded(asked, stage, start, end, power), "I have come down.")
+    raise TypeError(f"not a question of bargaining: {asked.event}")
+
+
+@strategy("alice", "bob")
+def linear(asked: Asked, *, start: Share = 0.9, end: Share = 0.5) -> Action:
+    """Concede at an even pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
+
+    Args:
+        start: the share demanded at first.
+        end: the share demanded in the last round.
+    """
+    return concede(asked, start, end, power=1)
+
+
+@strategy("alice", "bob")
+def boulware(
+    asked: Asked,
+    *,
+    start: Share = 0.9,
+    end: Share = 0.5,
+    power: Annotated[float, Field(gt=1)] = 4,
+) -> Action:
+    """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
+
+    Args:
+        start, end: the shares demanded at first and in the last round.
+        power: how late the concession comes, above 1.
+    """
+    return concede(asked, start, end, power)
+
+
+@strategy("alice", "bob")
+def conceder(
+    asked: Asked,
+    *,
+    start: Share = 0.9,
+    end: Share = 0.5,
+    power: Annotated[float, Field(gt=0, lt=1)] = 0.25,
+) -> Action:
+    """Concede early (Faratin, Sierra and Jennings 1998).
+
+    Args:
+        start, end: the shares demanded at first and in the last round.
+        power: how early the concession comes, below 1.
+    """
+    return concede(asked, start, end, power)
+
+
+@strategy("alice", "bob")
+def random(asked: Asked, *, acceptance: Share = 0.5) -> Action:
+    """Play a random legal move: a uniform division, accepting with a fixed probability.
+
+    Args:
+        acceptance: the probability of accepting an offer.
+    """
+    draw = asked.chance("move", asked.request)
+    if isinstance(asked.event, OfferMade):
+        return answer(draw.happens(acceptance))
+    return offer(asked, draw.uniform())

@@ -1,0 +1,45 @@
+"""The heart: games that ask and tell, tables where they are played, and replay.
+
+Rules import nothing else of this package and do no input or output.
+"""
+
+from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, explain
+from cheaptalk.rules.asking import Ask, Event, Forfeited, Play, Step, Tell
+from cheaptalk.rules.box import (
+    GameBox,
+    Measure,
+    Result,
+    Strategy,
+    StyleFile,
+    by_name,
+    strategies_in,
+    strategy,
+)
+from cheaptalk.rules.chance import Chance, Stream
+from cheaptalk.rules.driving import (
+    Decide,
+    ReplayMismatch,
+    StrategyError,
+    play,
+    play_async,
+    replay,
+)
+from cheaptalk.rules.game import Deal, Game, Horizon, Outcome, Seat, Secret, Value
+from cheaptalk.rules.registry import (
+    UnknownName,
+    game_box,
+    games,
+    strategies,
+    strategy_named,
+    unknown,
+)
+from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
+
+__all__ = [
+    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "Deal", "Decide", "Event", "Forfeited",
+    "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure", "Message", "Moment",
+    "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret", "Step", "Strategy",
+    "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "by_name",
+    "explain", "game_box", "games", "play", "play_async", "replay", "strategies", "strategies_in",
+    "strategy", "strategy_named", "unknown",
+]  # fmt: skip

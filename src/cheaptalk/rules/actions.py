@@ -1,0 +1,64 @@
+"""Actions: small models that are at once a JSON schema, a form and a check.
+
+A game's action is a subclass of :class:`Action`. Its schema goes to the language model, its
+fields become a person's form, its validators and the rules' own check decide legality, and the
+reason for a refusal is what the player is told.
+"""
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import ValidationError as PydanticError
+
+MESSAGE_LIMIT = 4_000
+"""Characters a message may have."""
+
+_AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
+
+
+class Action(BaseModel):
+    """One move of one seat. Immutable; unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _read_amount(value: Any) -> Any:
+    """Read "$1,250.50" as 1250.5; leave what is no amount for pydantic to refuse."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    if isinstance(value, str) and value.strip() and _AMOUNT.fullmatch(value.strip()):
+        return re.sub(r"[$,\s]", "", value)
+    return value
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
+
+
+Money = Annotated[float, BeforeValidator(_read_amount), AfterValidator(_finite)]
+"""An amount of dollars; strings such as "$1,250.50" are read as the number they name."""
+
+Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
+"""Words for another player, kept character for character."""
+
+
+def explain(error: PydanticError) -> str:
+    """Say in one sentence what was wrong with an answer, for the one who gave it."""
+    parts = []
+    for problem in error.errors(include_url=False, include_context=True):
+        field = ".".join(str(step) for step in problem["loc"]) or "the answer"
+        parts.append(f'"{field}": {_plain(problem["type"], problem["msg"])}')
+    return "; ".join(parts)
+
+
+def _plain(kind: str, message: str) -> str:
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return "is not part of the answer"
+    message = message.removeprefix("Value error, ").removeprefix("Input ")
+    return message[:1].lower() + message[1:]

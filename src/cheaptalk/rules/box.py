@@ -1,0 +1,149 @@
+"""A game's box: its rules with the words, strategies and measures that belong to it.
+
+A game is one folder; its box is what the folder registers (entry point group
+``cheaptalk.games``). Strategies written elsewhere register under ``cheaptalk.players``.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from cheaptalk.rules.actions import Action
+from cheaptalk.rules.driving import Decide
+from cheaptalk.rules.game import Deal, Game, Outcome
+from cheaptalk.rules.table import Asked, Given
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished match as measures see it."""
+
+    game: Any
+    deal: Any
+    outcome: Any
+    given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
+    """The answers in order; read only by measures that need more than the outcome."""
+
+    @classmethod
+    def of(cls, game: Game, deal: Deal, outcome: Outcome) -> "Result":
+        return cls(game, deal, outcome)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number read off a finished match.
+
+    Attributes:
+        name: what it is called in tables.
+        of: the function from a result to a number, or None where it is undefined.
+        published: the variant that the published system's code computes, where it differs.
+        role: the role whose gain it is, for measures of one role.
+        bounded: the range it lies in, for axes; None where it has none.
+    """
+
+    name: str
+    of: Callable[[Result], float | None]
+    published: Callable[[Result], float | None] | None = None
+    role: str | None = None
+
+    @property
+    def meaning(self) -> str:
+        """The first line of the function's docstring."""
+        return (inspect.getdoc(self.of) or "").partition("\n")[0]
+
+    def variant(self, as_published: bool) -> Callable[[Result], float | None]:
+        return self.published if as_published and self.published else self.of
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A scripted way to play some roles of one game.
+
+    Attributes:
+        name: as in study files.
+        roles: the roles it can play.
+        function: from what the seat sees (and settings, by keyword) to an action.
+        settings: a model of the function's keyword settings, with their defaults and ranges.
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    function: Callable[..., Action]
+    settings: type[BaseModel]
+
+    @property
+    def meaning(self) -> str:
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def with_settings(self, **values: Any) -> Decide:
+        """The strategy with these settings, checked; the rest at their defaults."""
+        chosen = self.settings(**values)
+        return partial(self.function, **{name: getattr(chosen, name) for name in values})
+
+    def __call__(self, asked: Asked, **values: Any) -> Action:
+        return self.function(asked, **values)
+
+
+def strategy(*roles: str) -> Callable[[Callable[..., Action]], Strategy]:
+    """Make a strategy of a function: ``@strategy("alice", "bob")``.
+
+    The function's first argument is what the seat sees; its keyword-only arguments are settings
+    and must have types and defaults. Its docstring must say what it does and where it is from.
+    """
+
+    def wrap(function: Callable[..., Action]) -> Strategy:
+        fields: dict[str, Any] = {}
+        for setting in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
+            fields[setting.name] = (setting.annotation, setting.default)
+        settings = create_model(
+            f"{function.__name__}_settings", __config__=ConfigDict(extra="forbid"), **fields
+        )
+        return Strategy(function.__name__, roles, function, settings)
+
+    return wrap
+
+
+@dataclass(frozen=True)
+class StyleFile:
+    """Where a style's words lie and how its answers are written down."""
+
+    template: str
+    codec: str = "json"
+
+
+@dataclass(frozen=True)
+class GameBox:
+    """Everything that belongs to one game.
+
+    Attributes:
+        rules: the game's class.
+        words: the folder of its templates.
+        styles: its styles by name; the first is the default.
+        strategies: its scripted strategies by name.
+        measures: its measures by name.
+    """
+
+    rules: type[Game]
+    words: Path
+    styles: Mapping[str, StyleFile]
+    strategies: Mapping[str, Strategy]
+    measures: Mapping[str, Measure]
+
+    @property
+    def name(self) -> str:
+        return self.rules.name
+
+
+def by_name(items: Sequence[Any]) -> dict[str, Any]:
+    """Things with a name, by their names."""
+    return {item.name: item for item in items}
+
+
+def strategies_in(module: object) -> dict[str, Strategy]:
+    """The strategies that a module defines, by name, in the order written."""
+    return by_name([value for value in vars(module).values() if isinstance(value, Strategy)])

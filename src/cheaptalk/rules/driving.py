@@ -1,0 +1,101 @@
+"""Playing a table to its end: at once for scripted seats, asynchronously for the rest, or again
+from recorded answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from cheaptalk.rules.actions import Action
+from cheaptalk.rules.asking import Ask
+from cheaptalk.rules.game import Deal, Game
+from cheaptalk.rules.table import Asked, IllegalAction, Table
+
+Decide = Callable[[Asked], Action]
+"""A scripted strategy with its settings: from what the seat sees to what it does."""
+
+
+class StrategyError(Exception):
+    """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
+
+
+class ReplayMismatch(Exception):
+    """Recorded answers do not fit the rules that are asked to replay them."""
+
+
+def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Table:
+    """Play a match between scripted players, given by role, to its end.
+
+    Raises:
+        StrategyError: a strategy failed or answered illegally.
+    """
+    table = Table(game, deal, seed)
+    seated = {seat.name: players[seat.role] for seat in game.seats}
+    while table.pending:
+        for seat in tuple(table.pending):
+            asked = table.asked(seat)
+            try:
+                table.answer(seat, seated[seat](asked))
+            except IllegalAction as illegal:
+                raise StrategyError(
+                    f'"{seat}" answered illegally in request {asked.request}: {illegal}'
+                ) from illegal
+    return table
+
+
+async def play_async(
+    table: Table, answer: Callable[[Asked], Awaitable[Action | None]]
+) -> Table:
+    """Play a table to its end with answers that take time, asking all open seats at once.
+
+    ``answer`` returns None where the seat finally failed to answer. When it raises, the other
+    seats asked at the same time are still heard out before the first error is passed on.
+    """
+
+    async def settle(ask: Ask) -> None:
+        action = await answer(table.asked(ask.seat))
+        if action is None:
+            table.forfeit(ask.seat)
+        else:
+            table.answer(ask.seat, action)
+
+    while not table.over:
+        results = await asyncio.gather(
+            *(settle(ask) for ask in table.unanswered()), return_exceptions=True
+        )
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+    return table
+
+
+def replay(
+    game: Game, deal: Deal, seed: str, given: Iterable[tuple[int, str, Mapping[str, object] | None]]
+) -> Table:
+    """Set up a table and give it recorded answers; it then asks exactly the next question.
+
+    Args:
+        given: request number, seat and the action's fields (None: forfeited), in the order of
+            recording.
+
+    Raises:
+        ReplayMismatch: an answer is to a question that these rules do not ask, or one that they
+            refuse. Its message says which and why.
+    """
+    table = Table(game, deal, seed)
+    for request, seat, fields in given:
+        ask = table.pending.get(seat) if request == table.requests else None
+        if ask is None:
+            open_now = ", ".join(table.pending) or "nobody"
+            raise ReplayMismatch(
+                f'recorded answer {request} of seat "{seat}" has no question: '
+                f"at request {table.requests} the rules ask {open_now}"
+            )
+        if fields is None:
+            table.forfeit(seat)
+            continue
+        try:
+            table.answer(seat, ask.action.model_validate(fields))
+        except ValueError as error:
+            raise ReplayMismatch(
+                f'recorded answer {request} of seat "{seat}" is refused: {error}'
+            ) from error
+    return table

@@ -1,0 +1,141 @@
+"""What a game is: parameters, seats, a deal, rules, an outcome and its payoffs."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cheaptalk.rules.actions import Action
+from cheaptalk.rules.asking import Event, Play
+from cheaptalk.rules.chance import Chance
+
+
+class Value(BaseModel):
+    """Data of a game: immutable, and no unknown field goes unnoticed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Deal(Value):
+    """What nature decides before play. A game in which it decides nothing uses this one."""
+
+
+class Outcome(Value):
+    """How a match ended, in the game's own terms."""
+
+
+class Seat(NamedTuple):
+    """A place at the table. Seats of one role are filled by one player, who forgets in between."""
+
+    name: str
+    role: str
+
+
+class Horizon(Value):
+    """How many rounds a game can last, and whether its players are told.
+
+    In a study file: ``12`` (told), ``{rounds: 99, hidden: true}`` (long, and not told: the way
+    published systems play an infinite horizon).
+    """
+
+    rounds: int = Field(ge=1, le=10_000)
+    hidden: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_number(cls, value: Any) -> Any:
+        return {"rounds": value} if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @property
+    def told(self) -> int | None:
+        """The number of rounds as the players know it; None where they are not told."""
+        return None if self.hidden else self.rounds
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A variation of one seat's private knowledge, for testing that it stays private.
+
+    Attributes:
+        owners: the seats that know the fact.
+        game, deal: the same match with only that fact changed.
+        revealed: whether an event tells the fact to others by the rules (play from there on is
+            not compared).
+    """
+
+    owners: frozenset[str]
+    game: "Game"
+    deal: Deal
+    revealed: Callable[[Event], bool] = lambda event: False
+
+
+class Game(BaseModel):
+    """The rules of a game with its parameters.
+
+    A subclass declares its parameters as fields, its type as class variables, and writes its
+    rules as the generator :meth:`play`. Rules do no input or output and know no player.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    """Raised when a rule change would make a recorded match replay differently."""
+    roles: ClassVar[tuple[str, ...]]
+    events: ClassVar[tuple[type[Event], ...]]
+    actions: ClassVar[tuple[type[Action], ...]]
+    deal_type: ClassVar[type[Deal]] = Deal
+    outcome_type: ClassVar[type[Outcome]]
+    forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."
+
+    names: dict[str, str] = Field(default_factory=dict)
+    """What the players are called in the words they read, by role; by default the role's name."""
+
+    @model_validator(mode="after")
+    def _names_are_of_roles(self) -> "Game":
+        for role in self.names:
+            if role not in self.roles:
+                raise ValueError(f'names: no role "{role}"; the roles are {", ".join(self.roles)}')
+        shown = [self.called(role) for role in self.roles]
+        if len(set(shown)) < len(shown):
+            raise ValueError("names: two roles may not have the same name")
+        return self
+
+    def called(self, role: str) -> str:
+        """The name of a role as players read it."""
+        return self.names.get(role) or role.capitalize()
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """The seats at this table, in order; one for each role unless the game says otherwise."""
+        return tuple(Seat(role, role) for role in self.roles)
+
+    def deal(self, chance: Chance) -> Deal:
+        """Draw what nature decides before play."""
+        return self.deal_type()
+
+    @abstractmethod
+    def play(self, deal: Any, chance: Chance) -> Play[Any]:
+        """The rules."""
+
+    @abstractmethod
+    def payoffs(self, outcome: Any) -> dict[str, float]:
+        """What each seat got, by seat name, in the game's unit."""
+
+    @abstractmethod
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        """The least and the most that each role can get, over all its seats together."""
+
+    def secrets(self, deal: Any) -> Iterator[Secret]:
+        """Variations of what single seats know privately; none in a game without secrets."""
+        return iter(())
+
+    def role_payoffs(self, outcome: Any) -> dict[str, float]:
+        """Payoffs summed over the seats of each role."""
+        roles = {seat.name: seat.role for seat in self.seats}
+        total = dict.fromkeys(self.roles, 0.0)
+        for seat, payoff in self.payoffs(outcome).items():
+            total[roles[seat]] += payoff
+        return total

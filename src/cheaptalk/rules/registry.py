@@ -1,0 +1,61 @@
+"""Games and strategies, found by entry points: ours and everyone else's alike."""
+
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+
+from cheaptalk.rules.box import GameBox, Strategy, strategies_in
+
+
+class UnknownName(LookupError):
+    """A name that nothing is registered under; the message names the nearest one."""
+
+
+def unknown(what: str, name: str, known: list[str]) -> UnknownName:
+    """Say that a name is unknown, with the nearest or all of the known ones."""
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(sorted(known)) or 'none'}"
+    return UnknownName(f'unknown {what} "{name}" ({hint})')
+
+
+@cache
+def games() -> dict[str, GameBox]:
+    """All registered games by name."""
+    boxes: list[GameBox] = [point.load() for point in entry_points(group="cheaptalk.games")]
+    return {box.name: box for box in sorted(boxes, key=lambda box: box.name)}
+
+
+def game_box(name: str) -> GameBox:
+    """The box of a game.
+
+    Raises:
+        UnknownName: no game is registered under this name.
+    """
+    found = games().get(name)
+    if found is None:
+        raise unknown("game", name, list(games()))
+    return found
+
+
+@cache
+def strategies(game: str) -> dict[str, Strategy]:
+    """All strategies for a game by name: its own, then those registered for it elsewhere."""
+    found = dict(game_box(game).strategies)
+    for point in entry_points(group="cheaptalk.players"):
+        if point.name.partition(".")[0] == game:
+            module: ModuleType = point.load()
+            found.update(strategies_in(module))
+    return found
+
+
+def strategy_named(game: str, name: str) -> Strategy:
+    """A strategy by its game and name.
+
+    Raises:
+        UnknownName: the game has no such strategy.
+    """
+    found = strategies(game).get(name)
+    if found is None:
+        raise unknown(f"strategy for {game}", name, list(strategies(game)))
+    return found

@@ -1,0 +1,167 @@
+"""A match in progress: the rules' generator, the open questions and what every seat has heard."""
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cheaptalk.rules.actions import Action
+from cheaptalk.rules.asking import Ask, Event, Forfeited, Step, Tell
+from cheaptalk.rules.chance import Chance
+from cheaptalk.rules.game import Deal, Game, Outcome
+
+
+class IllegalAction(ValueError):
+    """An action that the rules refuse; the message is the reason. Nothing has changed."""
+
+
+class Moment(NamedTuple):
+    """One thing a seat lived through: news (no action), or a question and its own answer."""
+
+    event: Event
+    action: Action | None = None
+
+
+class Given(NamedTuple):
+    """An answer as it was given: the action, or None where the seat forfeited."""
+
+    request: int
+    seat: str
+    action: Action | None
+
+
+class Asked(NamedTuple):
+    """A question as its seat sees it: all that a player may know when it answers.
+
+    Attributes:
+        request: the number of the question within the match, from 0.
+        ask: the question.
+        heard: all that this seat was told and asked before, oldest first.
+        chance: random streams of this seat's own.
+    """
+
+    request: int
+    ask: Ask
+    heard: Sequence[Moment]
+    chance: Chance
+
+    @property
+    def seat(self) -> str:
+        return self.ask.seat
+
+    @property
+    def event(self) -> Event:
+        """What the seat is told with the question."""
+        return self.ask.event
+
+    @property
+    def briefing(self) -> Any:
+        """The first thing this seat was told: what it knows of the game."""
+        return self.heard[0].event
+
+
+class Table:
+    """A match in progress.
+
+    ``pending`` holds the open questions; :meth:`answer` or :meth:`forfeit` each of them and the
+    rules go on when the last is closed. Answers given at once are shown to nobody before.
+    """
+
+    def __init__(self, game: Game, deal: Deal, seed: str) -> None:
+        self.game = game
+        self.deal = deal
+        self.chance = Chance(seed)
+        self.heard: dict[str, list[Moment]] = {seat.name: [] for seat in game.seats}
+        self.requests = 0
+        self.given: list[Given] = []
+        self.pending: dict[str, Ask] = {}
+        self.outcome: Outcome | None = None
+        self.forfeited: frozenset[str] = frozenset()
+        self._closed: dict[str, Action | None] = {}
+        self._streams: dict[str, Chance] = {}
+        self._together = False
+        self._rules: Generator[Step, Any, Any] = game.play(deal, self.chance)
+        self._advance(None)
+
+    @property
+    def over(self) -> bool:
+        return not self.pending
+
+    def asked(self, seat: str) -> Asked:
+        """The open question to this seat, as the seat sees it."""
+        streams = self._streams.get(seat)
+        if streams is None:
+            streams = self._streams[seat] = self.chance.apart("player", seat)
+        return Asked(self.requests, self.pending[seat], self.heard[seat], streams)
+
+    def answer(self, seat: str, action: object) -> None:
+        """Close this seat's question with an action.
+
+        Raises:
+            IllegalAction: with the reason; the question stays open and nothing has changed.
+        """
+        ask = self._open(seat)
+        reason = ask.refuse(action)
+        if reason is not None:
+            raise IllegalAction(reason)
+        self._close(seat, action)  # type: ignore[arg-type]  # refuse() has checked the type
+
+    def forfeit(self, seat: str) -> None:
+        """Close this seat's question without an action: it finally failed to answer."""
+        self._open(seat)
+        self._close(seat, None)
+
+    def unanswered(self) -> list[Ask]:
+        """The open questions that still want an answer."""
+        return [ask for seat, ask in self.pending.items() if seat not in self._closed]
+
+    def _open(self, seat: str) -> Ask:
+        ask = self.pending.get(seat)
+        if ask is None or seat in self._closed:
+            raise ValueError(f'seat "{seat}" has no open question')
+        return ask
+
+    def _close(self, seat: str, action: Action | None) -> None:
+        """Note the answer; when it was the last one open, let the rules go on."""
+        self.given.append(Given(self.requests, seat, action))
+        self._closed[seat] = action
+        if len(self._closed) < len(self.pending):
+            return
+        closed, asks = self._closed, self.pending
+        for name, ask in asks.items():
+            self.heard[name].append(Moment(ask.event, closed[name]))
+        self.pending, self._closed = {}, {}
+        self.requests += 1
+        if None not in closed.values():
+            self._advance(closed if self._together else action)
+        else:
+            failed = frozenset(name for name, given in closed.items() if given is None)
+            answers = {name: given for name, given in closed.items() if given is not None}
+            self._advance(Forfeited(failed, answers))
+
+    def _advance(self, value: Action | Mapping[str, Action | None] | Forfeited | None) -> None:
+        """Run the rules to their next question or their end."""
+        try:
+            if isinstance(value, Forfeited):
+                step = self._rules.throw(value)
+            else:
+                step = self._rules.send(value)
+            while type(step) is Tell:
+                self._hear(step)
+                step = next(self._rules)
+        except StopIteration as end:
+            self.outcome = end.value
+        except Forfeited as failure:
+            self.forfeited = failure.seats
+        else:
+            self._together = type(step) is tuple
+            asks: tuple[Ask, ...] = step if self._together else (step,)  # type: ignore[assignment]
+            self.pending = {ask.seat: ask for ask in asks}
+            if len(self.pending) < len(asks):
+                raise ValueError("the rules asked one seat twice at once")
+
+    def _hear(self, tell: Tell) -> None:
+        moment = Moment(tell.event)
+        if isinstance(tell.to, str):
+            self.heard[tell.to].append(moment)
+        else:
+            for seat in tell.to:
+                self.heard[seat].append(moment)

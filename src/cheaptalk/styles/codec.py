@@ -1,0 +1,106 @@
+"""Codecs: how an answer is asked for and read.
+
+A codec turns an action type into a form to fill in and a reply into exactly one action, or says
+why it cannot. It never guesses: two different answers in one reply are ambiguous.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from cheaptalk.rules import Action, Ask, explain
+
+
+class Unreadable(ValueError):
+    """A reply in which no answer could be read; the message tells its author why."""
+
+
+class Illegal(Unreadable):
+    """A reply whose answer the rules refuse; the message is the rules' reason."""
+
+
+class Codec(Protocol):
+    """How answers are written down in one style."""
+
+    def form(self, action: type[Action]) -> str:
+        """What an answer must look like, as shown to the player."""
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        """The one action that the reply contains.
+
+        Raises:
+            Unreadable: there is none, or more than one.
+            Illegal: there is one, and the rules refuse it.
+        """
+
+
+class JsonCodec:
+    """Answers as one JSON object, alone or among other words."""
+
+    def form(self, action: type[Action]) -> str:
+        fields = action.model_json_schema()["properties"]
+        inside = ", ".join(f"{json.dumps(name)}: {_blank(spec)}" for name, spec in fields.items())
+        return "{" + inside + "}"
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        readable: list[Action] = []
+        problems: list[str] = []
+        for data in _objects(reply):
+            known = {name: data[name] for name in data if name in ask.action.model_fields}
+            try:
+                action = ask.action.model_validate(known)
+            except ValidationError as error:
+                problems.append(explain(error))
+            else:
+                if action not in readable:
+                    readable.append(action)
+        if len(readable) > 1:
+            raise Unreadable("the reply contains more than one answer; give exactly one")
+        if not readable:
+            why = problems[-1] if problems else "it contains no complete JSON object"
+            raise Unreadable(f"no answer could be read from the reply: {why}")
+        reason = ask.refuse(readable[0])
+        if reason is not None:
+            raise Illegal(reason)
+        return readable[0]
+
+
+def _blank(spec: dict[str, Any]) -> str:
+    if "enum" in spec:
+        return " or ".join(json.dumps(option) for option in spec["enum"])
+    if "const" in spec:
+        return json.dumps(spec["const"])
+    return {"number": "<number>", "integer": "<whole number>", "string": '"<text>"'}.get(
+        spec.get("type", ""), "<value>"
+    )
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects in a text, in order.
+
+    An object that gives one key two different values counts as ambiguous.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_without_conflict)
+    start = text.find("{")
+    while start >= 0:
+        try:
+            data, end = decoder.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            end = start + 1
+        else:
+            yield data
+        start = text.find("{", end)
+
+
+def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise Unreadable(f'the reply gives "{key}" two different values; give exactly one')
+        found[key] = value
+    return found
+
+
+CODECS: dict[str, Codec] = {"json": JsonCodec()}

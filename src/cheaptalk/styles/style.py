@@ -1,0 +1,153 @@
+"""Styles: a game put into words, and answers read back.
+
+A style is a Jinja template with one block per event and per action, named after their classes
+(``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
+blocks, or adds to them with ``{{ super() }}``.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import jinja2
+import jinja2.meta
+import jinja2.nodes
+
+from cheaptalk.rules import Action, Ask, Event, Game, Moment, StyleFile, game_box, unknown
+from cheaptalk.styles.codec import CODECS
+
+
+def block_name(kind: type) -> str:
+    """The name of the block with an event's or action's words.
+
+    >>> class OfferMade: ...
+    >>> block_name(OfferMade)
+    'offer_made'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """A number as people write it: thousands separated, no trailing zeros.
+
+    >>> number(1234.5), number(1000000), number(0.333)
+    ('1,234.5', '1,000,000', '0.33')
+    """
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def dollars(value: float) -> str:
+    """An amount: ``$1,234.50`` stays short as ``$1,234.5``; negative amounts read ``-$5``."""
+    return f"-${number(-value)}" if value < 0 else f"${number(value)}"
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """A share of one as a percentage."""
+    return f"{number(100 * value, decimals)}%"
+
+
+def quoted(text: str) -> str:
+    """Another player's words on one line in quotation marks that they cannot close."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _environment(folder: str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.FileSystemLoader(folder), jinja2.PackageLoader("cheaptalk.styles", "")]
+        ),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
+    )
+    environment.filters |= {
+        "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
+    }  # fmt: skip
+    return environment
+
+
+def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
+    """The blocks of a template and of all that it extends, and a digest of their text."""
+    blocks: set[str] = set()
+    text = hashlib.sha256()
+    waiting = [name]
+    while waiting:
+        assert environment.loader is not None
+        source, _, _ = environment.loader.get_source(environment, waiting.pop())
+        tree = environment.parse(source)
+        text.update(source.encode())
+        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+        waiting.extend(found for found in jinja2.meta.find_referenced_templates(tree) if found)
+    return frozenset(blocks), text.hexdigest()[:16]
+
+
+class Style:
+    """The words of one game in one style.
+
+    Attributes:
+        name: as in study files.
+        codec: how answers are written down.
+        blocks: the names of its blocks, inherited ones included.
+        digest: changes when any word of the style does; recorded with every match.
+    """
+
+    def __init__(self, name: str, environment: jinja2.Environment, file: StyleFile) -> None:
+        self.name = name
+        self.codec = CODECS[file.codec]
+        self.blocks, self.digest = _contents(environment, file.template)
+        self._template = environment.get_template(file.template)
+
+    def says(self, kind: type) -> bool:
+        """Whether the style has words for an event or action type."""
+        return block_name(kind) in self.blocks
+
+    def tell(self, event: Event, game: Game, seat: str) -> str:
+        """An event in the words that this seat reads."""
+        values = {f.name: getattr(event, f.name) for f in fields(event)}  # type: ignore[arg-type]
+        return self._render(type(event), self._names(game, seat) | values)
+
+    def how(self, action: type[Action], game: Game, seat: str) -> str:
+        """How an answer of this type is to be given."""
+        values = self._names(game, seat) | {"form": self.codec.form(action)}
+        return self._render(action, values)
+
+    def ask(self, ask: Ask, game: Game) -> str:
+        """A question with how to answer it."""
+        how = self.how(ask.action, game, ask.seat)
+        return f"{self.tell(ask.event, game, ask.seat)}\n\n{how}"
+
+    def story(self, heard: Sequence[Moment], game: Game, seat: str) -> list[str]:
+        """All that a seat lived through, a text a moment."""
+        return [self.tell(moment.event, game, seat) for moment in heard]
+
+    def _names(self, game: Game, seat: str) -> dict[str, Any]:
+        roles = {place.name: place.role for place in game.seats}
+        names = {name: game.called(role) for name, role in roles.items()}
+        names |= {role: game.called(role) for role in game.roles}
+        return {"names": names, "me": names[seat], "role": roles[seat]}
+
+    def _render(self, kind: type, values: dict[str, Any]) -> str:
+        text = self._template.render(block=block_name(kind), **values)
+        return re.sub(r"[ \t]+$", "", re.sub(r"\n{3,}", "\n\n", text), flags=re.MULTILINE).strip()
+
+
+@cache
+def style(game: str, name: str | None = None) -> Style:
+    """A style of a game by name; the game's default one without a name.
+
+    Raises:
+        UnknownName: the game has no such style.
+    """
+    box = game_box(game)
+    name = name or next(iter(box.styles))
+    if name not in box.styles:
+        raise unknown(f"style of {game}", name, list(box.styles))
+    file = box.styles[name]
+    return Style(name, _environment(str(box.words)), file)
