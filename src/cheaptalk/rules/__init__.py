@@ -24,7 +24,7 @@ from cheaptalk.rules.driving import (
     play_async,
     replay,
 )
-from cheaptalk.rules.game import Deal, Game, Horizon, Outcome, Seat, Secret, Value
+from cheaptalk.rules.game import Deal, Game, Horizon, Outcome, Seat, Secret, Value, suggest
 from cheaptalk.rules.registry import (
     UnknownName,
     game_box,
@@ -41,5 +41,5 @@ __all__ = [
     "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret", "Step", "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "by_name",
     "explain", "game_box", "games", "play", "play_async", "replay", "strategies", "strategies_in",
-    "strategy", "strategy_named", "unknown",
+    "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

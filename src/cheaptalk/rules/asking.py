@@ -20,7 +20,7 @@ class Event:
     __slots__ = ()
 
 
-def no_objection(action: Any) -> str | None:
+def no_objection(_action: Any) -> str | None:
     """The legality check of a question whose schema says it all."""
     return None
 

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, create_model
 
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.driving import Decide
-from cheaptalk.rules.game import Deal, Game, Outcome
+from cheaptalk.rules.game import Deal, Game, Outcome, Value
 from cheaptalk.rules.table import Asked, Given
 
 
@@ -100,9 +100,7 @@ def strategy(*roles: str) -> Callable[[Callable[..., Action]], Strategy]:
         fields: dict[str, Any] = {}
         for setting in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
             fields[setting.name] = (setting.annotation, setting.default)
-        settings = create_model(
-            f"{function.__name__}_settings", __config__=ConfigDict(extra="forbid"), **fields
-        )
+        settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
         return Strategy(function.__name__, roles, function, settings)
 
     return wrap

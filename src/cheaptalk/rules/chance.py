@@ -28,7 +28,7 @@ class Stream:
     __slots__ = ("_next",)
 
     def __init__(self, key: str) -> None:
-        self._next = random.Random(key).random
+        self._next = random.Random(key).random  # noqa: S311 - deals hands, keeps no secrets
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
         """A number in [low, high)."""

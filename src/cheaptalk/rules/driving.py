@@ -31,19 +31,26 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
     seated = {seat.name: players[seat.role] for seat in game.seats}
     while table.pending:
         for seat in tuple(table.pending):
-            asked = table.asked(seat)
-            try:
-                table.answer(seat, seated[seat](asked))
-            except IllegalAction as illegal:
-                raise StrategyError(
-                    f'"{seat}" answered illegally in request {asked.request}: {illegal}'
-                ) from illegal
+            _move(table, table.asked(seat), seated[seat])
     return table
 
 
-async def play_async(
-    table: Table, answer: Callable[[Asked], Awaitable[Action | None]]
-) -> Table:
+def _move(table: Table, asked: Asked, decide: Decide) -> None:
+    try:
+        action = decide(asked)
+    except Exception as error:
+        raise StrategyError(
+            f'"{asked.seat}" failed in request {asked.request}: {error!r}'
+        ) from error
+    try:
+        table.answer(asked.seat, action)
+    except IllegalAction as illegal:
+        raise StrategyError(
+            f'"{asked.seat}" answered illegally in request {asked.request}: {illegal}'
+        ) from illegal
+
+
+async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | None]]) -> Table:
     """Play a table to its end with answers that take time, asking all open seats at once.
 
     ``answer`` returns None where the seat finally failed to answer. When it raises, the other
@@ -82,18 +89,17 @@ def replay(
     """
     table = Table(game, deal, seed)
     for request, seat, fields in given:
-        ask = table.pending.get(seat) if request == table.requests else None
-        if ask is None:
-            open_now = ", ".join(table.pending) or "nobody"
+        waiting = {ask.seat: ask for ask in table.unanswered()}
+        if request != table.requests or seat not in waiting:
             raise ReplayMismatch(
                 f'recorded answer {request} of seat "{seat}" has no question: '
-                f"at request {table.requests} the rules ask {open_now}"
+                f"at request {table.requests} the rules ask {', '.join(waiting) or 'nobody'}"
             )
         if fields is None:
             table.forfeit(seat)
             continue
         try:
-            table.answer(seat, ask.action.model_validate(fields))
+            table.answer(seat, waiting[seat].action.model_validate(fields))
         except ValueError as error:
             raise ReplayMismatch(
                 f'recorded answer {request} of seat "{seat}" is refused: {error}'

@@ -1,8 +1,9 @@
 """What a game is: parameters, seats, a deal, rules, an outcome and its payoffs."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,10 +13,30 @@ from cheaptalk.rules.asking import Event, Play
 from cheaptalk.rules.chance import Chance
 
 
+def suggest(name: str, known: Sequence[str]) -> str:
+    """A name that is not known, with the nearest known one or all of them.
+
+    >>> suggest("horizn", ["money", "horizon"])
+    '"horizn" (did you mean "horizon"?)'
+    """
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
+    return f'"{name}" ({hint})'
+
+
 class Value(BaseModel):
-    """Data of a game: immutable, and no unknown field goes unnoticed."""
+    """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    raise ValueError(f"unknown key {suggest(str(key), list(cls.model_fields))}")
+        return data
 
 
 class Deal(Value):
@@ -46,7 +67,9 @@ class Horizon(Value):
     @model_validator(mode="before")
     @classmethod
     def _from_number(cls, value: Any) -> Any:
-        return {"rounds": value} if isinstance(value, int) and not isinstance(value, bool) else value
+        return (
+            {"rounds": value} if isinstance(value, int) and not isinstance(value, bool) else value
+        )
 
     @property
     def told(self) -> int | None:
@@ -71,14 +94,12 @@ class Secret:
     revealed: Callable[[Event], bool] = lambda event: False
 
 
-class Game(BaseModel):
+class Game(Value):
     """The rules of a game with its parameters.
 
     A subclass declares its parameters as fields, its type as class variables, and writes its
     rules as the generator :meth:`play`. Rules do no input or output and know no player.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: ClassVar[str]
     version: ClassVar[int] = 1

@@ -1,11 +1,11 @@
 """Games and strategies, found by entry points: ours and everyone else's alike."""
 
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
 
 from cheaptalk.rules.box import GameBox, Strategy, strategies_in
+from cheaptalk.rules.game import suggest
 
 
 class UnknownName(LookupError):
@@ -14,9 +14,7 @@ class UnknownName(LookupError):
 
 def unknown(what: str, name: str, known: list[str]) -> UnknownName:
     """Say that a name is unknown, with the nearest or all of the known ones."""
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
-    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(sorted(known)) or 'none'}"
-    return UnknownName(f'unknown {what} "{name}" ({hint})')
+    return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
 
 
 @cache

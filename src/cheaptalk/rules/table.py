@@ -125,7 +125,8 @@ class Table:
         self._closed[seat] = action
         if len(self._closed) < len(self.pending):
             return
-        closed, asks = self._closed, self.pending
+        asks = self.pending
+        closed = {name: self._closed[name] for name in asks}
         for name, ask in asks.items():
             self.heard[name].append(Moment(ask.event, closed[name]))
         self.pending, self._closed = {}, {}
@@ -157,6 +158,8 @@ class Table:
             self.pending = {ask.seat: ask for ask in asks}
             if len(self.pending) < len(asks):
                 raise ValueError("the rules asked one seat twice at once")
+            if not asks:
+                raise ValueError("the rules asked nobody")
 
     def _hear(self, tell: Tell) -> None:
         moment = Moment(tell.event)

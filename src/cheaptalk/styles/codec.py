@@ -27,6 +27,9 @@ class Codec(Protocol):
     def form(self, action: type[Action]) -> str:
         """What an answer must look like, as shown to the player."""
 
+    def write(self, action: Action) -> str:
+        """An action as a reply that :meth:`read` reads as the same action."""
+
     def read(self, reply: str, ask: Ask) -> Action:
         """The one action that the reply contains.
 
@@ -44,6 +47,9 @@ class JsonCodec:
         inside = ", ".join(f"{json.dumps(name)}: {_blank(spec)}" for name, spec in fields.items())
         return "{" + inside + "}"
 
+    def write(self, action: Action) -> str:
+        return action.model_dump_json()
+
     def read(self, reply: str, ask: Ask) -> Action:
         readable: list[Action] = []
         problems: list[str] = []
@@ -54,7 +60,9 @@ class JsonCodec:
             except ValidationError as error:
                 problems.append(explain(error))
             else:
-                if action not in readable:
+                if not known and ask.action.model_fields:
+                    problems.append("it has none of the fields asked for")
+                elif action not in readable:
                     readable.append(action)
         if len(readable) > 1:
             raise Unreadable("the reply contains more than one answer; give exactly one")
@@ -87,7 +95,11 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     while start >= 0:
         try:
             data, end = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+        except Unreadable:
+            raise
+        except RecursionError as error:
+            raise Unreadable("the reply is nested too deeply to be read") from error
+        except ValueError:  # no JSON, or a number of thousands of digits
             end = start + 1
         else:
             yield data

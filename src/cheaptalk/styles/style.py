@@ -11,13 +11,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
 import jinja2.meta
 import jinja2.nodes
 
-from cheaptalk.rules import Action, Ask, Event, Game, Moment, StyleFile, game_box, unknown
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Event,
+    Game,
+    GameBox,
+    Moment,
+    StyleFile,
+    game_box,
+    unknown,
+)
 from cheaptalk.styles.codec import CODECS
 
 
@@ -52,9 +63,13 @@ def percent(value: float, decimals: int = 2) -> str:
     return f"{number(100 * value, decimals)}%"
 
 
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+"""What ends a line in some readers' eyes and JSON leaves as it is."""
+
+
 def quoted(text: str) -> str:
     """Another player's words on one line in quotation marks that they cannot close."""
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def _environment(folder: str) -> jinja2.Environment:
@@ -79,7 +94,7 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
     text = hashlib.sha256()
     waiting = [name]
     while waiting:
-        assert environment.loader is not None
+        assert environment.loader is not None  # noqa: S101 - as _environment made it
         source, _, _ = environment.loader.get_source(environment, waiting.pop())
         tree = environment.parse(source)
         text.update(source.encode())
@@ -139,15 +154,26 @@ class Style:
 
 
 @cache
-def style(game: str, name: str | None = None) -> Style:
-    """A style of a game by name; the game's default one without a name.
+def _loaded(name: str, folder: Path, file: StyleFile) -> Style:
+    return Style(name, _environment(str(folder)), file)
+
+
+def style_in(box: GameBox, name: str | None = None) -> Style:
+    """A style from a game's box by name; the default one without a name.
 
     Raises:
-        UnknownName: the game has no such style.
+        UnknownName: the box has no such style.
     """
-    box = game_box(game)
     name = name or next(iter(box.styles))
     if name not in box.styles:
-        raise unknown(f"style of {game}", name, list(box.styles))
-    file = box.styles[name]
-    return Style(name, _environment(str(box.words)), file)
+        raise unknown(f"style of {box.name}", name, list(box.styles))
+    return _loaded(name, box.words, box.styles[name])
+
+
+def style(game: str, name: str | None = None) -> Style:
+    """A style of a registered game by name; the game's default one without a name.
+
+    Raises:
+        UnknownName: there is no such game, or it has no such style.
+    """
+    return style_in(game_box(game), name)

@@ -31,10 +31,11 @@ def efficiency(result: Result) -> float:
 
 def fairness(result: Result) -> float:
     """1 - 4 * (q - 1/2) ** 2; 1 without an agreement (GLEE section 2.1)."""
+    game: Bargaining = result.game
     outcome: Division = result.outcome
     if outcome.alice_gain is None:
         return 1.0
-    return 1 - 4 * (outcome.alice_gain / result.game.money - 0.5) ** 2
+    return 1 - 4 * (outcome.alice_gain / game.money - 0.5) ** 2
 
 
 def rounds(result: Result) -> float:

@@ -6,8 +6,21 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cheaptalk.rules import Action, Ask, Chance, Deal, Event, Game, Horizon, Message, Money
-from cheaptalk.rules import Outcome, Play, Secret, Tell
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Horizon,
+    Message,
+    Money,
+    Outcome,
+    Play,
+    Secret,
+    Tell,
+)
 
 Discount = Annotated[float, Field(gt=0, le=1)]
 OTHER = {"alice": "bob", "bob": "alice"}
@@ -138,9 +151,7 @@ class Bargaining(Game):
             reply: Reply = yield Ask(responder, Reply, made)
             if reply.decision == "accept":
                 yield Tell(self.roles, Agreement(stage, offer.alice_gain, offer.bob_gain))
-                return Division(
-                    stage=stage, alice_gain=offer.alice_gain, bob_gain=offer.bob_gain
-                )
+                return Division(stage=stage, alice_gain=offer.alice_gain, bob_gain=offer.bob_gain)
             yield Tell(proposer, OfferRejected(stage))
         yield Tell(self.roles, NoAgreement())
         return Division()
@@ -194,7 +205,7 @@ class Bargaining(Game):
         }
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        return {role: (0.0, self.money) for role in self.roles}
+        return dict.fromkeys(self.roles, (0.0, self.money))
 
     def secrets(self, deal: Deal) -> Iterator[Secret]:
         if self.complete_information:

@@ -4,14 +4,11 @@ All of them reason in shares of the money and know only what their seat was told
 """
 
 from functools import cache
-from typing import Annotated
 
-from pydantic import Field
-
-from cheaptalk.games.bargaining.rules import Briefing, OfferMade, Reply, SpokenOffer, Turn
+from cheaptalk.games.bargaining.rules import Briefing, Offer, OfferMade, Reply, SpokenOffer, Turn
+from cheaptalk.games.tactics import Early, Late, Share, conceded
 from cheaptalk.rules import Action, Asked, strategy
 
-Share = Annotated[float, Field(ge=0, le=1)]
 SLACK = 1e-9
 """Slack in comparing shares."""
 
@@ -24,7 +21,7 @@ def offer(asked: Asked, mine: float, message: str = "") -> Action:
     alice, bob = (keep, give) if briefing.seat == "alice" else (give, keep)
     if asked.ask.action is SpokenOffer:
         return SpokenOffer(alice_gain=alice, bob_gain=bob, message=message)
-    return asked.ask.action(alice_gain=alice, bob_gain=bob)
+    return Offer(alice_gain=alice, bob_gain=bob)
 
 
 def offered(asked: Asked, made: OfferMade) -> float:
@@ -35,6 +32,7 @@ def offered(asked: Asked, made: OfferMade) -> float:
 
 
 def answer(accept: bool) -> Reply:
+    """The reply that accepts or rejects."""
     return Reply(decision="accept" if accept else "reject")
 
 
@@ -109,25 +107,15 @@ def fixed_demand(asked: Asked, *, share: Share = 0.6) -> Action:
     return offer(asked, share, "I want my share and will not move.")
 
 
-PATIENCE = 12
-"""Rounds over which concession spreads when the horizon is not told."""
-
-
-def conceded(asked: Asked, stage: int, start: float, end: float, power: float) -> float:
-    """The demand at a stage: from start at stage 1 to end at the last (Faratin et al. 1998)."""
-    rounds = asked.briefing.rounds or PATIENCE
-    time = min(1.0, (stage - 1) / max(1, rounds - 1))
-    return start - (start - end) * time**power
-
-
 def concede(asked: Asked, start: float, end: float, power: float) -> Action:
     """Propose by a concession curve; accept what is at least the current demand."""
     match asked.event:
         case OfferMade(stage=stage) as made:
-            demand = conceded(asked, stage, start, end, power)
+            demand = conceded(stage, asked.briefing.rounds, start, end, power)
             return answer(offered(asked, made) >= demand - SLACK)
         case Turn(stage=stage):
-            return offer(asked, conceded(asked, stage, start, end, power), "I have come down.")
+            demand = conceded(stage, asked.briefing.rounds, start, end, power)
+            return offer(asked, demand, "I have come down.")
     raise TypeError(f"not a question of bargaining: {asked.event}")
 
 
@@ -148,7 +136,7 @@ def boulware(
     *,
     start: Share = 0.9,
     end: Share = 0.5,
-    power: Annotated[float, Field(gt=1)] = 4,
+    power: Late = 4,
 ) -> Action:
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
@@ -165,7 +153,7 @@ def conceder(
     *,
     start: Share = 0.9,
     end: Share = 0.5,
-    power: Annotated[float, Field(gt=0, lt=1)] = 0.25,
+    power: Early = 0.25,
 ) -> Action:
     """Concede early (Faratin, Sierra and Jennings 1998).
 

@@ -1,0 +1,181 @@
+"""Who fills a seat, as data: the settings that make a player, and the player they make.
+
+A roster entry in a study file is one of
+
+* ``{strategy: fixed_demand, share: 0.7}``: a scripted strategy with its settings;
+* ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}``: a strategy
+  for each game, or for each role of it;
+* ``{model: openai/gpt-4o, temperature: 1}``: a language model;
+* ``{person: terminal}``: a person;
+* ``{recorded: MATCH}``: the moves that the same role made in a recorded match.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, field_validator, model_validator
+
+from cheaptalk.models import PROVIDERS, ModelName, ModelSettings
+from cheaptalk.players.language_model import LanguageModel
+from cheaptalk.players.person import Person
+from cheaptalk.players.recorded import Recorded
+from cheaptalk.players.scripted import Scripted
+from cheaptalk.players.thinking import Player
+from cheaptalk.rules import Decide, Game, Given, Value, game_box, strategies, strategy_named, suggest
+from cheaptalk.styles import style
+
+
+class StrategySeat(Value):
+    """A seat filled by a scripted strategy; ``settings`` hold every setting, defaults included."""
+
+    strategy: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    def decide(self, game: str) -> Decide:
+        """The strategy with its settings."""
+        return strategy_named(game, self.strategy).with_settings(**self.settings)
+
+
+class ModelSeat(Value):
+    """A seat filled by a language model.
+
+    Attributes:
+        model: ``provider/NAME`` or ``provider/NAME@URL``.
+        style: the style of the game's words; the game's default one if not set.
+        tries: how often it is asked in all before it forfeits.
+        deadline: seconds that one call may take.
+    """
+
+    model: str
+    style: str | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    tries: Annotated[int, Field(ge=1, le=20)] = 3
+    deadline: Annotated[float, Field(gt=0)] = 300
+
+    @field_validator("model")
+    @classmethod
+    def _is_model_string(cls, text: str) -> str:
+        try:
+            ModelName.parse(text)
+        except LookupError as error:
+            raise ValueError(str(error)) from None
+        return text
+
+    def settings(self) -> ModelSettings:
+        """The sampling settings."""
+        return ModelSettings(**self.model_dump(include=set(ModelSettings.model_fields)))
+
+    def missing_key(self) -> str | None:
+        """The environment variable that must hold a key and does not."""
+        provider = PROVIDERS[ModelName.parse(self.model).provider]
+        return provider.key if provider.needs_key and not os.environ.get(provider.key) else None
+
+
+class PersonSeat(Value):
+    """A seat filled by a person."""
+
+    person: Literal["terminal"]
+    style: str | None = None
+
+
+class RecordedSeat(Value):
+    """A seat that repeats the moves of the same role in a recorded match."""
+
+    recorded: str
+
+
+SeatSpec: TypeAlias = StrategySeat | ModelSeat | PersonSeat | RecordedSeat
+"""Everything that makes a player of a seat; equal settings are the same player."""
+
+SEAT_SPECS: TypeAdapter[SeatSpec] = TypeAdapter(SeatSpec)
+
+
+class Entry(Value):
+    """A roster entry: a player who may sit down at several games."""
+
+    spec: ModelSeat | PersonSeat | RecordedSeat | None = None
+    strategy: dict[str, Any] | None = None
+    strategies: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")  # noqa: TRY004 - pydantic reads ValueError
+        forms = {"model": ModelSeat, "person": PersonSeat, "recorded": RecordedSeat}
+        for key, form in forms.items():
+            if key in data:
+                return {"spec": form(**data)}
+        if "strategy" in data:
+            return {"strategy": dict(data)}
+        if set(data) == {"strategies"} and isinstance(data["strategies"], Mapping):
+            return {"strategies": dict(data["strategies"])}
+        if set(data) <= {"spec", "strategy", "strategies"} and data:
+            return data
+        first = next(iter(data), "")
+        raise ValueError(
+            "a player needs one of strategy, strategies, model, person or recorded; "
+            f"unknown key {suggest(str(first), ['strategy', 'strategies', *forms])}"
+        )
+
+    def seat(self, game: str, role: str) -> SeatSpec | None:
+        """What fills this role of this game, or None if this player cannot.
+
+        Raises:
+            ValueError: an unknown strategy, or a setting that it does not have.
+        """
+        if self.spec is not None:
+            if isinstance(self.spec, ModelSeat | PersonSeat):
+                style(game, self.spec.style)
+            return self.spec
+        if self.strategy is not None:
+            known = strategies(game)
+            if self.strategy["strategy"] not in known:
+                return None
+            return strategy_seat(game, role, self.strategy)
+        named = (self.strategies or {}).get(game)
+        if isinstance(named, Mapping) and "strategy" not in named:
+            for key in named:
+                if key not in game_box(game).rules.roles:
+                    raise ValueError(
+                        f"unknown role {suggest(str(key), game_box(game).rules.roles)} of {game}"
+                    )
+            named = named.get(role)
+        return None if named is None else strategy_seat(game, role, named)
+
+    def games(self) -> list[str] | None:
+        """The games this player names itself; None if it names none."""
+        return None if self.strategies is None else list(self.strategies)
+
+
+def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
+    """A strategy as written (a name, or a mapping with settings), checked and with defaults."""
+    data = {"strategy": written} if isinstance(written, str) else dict(written)
+    found = strategy_named(game, str(data.pop("strategy")))
+    if role not in found.roles:
+        return None
+    settings = found.settings(**data).model_dump(mode="json")
+    return StrategySeat(strategy=found.name, settings=settings)
+
+
+def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]]) -> Player:
+    """The player that a seat's settings make.
+
+    Args:
+        recorded: the answers of recorded matches that seats repeat, by match id.
+    """
+    match spec:
+        case StrategySeat():
+            return Scripted(spec.decide(game.name))
+        case ModelSeat():
+            words = style(game.name, spec.style)
+            return LanguageModel(game, words, spec.model, spec.settings(), spec.tries)
+        case PersonSeat():
+            return Person(game, style(game.name, spec.style))
+        case RecordedSeat():
+            return Recorded(recorded[spec.recorded])

@@ -1,0 +1,76 @@
+"""What players are: generators that yield calls and return an answer.
+
+Like rules, a player does no input or output. Whoever runs it makes the calls it yields (now, in a
+batch, or from the record) and sends the replies back, so that budgets, caches and resuming know
+nothing of prompting, and prompting nothing of them.
+"""
+
+from collections.abc import Generator
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.rules import Action, Asked
+
+
+class Kind(StrEnum):
+    """What became of a question."""
+
+    OK = "ok"
+    """Answered validly at the first try."""
+    REPAIRED = "repaired"
+    """Answered validly after being asked again with the reason."""
+    ILLEGAL = "illegal"
+    """Finally answered with a move that the rules refuse."""
+    UNPARSABLE = "unparsable"
+    """Finally answered with nothing readable, or something ambiguous."""
+    REFUSED = "refused"
+    """The model declined to answer."""
+    TIMED_OUT = "timed_out"
+    """No answer came before the deadline."""
+    PROVIDER_ERROR = "provider_error"
+    """The provider failed: an error of the harness, never scored as play."""
+
+
+class PersonCall(BaseModel):
+    """A question to a person: what they read and the form to fill in.
+
+    Attributes:
+        seat: the person's seat.
+        news: what happened since they last answered, a paragraph each.
+        question: the question itself.
+        how: how it is to be answered.
+        form: the JSON schema of the answer.
+        problem: why the previous answer was refused, if it was.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    seat: str
+    news: tuple[str, ...]
+    question: str
+    how: str
+    form: dict[str, Any]
+    problem: str | None = None
+
+
+Call: TypeAlias = ModelCall | PersonCall
+
+
+class Answer(NamedTuple):
+    """What a player finally says: an action, or none, and what kind of answer it was."""
+
+    action: Action | None
+    kind: Kind
+
+
+Thinking: TypeAlias = Generator[Call, Reply, Answer]
+
+
+class Player(Protocol):
+    """Whoever fills a seat."""
+
+    def answer(self, asked: Asked) -> Thinking:
+        """Think about a question: yield calls, return the answer."""

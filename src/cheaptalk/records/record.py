@@ -1,0 +1,259 @@
+"""A match's record: self-describing, versioned, and enough to replay it."""
+
+import json
+import time
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, cached_property
+from typing import Any
+
+from cheaptalk import __version__
+from cheaptalk.players import Kind
+from cheaptalk.rules import Game, Given, ReplayMismatch, Result, Table, game_box, replay
+
+FORMAT = 1
+"""Version of the record's layout."""
+
+
+class Status(StrEnum):
+    """How far a match has come."""
+
+    LIVE = "live"
+    """Begun: some answers are recorded, more are to come."""
+    FINISHED = "finished"
+    FORFEITED = "forfeited"
+    """Ended because a seat finally failed to answer; no part of the score."""
+    FAILED = "failed"
+    """Stopped by an error that is not play; it can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One answer as recorded: who, to which request, of what kind, with every call it took."""
+
+    request: int
+    seat: str
+    kind: Kind
+    action: dict[str, Any] | None
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "request": self.request,
+            "seat": self.seat,
+            "kind": self.kind.value,
+            "action": self.action,
+        }
+        return data | {"calls": self.calls} if self.calls else data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
+        return cls(
+            data["request"], data["seat"], Kind(data["kind"]), data["action"],
+            list(data.get("calls", ())),
+        )  # fmt: skip
+
+
+def scripted_answers(given: Sequence[Given]) -> list[AnswerRecord]:
+    """The answers of a match in which every seat is scripted."""
+    return [
+        AnswerRecord(request, seat, Kind.OK, action.model_dump() if action else None)
+        for request, seat, action in given
+    ]
+
+
+@dataclass(slots=True)
+class Ended:
+    """The part of a match's row that play decides."""
+
+    status: Status
+    reason: str | None
+    outcome: dict[str, Any] | None
+    payoffs: dict[str, float] | None
+    kinds: dict[str, dict[str, int]]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    finished: float
+    body: bytes
+
+
+def ended(
+    table: Table,
+    seed: str,
+    answers: Sequence[AnswerRecord],
+    source: Mapping[str, Any] | None = None,
+) -> Ended:
+    """Sum up a table that is over.
+
+    Args:
+        source: where an imported match comes from.
+    """
+    calls = [call for answer in answers for call in answer.calls]
+    usage = [call["reply"]["usage"] for call in calls if call.get("reply")]
+    outcome, payoffs, reason = None, None, None
+    if table.forfeited:
+        reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
+    else:
+        assert table.outcome is not None
+        outcome = table.outcome.model_dump(mode="json")
+        payoffs = table.game.role_payoffs(table.outcome)
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "package": __version__,
+        "seed": seed,
+        "deal": table.deal.model_dump(mode="json"),
+        "answers": [answer.as_json() for answer in answers],
+    }
+    if source:
+        body["source"] = dict(source)
+    return Ended(
+        Status.FORFEITED if table.forfeited else Status.FINISHED,
+        reason,
+        outcome,
+        payoffs,
+        _count_kinds(table, answers),
+        len(calls),
+        sum(use["input_tokens"] for use in usage),
+        sum(use["output_tokens"] for use in usage),
+        time.time(),
+        pack(body),
+    )
+
+
+def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
+    roles = {seat.name: seat.role for seat in table.game.seats}
+    found = Counter((roles[answer.seat], answer.kind.value) for answer in answers)
+    kinds: dict[str, dict[str, int]] = {}
+    for (role, kind), count in found.items():
+        kinds.setdefault(role, {})[kind] = count
+    return kinds
+
+
+def pack(data: Mapping[str, Any]) -> bytes:
+    """JSON, compressed with zlib."""
+    return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 6)
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """What :func:`pack` packed."""
+    unpacked: dict[str, Any] = json.loads(zlib.decompress(data))
+    return unpacked
+
+
+class OtherVersion(ReplayMismatch):
+    """A match recorded under another version of its game's rules, which are not to replay it."""
+
+
+@cache
+def game_of(name: str, parameters: str) -> Game:
+    """A game with its parameters as JSON; one object for equal ones."""
+    return game_box(name).rules.model_validate_json(parameters)
+
+
+@dataclass(frozen=True)
+class MatchRecord:
+    """A recorded match.
+
+    Attributes:
+        id: hash of everything that defines the match.
+        game, version, parameters: the rules and their version when it was played.
+        deal_key: equal for matches played on the same deal.
+        repeat: counts repetitions on one deal.
+        seats: by role, what the study calls the player and the settings that make it.
+        status, reason: how it ended and, if badly, why.
+        outcome, payoffs: in the game's terms; payoffs by role.
+        kinds: how many answers were of each kind, by role.
+        calls, input_tokens, output_tokens: what it took.
+        finished: when, in seconds since 1970.
+        body: seed, deal, answers with every call; None while live.
+    """
+
+    id: str
+    game: str
+    version: int
+    parameters: dict[str, Any]
+    deal_key: str
+    repeat: int
+    seats: dict[str, dict[str, Any]]
+    status: Status
+    reason: str | None
+    outcome: dict[str, Any] | None
+    payoffs: dict[str, float] | None
+    kinds: dict[str, dict[str, int]]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    finished: float | None
+    packed: bytes | None = None
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        return unpack(self.packed) if self.packed else {}
+
+    @cached_property
+    def rules(self) -> Game:
+        return game_of(self.game, json.dumps(self.parameters, sort_keys=True))
+
+    @property
+    def answers(self) -> list[AnswerRecord]:
+        return [AnswerRecord.from_json(data) for data in self.body.get("answers", ())]
+
+    def label(self, role: str) -> str:
+        """What the study calls the player of this role."""
+        label: str = self.seats[role]["label"]
+        return label
+
+    def result(self) -> Result:
+        """The match as measures see it; only for one that finished."""
+        rules = self.rules
+        return Result(
+            rules,
+            rules.deal_type(),
+            rules.outcome_type.model_validate(self.outcome),
+            lambda: self.replay().given,
+        )
+
+    def replay(self) -> Table:
+        """Play the recorded answers again.
+
+        Raises:
+            OtherVersion: it was played under other rules than those installed.
+            ReplayMismatch: an answer does not fit the rules.
+        """
+        rules = self.rules
+        if rules.version != self.version:
+            raise OtherVersion(
+                f"match {self.id} was played under version {self.version} of the rules of "
+                f"{self.game}; version {rules.version} is installed and does not replay it"
+            )
+        deal = rules.deal_type.model_validate(self.body["deal"])
+        given = [(one.request, one.seat, one.action) for one in self.answers]
+        try:
+            return replay(rules, deal, self.body["seed"], given)
+        except ReplayMismatch as mismatch:
+            raise ReplayMismatch(f"match {self.id} does not replay: {mismatch}") from mismatch
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole record as one JSON object, readable without this package."""
+        return {
+            "id": self.id,
+            "game": self.game,
+            "rules_version": self.version,
+            "parameters": self.parameters,
+            "deal_key": self.deal_key,
+            "repeat": self.repeat,
+            "seats": self.seats,
+            "status": self.status.value,
+            "reason": self.reason,
+            "outcome": self.outcome,
+            "payoffs": self.payoffs,
+            "kinds": self.kinds,
+            "calls": self.calls,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "finished": self.finished,
+        } | self.body

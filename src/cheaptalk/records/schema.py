@@ -1,0 +1,105 @@
+"""The tables of the store. The migrations in ``migrations/`` build them; a test compares."""
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""The newest migration; a store of a later one is refused."""
+
+metadata = MetaData()
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="the study as written"),
+    Column("package", String, nullable=False, comment="the version that registered it"),
+    Column("created", Float, nullable=False, comment="seconds since 1970"),
+)
+
+configurations = Table(
+    "configurations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("game", String, nullable=False),
+    Column("version", Integer, nullable=False, comment="of the rules"),
+    Column("parameters", JSON, nullable=False),
+)
+
+players = Table(
+    "players",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="all settings that make the player"),
+)
+
+rosters = Table(
+    "rosters",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
+    Column("label", String, nullable=False, comment="what the study calls the player"),
+)
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", String, nullable=False, unique=True, comment="hash of all that defines it"),
+    Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
+    Column("deal", String, nullable=False, comment="equal for matches that share a deal"),
+    Column("repeat", Integer, nullable=False),
+    Column("seats", JSON, nullable=False, comment="player id by role"),
+    Column("status", String, nullable=False),
+    Column("reason", Text, comment="why it failed or who forfeited"),
+    Column("outcome", JSON),
+    Column("payoffs", JSON, comment="by role, in the game's unit"),
+    Column("kinds", JSON, comment="answers by kind, by role"),
+    Column("calls", Integer, nullable=False, default=0),
+    Column("input_tokens", Integer, nullable=False, default=0),
+    Column("output_tokens", Integer, nullable=False, default=0),
+    Column("finished", Float, comment="seconds since 1970"),
+    Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("match_id", String, nullable=False),
+    Column("request", Integer, nullable=False),
+    Column("seat", String, nullable=False),
+    Column("attempt", Integer, nullable=False, comment="the call's place within the answer"),
+    Column("try", Integer, nullable=False, comment="counts sendings of the same call"),
+    Column("state", String, nullable=False, comment="sent, answered, failed or unresolved"),
+    Column("call", JSON, nullable=False),
+    Column("reply", JSON),
+    Column("sent", Float, nullable=False),
+    Column("received", Float),
+    UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
+)
+
+Index("matches_by_configuration", matches.c.configuration_id)

@@ -1,0 +1,419 @@
+"""The store: one SQLite file with everything that was planned, asked, answered and played."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from filelock import FileLock, Timeout
+from sqlalchemy.dialects.sqlite import insert
+
+from cheaptalk import __version__
+from cheaptalk.records import schema
+from cheaptalk.records.record import Ended, MatchRecord, Status
+from cheaptalk.rules import suggest
+
+NEWEST = schema.REVISION
+
+
+class StoreError(Exception):
+    """The store cannot be used; the message names the cause and the cure."""
+
+
+class StudySummary(NamedTuple):
+    """A study in the store, with how many of its matches are of each status."""
+
+    name: str
+    spec: dict[str, Any]
+    created: float
+    counts: dict[str, int]
+
+
+class NewMatch(NamedTuple):
+    """A match to be stored: what defines it, and how it ended."""
+
+    id: str
+    configuration_id: int
+    deal: str
+    repeat: int
+    seats: dict[str, int]
+    ended: Ended
+
+
+@contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Turn database errors into sentences that name the cause and the cure."""
+    try:
+        yield
+    except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
+        text = str(getattr(error, "orig", None) or error)
+        if "locked" in text or "busy" in text:
+            cure = "another program is writing to it; wait for it to end, or stop it"
+        elif "full" in text:
+            cure = "the disk is full; nothing recorded is lost: free some space and resume"
+        elif "not a database" in text or "malformed" in text or "disk image" in text:
+            cure = "it is damaged or no store; restore a copy, or name another file with --store"
+        elif "readonly" in text or "unable to open" in text:
+            cure = "it cannot be written; check the folder and its permissions"
+        else:
+            cure = "see the cause above"
+        raise StoreError(f"{path}: {text}: {cure}") from error
+
+
+def digest_key(data: Mapping[str, Any]) -> str:
+    """Data in the one form that is hashed and compared."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+class Store:
+    """Reads and writes one store file.
+
+    Everything is committed when a method returns. One process writes at a time (:meth:`writing`);
+    any number may read meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.engine = sa.create_engine(
+            f"sqlite:///{path}", connect_args={"timeout": 10, "check_same_thread": False}
+        )
+        sa.event.listen(self.engine, "connect", _pragmas)
+        sa.event.listen(self.engine, "begin", _begin)
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False) -> "Store":
+        """Open a store, migrating an older one; with ``create``, make it if it is not there.
+
+        Raises:
+            StoreError: it is missing, damaged, locked or of a newer version.
+        """
+        if not path.exists() and not create:
+            raise StoreError(
+                f"there is no store at {path}; name one with --store or CHEAPTALK_STORE"
+            )
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise StoreError(f"{path} is no place for a store file; name one with --store")
+        store = cls(path)
+        with clear_errors(path):
+            store._migrate()
+        return store
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _migrate(self) -> None:
+        with self.engine.connect() as connection:
+            found = _revision(connection, self.path)
+        if found == NEWEST:
+            return
+        if found is not None and found > NEWEST:
+            raise StoreError(
+                f"{self.path} was written by a newer cheaptalk (schema {found}; this one knows "
+                f"{NEWEST}); upgrade cheaptalk to use it"
+            )
+        migrating = import_module("cheaptalk.records.migrating")  # slow, and seldom needed
+        with self.engine.begin() as connection:
+            migrating.upgrade(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the store for writing; a second writer is refused.
+
+        Raises:
+            StoreError: another process holds it.
+        """
+        lock = FileLock(f"{self.path}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreError(
+                f"{self.path}: another cheaptalk is writing to it; wait for it to end, or stop it"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """A connection whose work is committed at the end, or undone by an error."""
+        with clear_errors(self.path), self.engine.begin() as connection:
+            yield connection
+
+    # Studies, configurations, players
+
+    def register_study(self, name: str, spec: Mapping[str, Any]) -> int:
+        """Note a study; a later form of the same name replaces the earlier one's text."""
+        values = {
+            "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
+        }  # fmt: skip
+        with self.transaction() as connection:
+            connection.execute(
+                insert(schema.studies)
+                .values(values)
+                .on_conflict_do_update(
+                    ["name"], set_={"spec": values["spec"], "package": __version__}
+                )
+            )
+            found: int = connection.scalar(
+                sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+            )
+        return found
+
+    def register_configurations(
+        self, configurations: Mapping[str, tuple[str, int, Mapping[str, Any]]]
+    ) -> dict[str, int]:
+        """Note games with parameters: (game, rules version, parameters) by digest; ids by digest."""
+        rows = [
+            {"digest": key, "game": game, "version": version, "parameters": dict(parameters)}
+            for key, (game, version, parameters) in configurations.items()
+        ]
+        return self._register(schema.configurations, rows)
+
+    def register_players(self, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+        """Note players' settings by digest; ids by digest."""
+        rows = [{"digest": key, "spec": dict(spec)} for key, spec in specs.items()]
+        return self._register(schema.players, rows)
+
+    def _register(self, table: sa.Table, rows: list[dict[str, Any]]) -> dict[str, int]:
+        with self.transaction() as connection:
+            if rows:
+                connection.execute(insert(table).on_conflict_do_nothing(), rows)
+            found = connection.execute(sa.select(table.c.digest, table.c.id)).all()
+        return {digest: number for digest, number in found}
+
+    def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
+        """Note what a study calls its players."""
+        rows = [
+            {"study_id": study_id, "player_id": player, "label": label}
+            for player, label in labels.items()
+        ]
+        if not rows:
+            return
+        with self.transaction() as connection:
+            statement = insert(schema.rosters)
+            connection.execute(
+                statement.on_conflict_do_update(
+                    ["study_id", "player_id"], set_={"label": statement.excluded.label}
+                ),
+                rows,
+            )
+
+    # Matches
+
+    def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
+        """The status of those of these matches that are in the store."""
+        wanted = set(ids)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
+            return {id_: Status(status) for id_, status in rows if id_ in wanted}
+
+    def add(self, study_id: int, matches: Sequence[NewMatch]) -> None:
+        """Store matches that ended, whole or not at all, and drop their live rows."""
+        if not matches:
+            return
+        with self.transaction() as connection:
+            write_matches(connection, study_id, matches)
+
+    def adopt(self, study_id: int, ids: Iterable[str]) -> None:
+        """Count matches that are in the store already as matches of this study too."""
+        table = schema.matches
+        with self.transaction() as connection:
+            numbers = dict(
+                connection.execute(sa.select(table.c.id, table.c.number)).tuples().all()
+            )
+            rows = [
+                {"study_id": study_id, "match_number": numbers[id_]}
+                for id_ in ids
+                if id_ in numbers
+            ]
+            if rows:
+                connection.execute(insert(schema.members).on_conflict_do_nothing(), rows)
+
+    def studies(self) -> list[StudySummary]:
+        """All studies with their matches counted by status, in the order they were begun."""
+        members, matches = schema.members, schema.matches
+        with clear_errors(self.path), self.engine.connect() as connection:
+            counted = connection.execute(
+                sa.select(members.c.study_id, matches.c.status, sa.func.count())
+                .join(matches, matches.c.number == members.c.match_number)
+                .group_by(members.c.study_id, matches.c.status)
+            ).all()
+            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
+        counts: dict[int, dict[str, int]] = {}
+        for study_id, status, count in counted:
+            counts.setdefault(study_id, {})[status] = count
+        return [StudySummary(r.name, r.spec, r.created, counts.get(r.id, {})) for r in rows]
+
+    def study(self, name: str) -> StudySummary:
+        """A study by name.
+
+        Raises:
+            StoreError: there is none of that name.
+        """
+        found = {summary.name: summary for summary in self.studies()}
+        if name not in found:
+            raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
+        return found[name]
+
+    def records(
+        self, study: str | None = None, *, bodies: bool = False, where: Any = None
+    ) -> Iterator[MatchRecord]:
+        """Matches of a study (or all), in the order of storing, read in pages.
+
+        Args:
+            bodies: also read seeds, deals and answers.
+            where: a further condition on the matches table.
+        """
+        matches, configurations = schema.matches, schema.configurations
+        columns = [c for c in matches.c if bodies or c.name != "body"]
+        query = sa.select(*columns, configurations.c.game, configurations.c.version,
+                          configurations.c.parameters).join(
+            configurations, configurations.c.id == matches.c.configuration_id
+        ).order_by(matches.c.number)  # fmt: skip
+        if study is not None:
+            query = query.where(matches.c.number.in_(_members_of(study)))
+        if where is not None:
+            query = query.where(where)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            people = _people(connection, study)
+            for row in connection.execution_options(yield_per=1000).execute(query):
+                yield _record(row, people)
+
+    def find(self, prefix: str) -> MatchRecord:
+        """The one match whose id begins so.
+
+        Raises:
+            StoreError: no match does, or several do.
+        """
+        where = schema.matches.c.id.startswith(prefix, autoescape=True)
+        found = []
+        for record in self.records(bodies=True, where=where):
+            found.append(record)
+            if len(found) == 2:
+                raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
+        if not found:
+            raise StoreError(f'no match begins with "{prefix}" in {self.path}')
+        return found[0]
+
+    def unresolved(self) -> list[dict[str, Any]]:
+        """Calls that were sent and whose reply never came to the record."""
+        calls = schema.calls
+        query = sa.select(calls).where(calls.c.state == "unresolved").order_by(calls.c.id)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def write_matches(
+    connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]
+) -> None:
+    """Write matches that ended, in the caller's transaction; a live or failed row is replaced."""
+    table, calls = schema.matches, schema.calls
+    known = dict(
+        connection.execute(
+            sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
+        ).tuples().all()
+    )  # fmt: skip
+    last = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(table.c.number), 0))) or 0
+    rows, numbers = [], []
+    for match in matches:
+        number = known.get(match.id)
+        if number is None:
+            number = last = last + 1
+        numbers.append({"study_id": study_id, "match_number": number})
+        rows.append({"number": number} | _row(match))
+    statement = insert(table)
+    replaced = {c.name: c for c in statement.excluded if c.name not in ("number", "id")}
+    connection.execute(statement.on_conflict_do_update(["id"], set_=replaced), rows)
+    connection.execute(insert(schema.members).on_conflict_do_nothing(), numbers)
+    if known:
+        settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
+        connection.execute(
+            sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
+        )
+
+
+def _row(match: NewMatch) -> dict[str, Any]:
+    end = match.ended
+    return {
+        "id": match.id,
+        "configuration_id": match.configuration_id,
+        "deal": match.deal,
+        "repeat": match.repeat,
+        "seats": match.seats,
+        "status": end.status.value,
+        "reason": end.reason,
+        "outcome": end.outcome,
+        "payoffs": end.payoffs,
+        "kinds": end.kinds,
+        "calls": end.calls,
+        "input_tokens": end.input_tokens,
+        "output_tokens": end.output_tokens,
+        "finished": end.finished,
+        "body": end.body,
+    }
+
+
+def _pragmas(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where _begin says, DDL included
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _revision(connection: sa.Connection, path: Path) -> str | None:
+    tables = sa.inspect(connection).get_table_names()
+    if "alembic_version" in tables:
+        revision: str | None = connection.scalar(sa.text("select version_num from alembic_version"))
+        return revision
+    if tables:
+        raise StoreError(f"{path} is a database, but no store; name another file with --store")
+    return None
+
+
+def _members_of(study: str) -> Any:
+    members, studies = schema.members, schema.studies
+    return (
+        sa.select(members.c.match_number)
+        .join(studies, studies.c.id == members.c.study_id)
+        .where(studies.c.name == study)
+    )
+
+
+def _people(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
+    """Players by id, under the labels of a study (or of the last study that names them)."""
+    players, rosters, studies = schema.players, schema.rosters, schema.studies
+    query = (
+        sa.select(players.c.id, players.c.spec, rosters.c.label)
+        .join(rosters, rosters.c.player_id == players.c.id)
+        .join(studies, studies.c.id == rosters.c.study_id)
+        .order_by(studies.c.id)
+    )
+    if study is not None:
+        query = query.where(studies.c.name == study)
+    return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
+
+
+def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
+    return MatchRecord(
+        row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
+        {role: people[player] for role, player in row.seats.items()},
+        Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
+        row.calls, row.input_tokens, row.output_tokens, row.finished,
+        getattr(row, "body", None),
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Playing matches between scripted players: in this process, or over several."""
+
+import signal
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from time import time
+
+from cheaptalk.players import StrategySeat
+from cheaptalk.records import Ended, Status, ended, pack, scripted_answers
+from cheaptalk.rules import Decide, StrategyError, play
+from cheaptalk.studies.plan import PlannedMatch
+
+CHUNK = 256
+"""Matches that are played, handed over and committed together."""
+WORTH_WORKERS = 2_000
+"""Matches below which starting worker processes costs more than it saves."""
+
+Chunk = list[tuple[PlannedMatch, Ended]]
+
+
+def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chunk]:
+    """Play matches, yielding them in chunks as they end; the order is not that of the plan."""
+    pending = iter(matches)
+    chunks = iter(lambda: list(islice(pending, CHUNK)), [])
+    if workers <= 1 or len(matches) < WORTH_WORKERS:
+        for chunk in chunks:
+            yield play_chunk(chunk)
+        return
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
+    try:
+        yield from _over(pool, chunks, ahead=3 * workers)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _over(
+    pool: ProcessPoolExecutor, chunks: Iterator[list[PlannedMatch]], ahead: int
+) -> Iterator[Chunk]:
+    """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
+    running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
+    for chunk in chunks:
+        running[pool.submit(_play_ends, chunk)] = chunk
+        if len(running) >= ahead:
+            yield from _collect(running)
+    while running:
+        yield from _collect(running)
+
+
+def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator[Chunk]:
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield list(zip(running.pop(future), future.result(), strict=True))
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that stores the results."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:
+    return [end for _, end in play_chunk(matches)]
+
+
+def play_chunk(matches: list[PlannedMatch]) -> Chunk:
+    """Play some matches, one after the other."""
+    deciding: dict[tuple[str, str], Decide] = {}
+    return [(match, _play_one(match, deciding)) for match in matches]
+
+
+def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> Ended:
+    game = match.configuration.game
+    players: dict[str, Decide] = {}
+    for role, seated in zip(game.roles, match.seating, strict=True):
+        key = (game.name, seated.digest)
+        if key not in deciding:
+            assert isinstance(seated.spec, StrategySeat)
+            deciding[key] = seated.spec.decide(game.name)
+        players[role] = deciding[key]
+    try:
+        table = play(game, match.deal, match.seed, players)
+    except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
+        return failed(describe(error), match.seed)
+    return ended(table, match.seed, scripted_answers(table.given))
+
+
+def describe(error: Exception) -> str:
+    """An error of a player's or the rules' own code, in one line with the place it came from."""
+    if isinstance(error, StrategyError):
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return f"{type(error).__name__} in {place}: {error}"
+
+
+def failed(reason: str, seed: str) -> Ended:
+    """A match that was stopped by an error that is not play."""
+    return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time(), pack({"seed": seed}))

@@ -1,0 +1,195 @@
+"""A study as written: which games, which players, who meets whom, on which deals."""
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from cheaptalk.players import Entry
+from cheaptalk.rules import Game, UnknownName, Value, game_box
+
+
+class StudyError(ValueError):
+    """A study that cannot be played as written: one line that names file, key, value and cure."""
+
+
+class GameGrid(Value):
+    """A game over a grid of its parameters.
+
+    Attributes:
+        game: its name.
+        fixed: parameters that all its configurations share.
+        grid: values for each parameter that varies; all combinations are played.
+    """
+
+    game: str
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_legal(self) -> "GameGrid":
+        both = set(self.fixed) & set(self.grid)
+        if both:
+            raise ValueError(f'"{min(both)}" stands in both fixed and grid')
+        self.configurations()
+        return self
+
+    def configurations(self) -> list[Game]:
+        """The games of the grid, in its order."""
+        try:
+            rules = game_box(self.game).rules
+        except UnknownName as error:
+            raise ValueError(str(error)) from None
+        made = []
+        for values in product(*self.grid.values()):
+            parameters = self.fixed | dict(zip(self.grid, values, strict=True))
+            try:
+                made.append(rules.model_validate(parameters))
+            except ValidationError as error:
+                raise ValueError(f"{self.game}: {first_problem(error)}") from None
+        return made
+
+
+class Sample(Value):
+    """So many matches drawn at random, spread evenly over the configurations."""
+
+    sample: Annotated[int, Field(ge=1)]
+
+
+class Budget(Value):
+    """What a study may spend; checked before each call, calls in flight counted.
+
+    Attributes:
+        calls: calls to models.
+        tokens: input and output tokens together.
+    """
+
+    calls: Annotated[int, Field(ge=1)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class Study(Value):
+    """A study: games x deals x seatings x repeats.
+
+    Attributes:
+        name: what the store calls it.
+        description: for people.
+        seed: of all its deals and of its scripted players' luck.
+        games: the games, each over a grid.
+        deals_from: take configurations and deals from this earlier study instead.
+        players: the roster, by label.
+        pairing: ``all`` (every seating of the roster), ``self`` (each with itself), a list of
+            seatings (labels in the order of the game's roles), or ``{sample: N}``.
+        swap: also play each listed seating with the roles turned round.
+        deals: deals of each configuration, shared by all seatings.
+        repeats: matches of each seating on each deal.
+        budget: what it may spend.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$", max_length=80)]
+    description: str = ""
+    seed: int = 0
+    games: list[GameGrid] = Field(default_factory=list)
+    deals_from: str | None = None
+    players: Annotated[dict[str, Entry], Field(min_length=1)]
+    pairing: Literal["all", "self"] | list[list[str]] | Sample = "all"
+    swap: bool = False
+    deals: Annotated[int, Field(ge=1)] = 1
+    repeats: Annotated[int, Field(ge=1)] = 1
+    budget: Budget = Budget()
+
+    @field_validator("players", mode="before")
+    @classmethod
+    def _entries(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValueError("write players as label: settings")  # noqa: TRY004 - for pydantic
+        return {str(label): entry for label, entry in data.items()}
+
+    @field_validator("pairing", mode="before")
+    @classmethod
+    def _pairing_form(cls, data: Any) -> Any:
+        if isinstance(data, str) and data not in ("all", "self"):
+            raise ValueError(
+                f'"{data}" is no pairing: all, self, a list of seatings, or {{sample: N}}'
+            )
+        return Sample.model_validate(data) if isinstance(data, Mapping) else data
+
+    @model_validator(mode="after")
+    def _has_games(self) -> "Study":
+        if bool(self.games) == bool(self.deals_from):
+            raise ValueError("a study needs either games or deals_from")
+        if self.swap and not isinstance(self.pairing, list):
+            raise ValueError("swap goes with a list of seatings; other pairings play both ways")
+        return self
+
+    def written(self) -> dict[str, Any]:
+        """The study as plain data, complete."""
+        return self.model_dump(mode="json")
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing wrong, in one line: where, what was written, what would be legal."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(step) for step in problem["loc"] if not _machine(step))
+    message = problem["msg"].removeprefix("Value error, ")
+    written = problem["input"]
+    short = "" if isinstance(written, Mapping | list) or "unknown" in message else f" ({written!r})"
+    if problem["type"] == "missing":
+        message, short = "is missing", ""
+    return f"{place}: {message}{short}" if place else f"{message}{short}"
+
+
+def _machine(step: int | str) -> bool:
+    """Whether a step of an error's place is pydantic's own, not something that was written."""
+    return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
+
+
+def load_study(source: Path) -> Study:
+    """Read a study file.
+
+    Raises:
+        StudyError: it cannot be read, or is not legal.
+    """
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"{source}: cannot be read: {error}") from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise StudyError(f"{source}: is not YAML: {' '.join(str(error).split())}") from None
+    return parse_study(data, str(source))
+
+
+def parse_study(data: object, source: str) -> Study:
+    """Make a study of plain data.
+
+    Raises:
+        StudyError: it is not legal; the message begins with the source.
+    """
+    if not isinstance(data, Mapping):
+        raise StudyError(f"{source}: a study file is a mapping with a name, games and players")
+    try:
+        return Study.model_validate(dict(data))
+    except ValidationError as error:
+        raise StudyError(f"{source}: {first_problem(error)}") from None
+
+
+def preset_names() -> list[str]:
+    """The studies that come with the package."""
+    return sorted(path.stem for path in _presets())
+
+
+def _presets() -> Iterable[Path]:
+    return (Path(__file__).parent / "presets").glob("*.yaml")
+
+
+def preset(name: str) -> Study | None:
+    """A study that comes with the package, or None if there is none of that name."""
+    for path in _presets():
+        if path.stem == name:
+            return load_study(path)
+    return None
