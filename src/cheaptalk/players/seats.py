@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter, field_validator, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_serializer, model_validator
 
 from cheaptalk.models import PROVIDERS, ModelName, ModelSettings
 from cheaptalk.players.language_model import LanguageModel
@@ -45,6 +45,8 @@ class ModelSeat(Value):
         style: the style of the game's words; the game's default one if not set.
         tries: how often it is asked in all before it forfeits.
         deadline: seconds that one call may take.
+        words: digest of the style's words, noted when the player sits down: other words make
+            another match.
     """
 
     model: str
@@ -56,6 +58,7 @@ class ModelSeat(Value):
     stop: tuple[str, ...] | None = None
     tries: Annotated[int, Field(ge=1, le=20)] = 3
     deadline: Annotated[float, Field(gt=0)] = 300
+    words: str | None = None
 
     @field_validator("model")
     @classmethod
@@ -81,6 +84,7 @@ class PersonSeat(Value):
 
     person: Literal["terminal"]
     style: str | None = None
+    words: str | None = None
 
 
 class RecordedSeat(Value):
@@ -115,13 +119,18 @@ class Entry(Value):
             return {"strategy": dict(data)}
         if set(data) == {"strategies"} and isinstance(data["strategies"], Mapping):
             return {"strategies": dict(data["strategies"])}
-        if set(data) <= {"spec", "strategy", "strategies"} and data:
-            return data
         first = next(iter(data), "")
         raise ValueError(
             "a player needs one of strategy, strategies, model, person or recorded; "
             f"unknown key {suggest(str(first), ['strategy', 'strategies', *forms])}"
         )
+
+    @model_serializer
+    def written(self) -> dict[str, Any]:
+        """The entry as it is written in a study file."""
+        if self.spec is not None:
+            return self.spec.model_dump(mode="json", exclude_none=True)
+        return dict(self.strategy) if self.strategy else {"strategies": self.strategies}
 
     def seat(self, game: str, role: str) -> SeatSpec | None:
         """What fills this role of this game, or None if this player cannot.
@@ -131,7 +140,9 @@ class Entry(Value):
         """
         if self.spec is not None:
             if isinstance(self.spec, ModelSeat | PersonSeat):
-                style(game, self.spec.style)
+                words = style(game, self.spec.style)
+                noted = {"style": words.name, "words": words.digest}
+                return self.spec.model_copy(update=noted)
             return self.spec
         if self.strategy is not None:
             known = strategies(game)

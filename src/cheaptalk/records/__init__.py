@@ -13,9 +13,10 @@ from cheaptalk.records.record import (
     unpack,
 )
 from cheaptalk.records.store import NewMatch, Store, StoreError, StudySummary, digest_key
+from cheaptalk.records.transcript import Line, transcript
 
 __all__ = [
-    "AnswerRecord", "Ended", "MatchRecord", "NewMatch", "OtherVersion", "Status", "Store",
+    "AnswerRecord", "Ended", "Line", "MatchRecord", "NewMatch", "OtherVersion", "Status", "Store",
     "StoreError", "StudySummary", "digest_key", "ended", "game_of", "pack", "scripted_answers",
-    "unpack",
+    "transcript", "unpack",
 ]  # fmt: skip

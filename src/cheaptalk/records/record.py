@@ -12,7 +12,7 @@ from typing import Any
 
 from cheaptalk import __version__
 from cheaptalk.players import Kind
-from cheaptalk.rules import Game, Given, ReplayMismatch, Result, Table, game_box, replay
+from cheaptalk.rules import Game, Given, ReplayMismatch, Result, Table, game_box, give
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -217,12 +217,11 @@ class MatchRecord:
             lambda: self.replay().given,
         )
 
-    def replay(self) -> Table:
-        """Play the recorded answers again.
+    def table(self) -> Table:
+        """The match's table before anyone answered.
 
         Raises:
             OtherVersion: it was played under other rules than those installed.
-            ReplayMismatch: an answer does not fit the rules.
         """
         rules = self.rules
         if rules.version != self.version:
@@ -230,12 +229,30 @@ class MatchRecord:
                 f"match {self.id} was played under version {self.version} of the rules of "
                 f"{self.game}; version {rules.version} is installed and does not replay it"
             )
-        deal = rules.deal_type.model_validate(self.body["deal"])
-        given = [(one.request, one.seat, one.action) for one in self.answers]
+        return Table(rules, rules.deal_type.model_validate(self.body["deal"]), self.body["seed"])
+
+    def give(self, table: Table, answer: AnswerRecord) -> None:
+        """Give a table one of the recorded answers.
+
+        Raises:
+            ReplayMismatch: the answer does not fit the rules.
+        """
         try:
-            return replay(rules, deal, self.body["seed"], given)
+            give(table, answer.request, answer.seat, answer.action)
         except ReplayMismatch as mismatch:
             raise ReplayMismatch(f"match {self.id} does not replay: {mismatch}") from mismatch
+
+    def replay(self) -> Table:
+        """Play the recorded answers again.
+
+        Raises:
+            OtherVersion: it was played under other rules than those installed.
+            ReplayMismatch: an answer does not fit the rules.
+        """
+        table = self.table()
+        for answer in self.answers:
+            self.give(table, answer)
+        return table
 
     def as_json(self) -> dict[str, Any]:
         """The whole record as one JSON object, readable without this package."""

@@ -16,12 +16,12 @@ from sqlalchemy.dialects.sqlite import insert
 from cheaptalk import __version__
 from cheaptalk.records import schema
 from cheaptalk.records.record import Ended, MatchRecord, Status
-from cheaptalk.rules import suggest
+from cheaptalk.rules import CheaptalkError, suggest
 
 NEWEST = schema.REVISION
 
 
-class StoreError(Exception):
+class StoreError(CheaptalkError):
     """The store cannot be used; the message names the cause and the cure."""
 
 
@@ -307,12 +307,36 @@ class Store:
             raise StoreError(f'no match begins with "{prefix}" in {self.path}')
         return found[0]
 
+    def problems(self, study: str) -> dict[str, int]:
+        """Why matches of a study failed or were forfeited, and how many did for each reason."""
+        table = schema.matches
+        query = (
+            sa.select(table.c.reason, sa.func.count())
+            .where(table.c.number.in_(_members_of(study)), table.c.reason.is_not(None))
+            .group_by(table.c.reason)
+            .order_by(sa.func.count().desc())
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return dict(connection.execute(query).tuples().all())
+
+    def check(self) -> str | None:
+        """What is wrong with the file, or None if it is sound."""
+        with clear_errors(self.path), self.engine.connect() as connection:
+            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
+        return None if found == "ok" else f"{self.path} is damaged: {found}"
+
+    def open_calls(self, match_id: str) -> list[dict[str, Any]]:
+        """The calls of a match that are no part of its record: live, failed or unresolved ones."""
+        return self._calls(schema.calls.c.match_id == match_id)
+
     def unresolved(self) -> list[dict[str, Any]]:
         """Calls that were sent and whose reply never came to the record."""
-        calls = schema.calls
-        query = sa.select(calls).where(calls.c.state == "unresolved").order_by(calls.c.id)
+        return self._calls(schema.calls.c.state == "unresolved")
+
+    def _calls(self, where: Any) -> list[dict[str, Any]]:
+        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
         with clear_errors(self.path), self.engine.connect() as connection:
-            return [dict(row._mapping) for row in connection.execute(query)]
+            return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def write_matches(

@@ -20,10 +20,12 @@ from cheaptalk.rules.driving import (
     Decide,
     ReplayMismatch,
     StrategyError,
+    give,
     play,
     play_async,
     replay,
 )
+from cheaptalk.rules.errors import CheaptalkError
 from cheaptalk.rules.game import Deal, Game, Horizon, Outcome, Seat, Secret, Value, suggest
 from cheaptalk.rules.registry import (
     UnknownName,
@@ -36,10 +38,10 @@ from cheaptalk.rules.registry import (
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
 
 __all__ = [
-    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "Deal", "Decide", "Event", "Forfeited",
+    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "CheaptalkError", "Deal", "Decide", "Event", "Forfeited",
     "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure", "Message", "Moment",
     "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret", "Step", "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "by_name",
-    "explain", "game_box", "games", "play", "play_async", "replay", "strategies", "strategies_in",
+    "explain", "game_box", "games", "give", "play", "play_async", "replay", "strategies", "strategies_in",
     "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -4,8 +4,11 @@ from recorded answers."""
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from cheaptalk.rules.actions import Action
+from pydantic import ValidationError
+
+from cheaptalk.rules.actions import Action, explain
 from cheaptalk.rules.asking import Ask
+from cheaptalk.rules.errors import CheaptalkError
 from cheaptalk.rules.game import Deal, Game
 from cheaptalk.rules.table import Asked, IllegalAction, Table
 
@@ -13,11 +16,11 @@ Decide = Callable[[Asked], Action]
 """A scripted strategy with its settings: from what the seat sees to what it does."""
 
 
-class StrategyError(Exception):
+class StrategyError(CheaptalkError):
     """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
 
 
-class ReplayMismatch(Exception):
+class ReplayMismatch(CheaptalkError):
     """Recorded answers do not fit the rules that are asked to replay them."""
 
 
@@ -89,19 +92,29 @@ def replay(
     """
     table = Table(game, deal, seed)
     for request, seat, fields in given:
-        waiting = {ask.seat: ask for ask in table.unanswered()}
-        if request != table.requests or seat not in waiting:
-            raise ReplayMismatch(
-                f'recorded answer {request} of seat "{seat}" has no question: '
-                f"at request {table.requests} the rules ask {', '.join(waiting) or 'nobody'}"
-            )
-        if fields is None:
-            table.forfeit(seat)
-            continue
-        try:
-            table.answer(seat, waiting[seat].action.model_validate(fields))
-        except ValueError as error:
-            raise ReplayMismatch(
-                f'recorded answer {request} of seat "{seat}" is refused: {error}'
-            ) from error
+        give(table, request, seat, fields)
     return table
+
+
+def give(table: Table, request: int, seat: str, fields: Mapping[str, object] | None) -> None:
+    """Give a table one recorded answer (None: the seat forfeited).
+
+    Raises:
+        ReplayMismatch: it does not fit the open questions.
+    """
+    waiting = {ask.seat: ask for ask in table.unanswered()}
+    if request != table.requests or seat not in waiting:
+        raise ReplayMismatch(
+            f'recorded answer {request} of seat "{seat}" has no question: '
+            f"at request {table.requests} the rules ask {', '.join(waiting) or 'nobody'}"
+        )
+    if fields is None:
+        table.forfeit(seat)
+        return
+    try:
+        table.answer(seat, waiting[seat].action.model_validate(fields))
+    except ValueError as error:
+        reason = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise ReplayMismatch(
+            f'recorded answer {request} of seat "{seat}" is refused: {reason}'
+        ) from error

@@ -5,10 +5,11 @@ from importlib.metadata import entry_points
 from types import ModuleType
 
 from cheaptalk.rules.box import GameBox, Strategy, strategies_in
+from cheaptalk.rules.errors import CheaptalkError
 from cheaptalk.rules.game import suggest
 
 
-class UnknownName(LookupError):
+class UnknownName(CheaptalkError, LookupError):
     """A name that nothing is registered under; the message names the nearest one."""
 
 

@@ -84,7 +84,7 @@ def _tables_of(store: Store, name: str) -> Iterator[Table]:
 
 
 def run(
-    study: Study,
+    study: Study | Plan,
     store: Store,
     *,
     workers: int = 1,
@@ -99,6 +99,7 @@ def run(
     again.
 
     Args:
+        study: the study, or its plan if it was laid out already.
         workers: processes for matches between scripted players. More than one needs the caller's
             script to be importable (``if __name__ == "__main__":``).
         concurrency: matches with models played at once.
@@ -111,13 +112,18 @@ def run(
         StoreError: the store cannot be written; what was committed stays.
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
-    laid = lay_out(study, store)
-    _check_seats(laid, ask_person)
+    laid = study if isinstance(study, Plan) else lay_out(study, store)
+    check_seats(laid, ask_person)
     with store.writing():
         return _Run(laid, store, progress).go(workers, concurrency, models, ask_person)
 
 
-def _check_seats(laid: Plan, ask_person: AskPerson | None) -> None:
+def check_seats(laid: Plan, ask_person: AskPerson | None = None) -> None:
+    """Refuse a plan whose players cannot be reached.
+
+    Raises:
+        StudyError: a provider's key is not set, or a person is to play and nobody asks them.
+    """
     for player in laid.players().values():
         if isinstance(player.spec, ModelSeat) and player.spec.missing_key():
             raise StudyError(

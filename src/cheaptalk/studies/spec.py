@@ -9,10 +9,10 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cheaptalk.players import Entry
-from cheaptalk.rules import Game, UnknownName, Value, game_box
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box
 
 
-class StudyError(ValueError):
+class StudyError(CheaptalkError, ValueError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 

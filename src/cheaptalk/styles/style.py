@@ -94,7 +94,7 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
     text = hashlib.sha256()
     waiting = [name]
     while waiting:
-        assert environment.loader is not None  # noqa: S101 - as _environment made it
+        assert environment.loader is not None
         source, _, _ = environment.loader.get_source(environment, waiting.pop())
         tree = environment.parse(source)
         text.update(source.encode())

@@ -1,0 +1,5 @@
+"""The command line: ``cheaptalk ...``."""
+
+from cheaptalk.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,30 @@
+"""The entry point: run a command, and turn errors into one sentence and an exit status.
+
+Exit status: 0 all went well, 1 something did not finish or failed, 2 the input was wrong, 130
+stopped by Ctrl-C.
+"""
+
+import sys
+
+import cheaptalk as ct
+from cheaptalk.cli import data, listing, playing, reporting, running, showing
+from cheaptalk.cli.base import app, err
+
+COMMANDS = (listing, running, showing, playing, reporting, data)
+"""The modules whose commands make up the application."""
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        if not isinstance(error, ct.CheaptalkError):
+            raise
+        err.print("error: ", end="", style="bold red")
+        err.print(str(error), markup=False)
+        sys.exit(2)

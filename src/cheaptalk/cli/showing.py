@@ -1,0 +1,81 @@
+"""Commands that show recorded matches: show and view."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+import cheaptalk as ct
+from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, out, print_json
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+
+
+@app.command()
+def show(
+    match: Annotated[str, typer.Argument(help="A match's id, or the beginning of one.")],
+    store: StoreOption = DEFAULT_STORE,
+    seat: Annotated[str | None, typer.Option(help="Only what this seat saw and said.")] = None,
+    calls: Annotated[bool, typer.Option("--calls", help="Also every call, word for word.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show a match: what each seat was told, asked and answered."""
+    with ct.Store.open(store) as opened:
+        record = opened.find(match)
+        ledger = opened.open_calls(record.id)
+    if json:
+        print_json(record.as_json() | {"open_calls": ledger})
+        return
+    _header(record)
+    if record.body.get("answers") is not None:
+        lines = ct.records.transcript(record)
+        seats = list(dict.fromkeys(line.seat for line in lines))
+        if seat is not None and seat not in seats:
+            raise ct.rules.unknown("seat", seat, seats)
+        for line in lines:
+            if seat is None or line.seat == seat:
+                _line(line, COLOURS[seats.index(line.seat) % len(COLOURS)], calls)
+    for call in ledger:
+        out.print(f"request {call['request']} {call['seat']}, sending {call['try']}: "
+                  f"{call['state']} {_failure(call)}", markup=False)  # fmt: skip
+    if record.payoffs:
+        gains = ", ".join(f"{role} {gain:,.10g}" for role, gain in record.payoffs.items())
+        out.print(f"\n[bold]payoffs[/] {gains}")
+
+
+def _header(record: ct.MatchRecord) -> None:
+    reason = f" ({record.reason})" if record.reason else ""
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
+    for role, player in record.seats.items():
+        settings = {key: value for key, value in player["spec"].items() if value is not None}
+        out.print(f"{role}: {player['label']} {settings}", markup=False)
+    out.print(", ".join(f"{key}={value}" for key, value in record.parameters.items()), markup=False)
+    out.print()
+
+
+def _line(line: ct.records.Line, colour: str, calls: bool) -> None:
+    out.print(f"[{colour}]to {line.name} ({line.seat})[/]")
+    out.print(line.text, markup=False)
+    if line.kind is not None:
+        said = "no valid answer" if line.answer is None else str(line.answer)
+        mark = "" if line.kind == "ok" else f" [{line.kind}]"
+        out.print(f"[bold {colour}]{line.name} answers{escape(mark)}:[/] {escape(said)}")
+    for call in line.calls if calls else ():
+        _call(call)
+    out.print()
+
+
+def _call(call: dict[str, Any]) -> None:
+    for message in call["call"].get("messages", ()):
+        out.print(f"  [dim]{message['role']}[/]")
+        out.print(message["content"], markup=False, style="dim")
+    reply = call["reply"]
+    out.print(f"  [dim]reply in {reply.get('seconds', 0):.2f} s, {reply.get('usage', {})}[/]")
+    out.print(reply.get("text") or reply.get("detail") or "", markup=False, style="italic")
+
+
+def _failure(call: dict[str, Any]) -> str:
+    reply = call["reply"] or {}
+    return reply.get("detail") or ""
