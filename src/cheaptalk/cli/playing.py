@@ -70,7 +70,7 @@ def _parameters(written: list[str]) -> dict[str, Any]:
 def _end(record: ct.MatchRecord, mine: str, progress: ct.Progress) -> None:
     for line in ct.records.transcript(record)[-2:] if record.body.get("answers") else ():
         if line.seat.partition("_")[0] == mine and line.kind is None:
-            out.print(Panel(escape(line.text), title="the end"))
+            out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
     if record.payoffs is None:
         out.print(f"The match ended as {record.status.value}: {record.reason}", markup=False)
     else:
@@ -89,13 +89,11 @@ async def _at_the_terminal(call: ct.players.PersonCall) -> ct.models.Reply:
 def _ask(call: ct.players.PersonCall) -> str:
     if call.problem is None:
         for paragraph in call.news:
-            out.print(Panel(escape(paragraph)))
+            out.print(Panel(escape(paragraph)), soft_wrap=False)
         out.print(escape(call.question))
     else:
         out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
-    return json.dumps(
-        {name: _field(name, spec) for name, spec in call.form["properties"].items()}
-    )
+    return json.dumps({name: _field(name, spec) for name, spec in call.form["properties"].items()})
 
 
 def _field(name: str, spec: dict[str, Any]) -> object:

@@ -79,9 +79,7 @@ def _play(
     with ct.Store.open(path, create=True) as store, _shown(study.name) as show:
         started = time.monotonic()
         try:
-            progress = ct.run(
-                laid, store, workers=workers, concurrency=concurrency, progress=show
-            )
+            progress = ct.run(laid, store, workers=workers, concurrency=concurrency, progress=show)
         except KeyboardInterrupt:
             err.print(f"\nstopped; go on with: cheaptalk resume {study.name} --store {path}")
             raise

@@ -21,9 +21,7 @@ PROVIDERS = {
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "gemini": Provider(
-        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"
-    ),
+    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "vllm": Provider("http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
     "ollama": Provider("http://localhost:11434/v1", "OLLAMA_API_KEY", needs_key=False),
 }

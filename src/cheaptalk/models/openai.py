@@ -30,13 +30,15 @@ class OpenAIModels:
         """
         name = ModelName.parse(call.model)
         started = time.monotonic()
+        messages: Any = [message.model_dump() for message in call.messages]
+        settings: Any = call.settings.sent()
         try:
             completion = await self._client(name).chat.completions.create(
                 model=name.model,
-                messages=[message.model_dump() for message in call.messages],  # type: ignore[misc]
+                messages=messages,
                 timeout=deadline,
                 extra_headers={CALL_HEADER: number},
-                **call.settings.sent(),  # type: ignore[arg-type]
+                **settings,
             )
             reply = _read(completion)
         except openai.APIError as error:

@@ -22,7 +22,16 @@ from cheaptalk.players.person import Person
 from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.thinking import Player
-from cheaptalk.rules import Decide, Game, Given, Value, game_box, strategies, strategy_named, suggest
+from cheaptalk.rules import (
+    Decide,
+    Game,
+    Given,
+    Value,
+    game_box,
+    strategies,
+    strategy_named,
+    suggest,
+)
 from cheaptalk.styles import style
 
 
@@ -110,7 +119,7 @@ class Entry(Value):
     @classmethod
     def _read(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")  # noqa: TRY004 - pydantic reads ValueError
+            raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
         forms = {"model": ModelSeat, "person": PersonSeat, "recorded": RecordedSeat}
         for key, form in forms.items():
             if key in data:

@@ -1,5 +1,7 @@
 """The record: what was asked and answered, kept so that nothing is lost."""
 
+from cheaptalk.records.errors import StoreError
+from cheaptalk.records.reading import StudySummary
 from cheaptalk.records.record import (
     AnswerRecord,
     Ended,
@@ -12,7 +14,7 @@ from cheaptalk.records.record import (
     scripted_answers,
     unpack,
 )
-from cheaptalk.records.store import NewMatch, Store, StoreError, StudySummary, digest_key
+from cheaptalk.records.store import NewMatch, Store, digest_key
 from cheaptalk.records.transcript import Line, transcript
 
 __all__ = [

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.records import schema
-from cheaptalk.records.store import NewMatch, Store, clear_errors, write_matches
+from cheaptalk.records.errors import clear_errors
+from cheaptalk.records.store import NewMatch, Store, write_matches
 
 T = TypeVar("T")
 Job = tuple[Callable[[sa.Connection], Any], "Future[Any]"]

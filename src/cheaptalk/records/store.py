@@ -15,23 +15,11 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk import __version__
 from cheaptalk.records import schema
-from cheaptalk.records.record import Ended, MatchRecord, Status
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.records.errors import StoreError, clear_errors
+from cheaptalk.records.reading import StoreReader
+from cheaptalk.records.record import Ended, Status
 
 NEWEST = schema.REVISION
-
-
-class StoreError(CheaptalkError):
-    """The store cannot be used; the message names the cause and the cure."""
-
-
-class StudySummary(NamedTuple):
-    """A study in the store, with how many of its matches are of each status."""
-
-    name: str
-    spec: dict[str, Any]
-    created: float
-    counts: dict[str, int]
 
 
 class NewMatch(NamedTuple):
@@ -45,32 +33,12 @@ class NewMatch(NamedTuple):
     ended: Ended
 
 
-@contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
-    """Turn database errors into sentences that name the cause and the cure."""
-    try:
-        yield
-    except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
-        text = str(getattr(error, "orig", None) or error)
-        if "locked" in text or "busy" in text:
-            cure = "another program is writing to it; wait for it to end, or stop it"
-        elif "full" in text:
-            cure = "the disk is full; nothing recorded is lost: free some space and resume"
-        elif "not a database" in text or "malformed" in text or "disk image" in text:
-            cure = "it is damaged or no store; restore a copy, or name another file with --store"
-        elif "readonly" in text or "unable to open" in text:
-            cure = "it cannot be written; check the folder and its permissions"
-        else:
-            cure = "see the cause above"
-        raise StoreError(f"{path}: {text}: {cure}") from error
-
-
 def digest_key(data: Mapping[str, Any]) -> str:
     """Data in the one form that is hashed and compared."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
-class Store:
+class Store(StoreReader):
     """Reads and writes one store file.
 
     Everything is committed when a method returns. One process writes at a time (:meth:`writing`);
@@ -166,15 +134,13 @@ class Store:
                     ["name"], set_={"spec": values["spec"], "package": __version__}
                 )
             )
-            found: int = connection.scalar(
-                sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
-            )
-        return found
+            found = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+            return int(connection.execute(found).scalar_one())
 
     def register_configurations(
         self, configurations: Mapping[str, tuple[str, int, Mapping[str, Any]]]
     ) -> dict[str, int]:
-        """Note games with parameters: (game, rules version, parameters) by digest; ids by digest."""
+        """Note games as (game, rules version, parameters) by digest; ids by digest."""
         rows = [
             {"digest": key, "game": game, "version": version, "parameters": dict(parameters)}
             for key, (game, version, parameters) in configurations.items()
@@ -190,8 +156,7 @@ class Store:
         with self.transaction() as connection:
             if rows:
                 connection.execute(insert(table).on_conflict_do_nothing(), rows)
-            found = connection.execute(sa.select(table.c.digest, table.c.id)).all()
-        return {digest: number for digest, number in found}
+            return dict(connection.execute(sa.select(table.c.digest, table.c.id)).tuples().all())
 
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
         """Note what a study calls its players."""
@@ -212,13 +177,6 @@ class Store:
 
     # Matches
 
-    def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
-        """The status of those of these matches that are in the store."""
-        wanted = set(ids)
-        with clear_errors(self.path), self.engine.connect() as connection:
-            rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
-            return {id_: Status(status) for id_, status in rows if id_ in wanted}
-
     def add(self, study_id: int, matches: Sequence[NewMatch]) -> None:
         """Store matches that ended, whole or not at all, and drop their live rows."""
         if not matches:
@@ -230,9 +188,7 @@ class Store:
         """Count matches that are in the store already as matches of this study too."""
         table = schema.matches
         with self.transaction() as connection:
-            numbers = dict(
-                connection.execute(sa.select(table.c.id, table.c.number)).tuples().all()
-            )
+            numbers = dict(connection.execute(sa.select(table.c.id, table.c.number)).tuples().all())
             rows = [
                 {"study_id": study_id, "match_number": numbers[id_]}
                 for id_ in ids
@@ -241,107 +197,8 @@ class Store:
             if rows:
                 connection.execute(insert(schema.members).on_conflict_do_nothing(), rows)
 
-    def studies(self) -> list[StudySummary]:
-        """All studies with their matches counted by status, in the order they were begun."""
-        members, matches = schema.members, schema.matches
-        with clear_errors(self.path), self.engine.connect() as connection:
-            counted = connection.execute(
-                sa.select(members.c.study_id, matches.c.status, sa.func.count())
-                .join(matches, matches.c.number == members.c.match_number)
-                .group_by(members.c.study_id, matches.c.status)
-            ).all()
-            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
-        counts: dict[int, dict[str, int]] = {}
-        for study_id, status, count in counted:
-            counts.setdefault(study_id, {})[status] = count
-        return [StudySummary(r.name, r.spec, r.created, counts.get(r.id, {})) for r in rows]
 
-    def study(self, name: str) -> StudySummary:
-        """A study by name.
-
-        Raises:
-            StoreError: there is none of that name.
-        """
-        found = {summary.name: summary for summary in self.studies()}
-        if name not in found:
-            raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
-        return found[name]
-
-    def records(
-        self, study: str | None = None, *, bodies: bool = False, where: Any = None
-    ) -> Iterator[MatchRecord]:
-        """Matches of a study (or all), in the order of storing, read in pages.
-
-        Args:
-            bodies: also read seeds, deals and answers.
-            where: a further condition on the matches table.
-        """
-        matches, configurations = schema.matches, schema.configurations
-        columns = [c for c in matches.c if bodies or c.name != "body"]
-        query = sa.select(*columns, configurations.c.game, configurations.c.version,
-                          configurations.c.parameters).join(
-            configurations, configurations.c.id == matches.c.configuration_id
-        ).order_by(matches.c.number)  # fmt: skip
-        if study is not None:
-            query = query.where(matches.c.number.in_(_members_of(study)))
-        if where is not None:
-            query = query.where(where)
-        with clear_errors(self.path), self.engine.connect() as connection:
-            people = _people(connection, study)
-            for row in connection.execution_options(yield_per=1000).execute(query):
-                yield _record(row, people)
-
-    def find(self, prefix: str) -> MatchRecord:
-        """The one match whose id begins so.
-
-        Raises:
-            StoreError: no match does, or several do.
-        """
-        where = schema.matches.c.id.startswith(prefix, autoescape=True)
-        found = []
-        for record in self.records(bodies=True, where=where):
-            found.append(record)
-            if len(found) == 2:
-                raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
-        if not found:
-            raise StoreError(f'no match begins with "{prefix}" in {self.path}')
-        return found[0]
-
-    def problems(self, study: str) -> dict[str, int]:
-        """Why matches of a study failed or were forfeited, and how many did for each reason."""
-        table = schema.matches
-        query = (
-            sa.select(table.c.reason, sa.func.count())
-            .where(table.c.number.in_(_members_of(study)), table.c.reason.is_not(None))
-            .group_by(table.c.reason)
-            .order_by(sa.func.count().desc())
-        )
-        with clear_errors(self.path), self.engine.connect() as connection:
-            return dict(connection.execute(query).tuples().all())
-
-    def check(self) -> str | None:
-        """What is wrong with the file, or None if it is sound."""
-        with clear_errors(self.path), self.engine.connect() as connection:
-            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
-        return None if found == "ok" else f"{self.path} is damaged: {found}"
-
-    def open_calls(self, match_id: str) -> list[dict[str, Any]]:
-        """The calls of a match that are no part of its record: live, failed or unresolved ones."""
-        return self._calls(schema.calls.c.match_id == match_id)
-
-    def unresolved(self) -> list[dict[str, Any]]:
-        """Calls that were sent and whose reply never came to the record."""
-        return self._calls(schema.calls.c.state == "unresolved")
-
-    def _calls(self, where: Any) -> list[dict[str, Any]]:
-        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
-        with clear_errors(self.path), self.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
-
-
-def write_matches(
-    connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]
-) -> None:
+def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
     """Write matches that ended, in the caller's transaction; a live or failed row is replaced."""
     table, calls = schema.matches, schema.calls
     known = dict(
@@ -408,36 +265,3 @@ def _revision(connection: sa.Connection, path: Path) -> str | None:
     if tables:
         raise StoreError(f"{path} is a database, but no store; name another file with --store")
     return None
-
-
-def _members_of(study: str) -> Any:
-    members, studies = schema.members, schema.studies
-    return (
-        sa.select(members.c.match_number)
-        .join(studies, studies.c.id == members.c.study_id)
-        .where(studies.c.name == study)
-    )
-
-
-def _people(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
-    """Players by id, under the labels of a study (or of the last study that names them)."""
-    players, rosters, studies = schema.players, schema.rosters, schema.studies
-    query = (
-        sa.select(players.c.id, players.c.spec, rosters.c.label)
-        .join(rosters, rosters.c.player_id == players.c.id)
-        .join(studies, studies.c.id == rosters.c.study_id)
-        .order_by(studies.c.id)
-    )
-    if study is not None:
-        query = query.where(studies.c.name == study)
-    return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
-
-
-def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
-    return MatchRecord(
-        row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
-        {role: people[player] for role, player in row.seats.items()},
-        Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
-        row.calls, row.input_tokens, row.output_tokens, row.finished,
-        getattr(row, "body", None),
-    )  # fmt: skip

@@ -38,10 +38,10 @@ from cheaptalk.rules.registry import (
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
 
 __all__ = [
-    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "CheaptalkError", "Deal", "Decide", "Event", "Forfeited",
-    "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure", "Message", "Moment",
-    "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret", "Step", "Strategy",
-    "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "by_name",
-    "explain", "game_box", "games", "give", "play", "play_async", "replay", "strategies", "strategies_in",
-    "strategy", "strategy_named", "suggest", "unknown",
+    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "CheaptalkError", "Deal", "Decide",
+    "Event", "Forfeited", "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure",
+    "Message", "Moment", "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret",
+    "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName",
+    "Value", "by_name", "explain", "game_box", "games", "give", "play", "play_async", "replay",
+    "strategies", "strategies_in", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from cheaptalk.records import (
 )
 from cheaptalk.records.ledger import CallKey, Ledger, past_calls, sendings
 from cheaptalk.rules import Action, Asked, Given, ReplayMismatch, Table, play_async
-from cheaptalk.studies.plan import PlannedMatch
+from cheaptalk.studies.planning import PlannedMatch
 from cheaptalk.studies.scripted import describe, failed
 from cheaptalk.studies.spec import Budget
 
@@ -223,7 +223,7 @@ async def play_live(
     store_as: Callable[[PlannedMatch, Ended], NewMatch],
     study_id: int,
     recorded: Mapping[str, list[Given]],
-    report: Callable[[PlannedMatch, Ended | Exception], None],
+    report: Callable[[PlannedMatch, Ended | ReplayMismatch], None],
 ) -> None:
     """Play matches with models or people, so many at once, each stored when it ends."""
     waiting = iter(matches)

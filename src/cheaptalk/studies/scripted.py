@@ -12,7 +12,7 @@ from time import time
 from cheaptalk.players import StrategySeat
 from cheaptalk.records import Ended, Status, ended, pack, scripted_answers
 from cheaptalk.rules import Decide, StrategyError, play
-from cheaptalk.studies.plan import PlannedMatch
+from cheaptalk.studies.planning import PlannedMatch
 
 CHUNK = 256
 """Matches that are played, handed over and committed together."""

@@ -105,7 +105,7 @@ class Study(Value):
     @classmethod
     def _entries(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise ValueError("write players as label: settings")  # noqa: TRY004 - for pydantic
+            raise ValueError("write players as label: settings")
         return {str(label): entry for label, entry in data.items()}
 
     @field_validator("pairing", mode="before")

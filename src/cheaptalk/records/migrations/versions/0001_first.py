@@ -7,6 +7,14 @@ revision = "0001"
 down_revision = None
 
 
+def of_study() -> sa.ForeignKey:
+    return sa.ForeignKey("studies.id", ondelete="CASCADE")
+
+
+def of_configuration() -> sa.ForeignKey:
+    return sa.ForeignKey("configurations.id")
+
+
 def upgrade() -> None:
     op.create_table(
         "studies",
@@ -32,7 +40,12 @@ def upgrade() -> None:
     )
     op.create_table(
         "rosters",
-        sa.Column("study_id", sa.Integer, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "study_id",
+            sa.Integer,
+            sa.ForeignKey("studies.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("player_id", sa.Integer, sa.ForeignKey("players.id"), primary_key=True),
         sa.Column("label", sa.String, nullable=False),
     )
@@ -40,7 +53,9 @@ def upgrade() -> None:
         "matches",
         sa.Column("number", sa.Integer, primary_key=True),
         sa.Column("id", sa.String, nullable=False, unique=True),
-        sa.Column("configuration_id", sa.Integer, sa.ForeignKey("configurations.id"), nullable=False),
+        sa.Column(
+            "configuration_id", sa.Integer, sa.ForeignKey("configurations.id"), nullable=False
+        ),
         sa.Column("deal", sa.String, nullable=False),
         sa.Column("repeat", sa.Integer, nullable=False),
         sa.Column("seats", sa.JSON, nullable=False),
@@ -58,7 +73,12 @@ def upgrade() -> None:
     op.create_index("matches_by_configuration", "matches", ["configuration_id"])
     op.create_table(
         "members",
-        sa.Column("study_id", sa.Integer, sa.ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "study_id",
+            sa.Integer,
+            sa.ForeignKey("studies.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("match_number", sa.Integer, sa.ForeignKey("matches.number"), primary_key=True),
         sqlite_with_rowid=False,
     )

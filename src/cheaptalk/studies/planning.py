@@ -220,9 +220,7 @@ def _match(
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
 
 
-def _seatings(
-    study: Study, game: Game, idle: list[tuple[str, str]]
-) -> list[tuple[Seated, ...]]:
+def _seatings(study: Study, game: Game, idle: list[tuple[str, str]]) -> list[tuple[Seated, ...]]:
     able = {label: _seats_of(study, label, game, idle) for label in study.players}
     if isinstance(study.pairing, list):
         return _listed(study, game, able)

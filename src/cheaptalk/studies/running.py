@@ -9,12 +9,20 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from cheaptalk.models.openai import OpenAIModels
-from cheaptalk.players import ModelSeat, RecordedSeat
+from cheaptalk.players import ModelSeat, PersonSeat, RecordedSeat
 from cheaptalk.records import Ended, NewMatch, Status, Store, StoreError
 from cheaptalk.records.ledger import Ledger, mark_unresolved, spent
 from cheaptalk.rules import Given, ReplayMismatch
 from cheaptalk.studies.live import AskPerson, Desk, Models, Purse, play_live
-from cheaptalk.studies.plan import Configuration, Dealt, Plan, PlannedMatch, Table, deal_key, plan
+from cheaptalk.studies.planning import (
+    Configuration,
+    Dealt,
+    Plan,
+    PlannedMatch,
+    Table,
+    deal_key,
+    plan,
+)
 from cheaptalk.studies.scripted import play_scripted
 from cheaptalk.studies.spec import Study, StudyError
 
@@ -129,11 +137,8 @@ def check_seats(laid: Plan, ask_person: AskPerson | None = None) -> None:
             raise StudyError(
                 f"players.{player.label}: set the environment variable {player.spec.missing_key()}"
             )
-        if not player.scripted and not isinstance(player.spec, ModelSeat | RecordedSeat):
-            if ask_person is None:
-                raise StudyError(
-                    f"players.{player.label}: a person plays at a terminal: cheaptalk play"
-                )
+        if isinstance(player.spec, PersonSeat) and ask_person is None:
+            raise StudyError(f"players.{player.label}: a person plays with: cheaptalk play")
 
 
 class _Run:
@@ -223,9 +228,7 @@ class _Run:
         self.progress.counts[end.status] += 1
         if end.reason:
             labels = " / ".join(seated.label for seated in match.seating)
-            self.progress.problems[
-                f"{match.configuration.game.name}, {labels}: {end.reason}"
-            ] += 1
+            self.progress.problems[f"{match.configuration.game.name}, {labels}: {end.reason}"] += 1
 
     def note_and_report(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
         self.note(match, end)

@@ -1,0 +1,5 @@
+"""``python -m cheaptalk``."""
+
+from cheaptalk.cli import main
+
+main()

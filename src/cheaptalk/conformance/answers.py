@@ -1,0 +1,169 @@
+"""Laws of answering: what is no legal answer is refused with a reason and changes nothing."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from cheaptalk.conformance.matches import (
+    State,
+    broken,
+    finished,
+    in_bounds,
+    new_table,
+    no_error,
+    played,
+    questions,
+    same,
+)
+from cheaptalk.rules import (
+    MESSAGE_LIMIT,
+    Action,
+    Asked,
+    Chance,
+    Game,
+    GameBox,
+    IllegalAction,
+    Table,
+    explain,
+)
+from cheaptalk.styles import Style, Unreadable, style_in
+
+NO_NUMBERS = (True, math.nan, math.inf, "plenty")
+EXTREMES = (-1e15, -1.0, 1e15)
+NO_ANSWERS = ("", "I would rather not say.", "{", "{}", '{"no such field": 1}')
+TRIES = 50
+"""Times that random play is asked for another answer before there is taken to be none."""
+
+
+class Stranger(Action):
+    """An action of no game."""
+
+
+def check_schemas(box: GameBox, game: Game, seed: str) -> None:
+    """Actions refuse missing and unknown fields, what is no number, and endless text."""
+    for _, action in questions(box, new_table(game, seed)):
+        for fields, fault in _spoilt(action):
+            try:
+                type(action).model_validate(fields)
+            except ValidationError as error:
+                if explain(error):
+                    continue
+            raise broken(game, f"{type(action).__name__} accepts {fault}, or refuses it dumbly")
+
+
+def _spoilt(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
+    """The action's fields with one fault each, and the fault in words."""
+    fields = action.model_dump()
+    schema = type(action).model_json_schema()
+    yield fields | {"no such field": 1}, "an unknown field"
+    for name in schema.get("required", ()):
+        yield {key: fields[key] for key in fields if key != name}, f'no "{name}"'
+    for name, spec in schema["properties"].items():
+        if spec.get("type") in ("number", "integer"):
+            for value in NO_NUMBERS:
+                yield fields | {name: value}, f'{value!r} as "{name}"'
+        elif _is_text(spec):
+            length = spec.get("maxLength", MESSAGE_LIMIT) + 1
+            yield fields | {name: "x" * length}, f'{length:,} characters of "{name}"'
+
+
+def _is_text(spec: dict[str, Any]) -> bool:
+    return spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
+
+
+def check_answers(box: GameBox, game: Game, seed: str) -> None:
+    """Unreadable, ambiguous, oversized and illegal replies are refused and change nothing.
+
+    A legal answer, written down in any style, is read as itself.
+    """
+    table = new_table(game, seed)
+    for asked, action in questions(box, table):
+        before = State.of(table)
+        for name in box.styles:
+            _check_reading(game, style_in(box, name), asked, action, _another(box, asked, action))
+        _check_refusals(table, asked, action)
+        same(game, before, State.of(table), "after refused answers")
+    same(game, State.of(table), State.of(played(box, game, seed)), "with refused answers between")
+
+
+def _another(box: GameBox, asked: Asked, action: Action) -> Action | None:
+    """A legal answer that is not this one, if random play finds one."""
+    for number in range(TRIES):
+        other = box.strategies["random"](asked._replace(chance=Chance(f"other {number}")))
+        if other != action:
+            return other
+    return None
+
+
+def _check_reading(
+    game: Game, style: Style, asked: Asked, action: Action, other: Action | None
+) -> None:
+    """Demand that a style reads an answer as itself, and nothing else as an answer."""
+    write, ask = style.codec.write, asked.ask
+    for reply in (write(action), f"Very well.\n{write(action)}\nThank you."):
+        with no_error(game, f'reading {reply!r} in style "{style.name}"'):
+            read = style.codec.read(reply, ask)
+        if read != action:
+            raise broken(game, f'style "{style.name}" reads {reply!r} as {read!r}')
+    wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
+    wrong += [write(long) for long in _oversized(action)]
+    wrong += [f"{write(action)}\nor else\n{write(other)}"] if other is not None else []
+    for reply in wrong:
+        try:
+            read = style.codec.read(reply, ask)
+        except Unreadable as error:
+            if not str(error):
+                raise broken(game, f"{reply[:200]!r} is refused without a reason") from error
+        else:
+            raise broken(game, f'style "{style.name}" reads {reply[:200]!r} as {read!r}')
+
+
+def _oversized(action: Action) -> Iterator[Action]:
+    """The action with each of its texts far too long."""
+    for name, spec in type(action).model_json_schema()["properties"].items():
+        if _is_text(spec):
+            yield action.model_copy(update={name: "x" * (MESSAGE_LIMIT + 1)})
+
+
+def _check_refusals(table: Table, asked: Asked, action: Action) -> None:
+    """Demand that an action of another type, or one that the rules object to, is refused."""
+    game = table.game
+    candidates: list[Action] = [Stranger()]
+    for name, spec in type(action).model_json_schema()["properties"].items():
+        if spec.get("type") in ("number", "integer"):
+            candidates += [action.model_copy(update={name: value}) for value in EXTREMES]
+    for candidate in candidates:
+        with no_error(game, f'judging {candidate!r} of "{asked.seat}"'):
+            reason = asked.ask.refuse(candidate)
+        if reason is None:
+            continue
+        try:
+            table.answer(asked.seat, candidate)
+        except IllegalAction as refusal:
+            if not str(refusal):
+                raise broken(game, f"{candidate!r} is refused without a reason") from refusal
+
+
+def check_forfeits(box: GameBox, game: Game, seed: str) -> None:
+    """A forfeit at any question ends the match as forfeited, or as the rules say; never an error.
+
+    At every question one seat forfeits, and then all that are asked at once; the rest play on.
+    """
+    match = played(box, game, seed)
+    for count, given in enumerate(match.given):
+        for together in (False, True):
+            table = Table(game, match.deal, seed)
+            for earlier in match.given[:count]:
+                table.answer(earlier.seat, earlier.action)
+            seats = [ask.seat for ask in table.unanswered()] if together else [given.seat]
+            what = f"a forfeit by {', '.join(seats)} in request {given.request}"
+            with no_error(game, what):
+                for seat in seats:
+                    table.forfeit(seat)
+                finished(box, table)
+            if table.outcome is not None:
+                in_bounds(game, table.outcome)
+            elif not table.forfeited & set(seats):
+                raise broken(game, f"after {what}, the match ends neither forfeited nor otherwise")

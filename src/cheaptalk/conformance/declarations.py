@@ -1,0 +1,122 @@
+"""Laws of declaration: what a game says of itself is true."""
+
+import math
+from collections import Counter
+from dataclasses import is_dataclass
+
+from cheaptalk.conformance.matches import (
+    broken,
+    in_bounds,
+    new_table,
+    no_error,
+    outcome_of,
+    played,
+    random_moves,
+)
+from cheaptalk.rules import Game, GameBox, Moment, Result, Value, play
+from cheaptalk.styles import block_name, style_in
+
+
+def check_seats(box: GameBox, game: Game, seed: str) -> None:
+    """Seats have names of their own and declared roles, and none else is told or asked anything."""
+    names = Counter(seat.name for seat in game.seats)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise broken(game, f"two seats are called {', '.join(twice)}")
+    for seat in game.seats:
+        if seat.role not in game.roles:
+            raise broken(game, f'the role "{seat.role}" of seat "{seat.name}" is not declared')
+    for role in set(game.roles) - {seat.role for seat in game.seats}:
+        raise broken(game, f'the role "{role}" has no seat')
+    with no_error(game, "asking and telling the declared seats"):
+        played(box, game, seed)
+
+
+def check_strategies(box: GameBox, game: Game, seed: str) -> None:
+    """There is random play for every role, and every strategy plays its roles legally to the end.
+
+    Each strategy sits in all its roles, with random play in the others.
+    """
+    for strategy in box.strategies.values():
+        if not strategy.meaning:
+            raise broken(game, f'strategy "{strategy.name}" does not say what it does')
+        if not set(strategy.roles) <= set(game.roles):
+            raise broken(game, f'strategy "{strategy.name}" is for roles that are not declared')
+        table = new_table(game, seed)
+        players = random_moves(box) | dict.fromkeys(strategy.roles, strategy)
+        with no_error(game, f'playing strategy "{strategy.name}"'):
+            play(game, table.deal, seed, players)
+
+
+def check_words(box: GameBox, game: Game, seed: str) -> None:
+    """Every event and action is declared and has words of its own in every style.
+
+    All that happen in a match are frozen dataclasses of plain values, and can be put into words.
+    """
+    kinds = [*game.events, *game.actions]
+    blocks = Counter(block_name(kind) for kind in kinds)
+    for kind in kinds:
+        if blocks[block_name(kind)] > 1:
+            raise broken(game, f"two events or actions have the block {block_name(kind)}")
+        for name in box.styles:
+            if not style_in(box, name).says(kind):
+                raise broken(game, f'{kind.__name__} has no words in style "{name}"')
+    for seat, heard in played(box, game, seed).heard.items():
+        for moment in heard:
+            _check_moment(box, game, seat, moment)
+
+
+def _check_moment(box: GameBox, game: Game, seat: str, moment: Moment) -> None:
+    """Demand that what a seat lived through is declared, plain and told in every style."""
+    event, action = moment
+    for value, kinds in ((event, game.events), (action, game.actions)):
+        if value is not None and type(value) not in kinds:
+            raise broken(game, f'"{seat}" meets {type(value).__name__}, which is not declared')
+    with no_error(game, f"hashing {event}, as plain values allow,"):
+        hash(event)
+    if not is_dataclass(event) or not type(event).__dataclass_params__.frozen:
+        raise broken(game, f"{type(event).__name__} is no frozen dataclass")
+    for name in box.styles:
+        style = style_in(box, name)
+        with no_error(game, f'putting {event} into words for "{seat}" in style "{name}"'):
+            texts = [style.tell(event, game, seat)]
+            texts += [style.how(type(action), game, seat)] if action is not None else []
+        if not all(texts):
+            raise broken(game, f'style "{name}" has nothing to say of {event}')
+
+
+def check_payoffs(box: GameBox, game: Game, seed: str) -> None:
+    """Bounds are finite, and an outcome is of the declared type and pays every role within them."""
+    bounds = game.payoff_bounds()
+    for role in game.roles:
+        if role not in bounds:
+            raise broken(game, f'no bounds of the payoff of "{role}" are declared')
+        low, high = bounds[role]
+        if not -math.inf < low <= high < math.inf:
+            raise broken(game, f'the bounds of the payoff of "{role}", {low} to {high}, are none')
+    in_bounds(game, outcome_of(played(box, game, seed)))
+
+
+def check_measures(box: GameBox, game: Game, seed: str) -> None:
+    """Every measure says what it is and reads a finite number, or None, off a finished match."""
+    match = played(box, game, seed)
+    result = Result(game, match.deal, outcome_of(match), lambda: match.given)
+    for measure in box.measures.values():
+        if not measure.meaning:
+            raise broken(game, f'measure "{measure.name}" does not say what it is')
+        for as_published in (False, True):
+            with no_error(game, f'measure "{measure.name}"'):
+                value = measure.variant(as_published)(result)
+            if value is not None and not math.isfinite(value):
+                raise broken(game, f'measure "{measure.name}" of {match.outcome!r} is {value}')
+
+
+def check_json(box: GameBox, game: Game, seed: str) -> None:
+    """Parameters, deal and outcome come back from JSON as they were."""
+    match = played(box, game, seed)
+    values: tuple[Value, ...] = (game, match.deal, outcome_of(match))
+    for value in values:
+        with no_error(game, f"reading {value!r} back from JSON"):
+            read = type(value).model_validate_json(value.model_dump_json())
+        if read != value:
+            raise broken(game, f"{value!r} comes back from JSON as {read!r}")

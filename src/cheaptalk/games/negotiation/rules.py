@@ -1,0 +1,235 @@
+"""Negotiation: a seller and a buyer take turns to name a price."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Horizon,
+    Message,
+    Money,
+    Outcome,
+    Play,
+    Secret,
+    Tell,
+)
+
+
+class Price(Action):
+    """A price for the product."""
+
+    price: Money
+
+
+class SpokenPrice(Price):
+    """A price for the product with a message."""
+
+    message: Message
+
+
+class Reply(Action):
+    """The answer to a price."""
+
+    decision: Literal["accept", "reject"]
+
+
+class ReplyOrJohn(Action):
+    """The answer to a price where there is also John to trade with."""
+
+    decision: Literal["accept", "reject", "john"]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing(Event):
+    """What a seat knows at the start. ``rival_value`` and ``rounds`` are None where untold."""
+
+    seat: str
+    rival: str
+    value: float
+    rival_value: float | None
+    rounds: int | None
+    messages: bool
+    outside_option: bool
+    highest_price: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Event):
+    """It is this seat's turn to name a price."""
+
+    stage: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PricePosted(Event):
+    """The rival names a price."""
+
+    stage: int
+    proposer: str
+    price: float
+    message: str | None
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRejected(Event):
+    """The rival turned this seat's price down."""
+
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sold(Event):
+    """A price was accepted: the game is over, and this seat gets this payoff."""
+
+    stage: int
+    price: float
+    payoff: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeftForJohn(Event):
+    """A seat chose to trade with John: the game is over and both get nothing."""
+
+    leaver: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoTrade(Event):
+    """The rounds are used up: the game is over and both get nothing.
+
+    ``john`` tells whether each of them trades with John instead.
+    """
+
+    john: bool
+
+
+class Sale(Outcome):
+    """The last stage, the price (None without a trade) and how the negotiation ended."""
+
+    stage: int
+    price: float | None = None
+    ended: Literal["trade", "john", "rounds"]
+
+
+class Negotiation(Game):
+    """Alternating prices for one product, with an outside option (GLEE section 2.2).
+
+    In odd stages the seller Alice names a price and the buyer Bob accepts or rejects it, in even
+    stages the other way round. At price p Alice gets p - V_A and Bob V_B - p dollars, where
+    V_A and V_B are what the product is worth to each; without a trade both get 0.
+
+    With the outside option, who answers a price may instead trade with John at its own value.
+    This ends the game and pays both 0. Where only one round is announced, its rejection sends
+    both to John.
+    """
+
+    name: ClassVar[str] = "negotiation"
+    roles: ClassVar[tuple[str, ...]] = ("alice", "bob")
+    events: ClassVar[tuple[type[Event], ...]] = (
+        Briefing, Turn, PricePosted, PriceRejected, Sold, LeftForJohn, NoTrade,
+    )  # fmt: skip
+    actions: ClassVar[tuple[type[Action], ...]] = (Price, SpokenPrice, Reply, ReplyOrJohn)
+    outcome_type: ClassVar[type[Outcome]] = Sale
+
+    scale: float = Field(10_000, gt=0, le=1e12)
+    """What values and measures are multiples of (GLEE's M), in dollars."""
+    seller_factor: float = Field(0.8, gt=0, le=1_000)
+    """What the product is worth to Alice, as a multiple of the scale."""
+    buyer_factor: float = Field(1.2, gt=0, le=1_000)
+    """What the product is worth to Bob, as a multiple of the scale."""
+    horizon: Horizon = Horizon(rounds=10)
+    complete_information: bool = True
+    """Whether each player knows what the product is worth to the other."""
+    messages: bool = True
+    """Whether who names a price can send words with it."""
+    outside_option: bool = True
+    """Whether who answers a price can trade with John instead."""
+    price_limit: float = Field(100, gt=0, le=1_000)
+    """The highest legal price as a multiple of the scale. It keeps payoffs bounded; the words
+    name it only to a player who exceeds it, lest it serve as an anchor."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Negotiation":
+        if self.price_limit < max(self.seller_factor, self.buyer_factor):
+            raise ValueError("price_limit: must be at least seller_factor and buyer_factor")
+        if self.outside_option and "John" in map(self.called, self.roles):
+            raise ValueError('names: "John" is the outside option')
+        return self
+
+    def value(self, role: str) -> float:
+        """What the product is worth to a role, in dollars."""
+        return self.scale * (self.seller_factor if role == "alice" else self.buyer_factor)
+
+    def play(self, deal: Deal, chance: Chance) -> Play[Sale]:
+        for seat, rival in (self.roles, self.roles[::-1]):
+            yield Tell(seat, self._briefing(seat, rival))
+        price_type = SpokenPrice if self.messages else Price
+        reply_type = ReplyOrJohn if self.outside_option else Reply
+        for stage in range(1, self.horizon.rounds + 1):
+            last = stage == self.horizon.told
+            proposer, responder = self.roles if stage % 2 else self.roles[::-1]
+            named: Price = yield Ask(proposer, price_type, Turn(stage, last), self._objection)
+            message = named.message if isinstance(named, SpokenPrice) else None
+            posted = PricePosted(stage, proposer, named.price, message, last)
+            reply: Reply | ReplyOrJohn = yield Ask(responder, reply_type, posted)
+            if reply.decision == "accept":
+                sale = Sale(stage=stage, price=named.price, ended="trade")
+                for seat, payoff in self.payoffs(sale).items():
+                    yield Tell(seat, Sold(stage, named.price, payoff))
+                return sale
+            if reply.decision == "john":
+                yield Tell(self.roles, LeftForJohn(responder))
+                return Sale(stage=stage, ended="john")
+            yield Tell(proposer, PriceRejected(stage))
+        john = self.outside_option and self.horizon.told == 1
+        yield Tell(self.roles, NoTrade(john))
+        return Sale(stage=self.horizon.rounds, ended="john" if john else "rounds")
+
+    def _briefing(self, seat: str, rival: str) -> Briefing:
+        return Briefing(
+            seat,
+            rival,
+            self.value(seat),
+            self.value(rival) if self.complete_information else None,
+            self.horizon.told,
+            self.messages,
+            self.outside_option,
+            self.scale * self.price_limit,
+        )
+
+    def _objection(self, named: Price) -> str | None:
+        highest = self.scale * self.price_limit
+        if not 0 <= named.price <= highest:
+            return f"the price must lie between 0 and {highest:,.15g}, not be {named.price:,.15g}"
+        return None
+
+    def payoffs(self, outcome: Sale) -> dict[str, float]:
+        """Dollars: p - V_A and V_B - p; 0 and 0 without a trade."""
+        if outcome.price is None:
+            return {"alice": 0.0, "bob": 0.0}
+        return {
+            "alice": outcome.price - self.value("alice"),
+            "bob": self.value("bob") - outcome.price,
+        }
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        highest = self.scale * self.price_limit
+        seller, buyer = self.value("alice"), self.value("bob")
+        return {"alice": (-seller, highest - seller), "bob": (buyer - highest, buyer)}
+
+    def secrets(self, deal: Deal) -> Iterator[Secret]:
+        if self.complete_information:
+            return
+        for owner, factor in zip(self.roles, ("seller_factor", "buyer_factor"), strict=True):
+            game = self.model_copy(update={factor: getattr(self, factor) / 2})
+            yield Secret(frozenset({owner}), game, deal)

@@ -1,0 +1,275 @@
+"""Scripted sellers and buyers.
+
+All of them play either role, reason in gains (what a price leaves above the own value as a
+seller, below it as a buyer), know only what their seat was told and, but for ``random``, never
+trade at a loss.
+"""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cheaptalk.games.negotiation.rules import (
+    Briefing,
+    Price,
+    PricePosted,
+    Reply,
+    ReplyOrJohn,
+    SpokenPrice,
+)
+from cheaptalk.games.negotiation.theory import (
+    equilibrium_share,
+    optimal_gain,
+    regret_minimising_gain,
+)
+from cheaptalk.games.tactics import Early, Late, Share, conceded
+from cheaptalk.rules import Action, Asked, strategy
+
+Factor = Annotated[float, Field(gt=0)]
+
+SLACK = 1e-9
+"""Slack in comparing gains, as a share of the own value."""
+
+
+def price_of(me: Briefing, gain: float) -> float:
+    """The price that leaves this seat a gain."""
+    return me.value + gain if me.seat == "alice" else me.value - gain
+
+
+def gain_at(me: Briefing, price: float) -> float:
+    """What a price leaves this seat, in dollars."""
+    return price - me.value if me.seat == "alice" else me.value - price
+
+
+def known_surplus(me: Briefing) -> float | None:
+    """What a trade would be worth to both together, in dollars; None where it is not known."""
+    return None if me.rival_value is None else gain_at(me, me.rival_value)
+
+
+def name_price(asked: Asked, price: float, message: str = "") -> Action:
+    """Name this price, or the nearest legal one."""
+    legal = min(max(price, 0.0), asked.briefing.highest_price)
+    if asked.ask.action is SpokenPrice:
+        return SpokenPrice(price=legal, message=message)
+    return Price(price=legal)
+
+
+def demand(asked: Asked, gain: float, message: str = "") -> Action:
+    """Name the price that leaves this gain, in whole cents in the seat's own favour."""
+    cents = 100 * price_of(asked.briefing, gain)
+    seller = asked.briefing.seat == "alice"
+    whole = math.ceil(cents - 1e-6) if seller else math.floor(cents + 1e-6)
+    return name_price(asked, whole / 100, message)
+
+
+def answer(asked: Asked, decision: Literal["accept", "reject"]) -> Action:
+    """Accept or reject."""
+    if asked.ask.action is ReplyOrJohn:
+        return ReplyOrJohn(decision=decision)
+    return Reply(decision=decision)
+
+
+def take(asked: Asked, posted: PricePosted, least: float) -> Action:
+    """Accept a price that leaves at least this gain, in dollars, and reject any other."""
+    me: Briefing = asked.briefing
+    good = gain_at(me, posted.price) >= least - SLACK * me.value
+    return answer(asked, "accept" if good else "reject")
+
+
+def insist(asked: Asked, gain: float, message: str) -> Action:
+    """Name the price with this gain and accept nothing worse."""
+    if isinstance(asked.event, PricePosted):
+        return take(asked, asked.event, gain)
+    return name_price(asked, price_of(asked.briefing, gain), message)
+
+
+@strategy("alice", "bob")
+def fixed_price(asked: Asked, *, markup: Share = 0.2) -> Action:
+    """Name one price whatever happens and accept nothing worse.
+
+    Posted-price selling, the form in which GLEE's appendix C states the optimum.
+
+    Args:
+        markup: the gain demanded as a share of the own value, in [0, 1]: a seller asks for
+            value * (1 + markup), a buyer offers value * (1 - markup).
+    """
+    me: Briefing = asked.briefing
+    return insist(asked, markup * me.value, "This is my price and I will not move.")
+
+
+@strategy("alice", "bob")
+def prior_optimal(asked: Asked, *, factors: tuple[Factor, ...] = (0.8, 1.0, 1.2, 1.5)) -> Action:
+    """Name the price that is best against a prior over what the product is worth to the other.
+
+    Against a prior no seller can do better than with one price, never lowered: the p that
+    maximises (p - V_A) * P(V_B >= p) (Harris and Raviv 1981; Riley and Zeckhauser 1983; GLEE
+    appendix C). A buyer does the same with (V_B - p) * P(V_A <= p). A known value takes the
+    place of the prior, and is then the price.
+
+    Args:
+        factors: what the product may be worth to the other as multiples of the own value, each
+            equally likely. (Not of the scale, which players are not told.) The defaults are
+            GLEE's factors as a player whose own factor is 1 sees them.
+    """
+    me: Briefing = asked.briefing
+    values = [factor * me.value for factor in factors]
+    if me.rival_value is not None:
+        values = [me.rival_value]
+    best = optimal_gain([gain_at(me, value) for value in values])
+    return insist(asked, best, "This is my price and it will stay my price.")
+
+
+@strategy("alice", "bob")
+def minimax_regret(asked: Asked, *, surplus: Share = 0.5) -> Action:
+    """Name one random price, so drawn that the greatest possible regret is least.
+
+    The policy of Bergemann and Schlag (2011; GLEE appendix C) for a seller without a prior:
+    :func:`~cheaptalk.games.negotiation.theory.regret_minimising_gain`. A buyer draws the mirror
+    image. The price is drawn once a match. A known value leaves nothing to regret: it is then
+    the price.
+
+    Args:
+        surplus: the most that a trade can be worth, as a share of the own value, in [0, 1]: a
+            seller takes the buyer's value to lie in [0, value * (1 + surplus)], a buyer the
+            seller's in [value * (1 - surplus), infinity).
+    """
+    me: Briefing = asked.briefing
+    known = known_surplus(me)
+    if known is not None:
+        return insist(asked, max(known, 0.0), "This is my price.")
+    gain = regret_minimising_gain(surplus * me.value, asked.chance("price").uniform())
+    return insist(asked, round(gain, 2), "This is my price.")
+
+
+def latest_prices(asked: Asked) -> tuple[float | None, float | None]:
+    """The last prices named before this question: the own one and the rival's."""
+    mine = (m.action.price for m in reversed(asked.heard) if isinstance(m.action, Price))
+    theirs = (m.event.price for m in reversed(asked.heard) if isinstance(m.event, PricePosted))
+    return next(mine, None), next(theirs, None)
+
+
+@strategy("alice", "bob")
+def split_the_difference(asked: Asked, *, opening: Share = 0.5, close: Share = 0.01) -> Action:
+    """Meet the other halfway (the split-the-difference rule of everyday haggling).
+
+    Where both values are known, name the price halfway between them and accept nothing worse.
+    Otherwise name the price halfway between the own last price and the rival's, and accept a
+    price that is as good as the own last one, close to it, or in the last round no loss.
+
+    Args:
+        opening: the gain demanded at first, as a share of the own value, in [0, 1].
+        close: the difference that is not worth another round, as a share of the own value.
+    """
+    me: Briefing = asked.briefing
+    known = known_surplus(me)
+    if known is not None:
+        return insist(asked, max(known, 0.0) / 2, "Halfway is fair to both of us.")
+    mine, theirs = latest_prices(asked)
+    own = opening * me.value if mine is None else gain_at(me, mine)
+    match asked.event:
+        case PricePosted(last=last) as posted:
+            return take(asked, posted, 0.0 if last else max(0.0, own - close * me.value))
+        case _:
+            gain = own if theirs is None else (own + gain_at(me, theirs)) / 2
+            return demand(asked, max(gain, 0.0), "Let us meet halfway.")
+
+
+@strategy("alice", "bob")
+def zero_intelligence(asked: Asked, *, reach: Share = 1.0) -> Action:
+    """Name random prices that never lose money and accept any that does not.
+
+    The budget-constrained zero-intelligence trader (ZI-C) of Gode and Sunder (1993).
+
+    Args:
+        reach: the greatest gain asked for, as a share of the own value, in [0, 1]: a seller's
+            price is uniform in [value, value * (1 + reach)], a buyer's in
+            [value * (1 - reach), value].
+    """
+    if isinstance(asked.event, PricePosted):
+        return take(asked, asked.event, 0.0)
+    draw = asked.chance("price", asked.request)
+    return demand(asked, draw.uniform(0, reach * asked.briefing.value))
+
+
+def concede(asked: Asked, start: float, end: float, power: float) -> Action:
+    """Name prices by a concession curve; accept what is at least the current demand."""
+    me: Briefing = asked.briefing
+    stage: int = asked.event.stage  # type: ignore[attr-defined]  # both questions have one
+    least = me.value * conceded(stage, me.rounds, start, end, power)
+    if isinstance(asked.event, PricePosted):
+        return take(asked, asked.event, least)
+    return demand(asked, least, "This is my price for now.")
+
+
+@strategy("alice", "bob")
+def linear(asked: Asked, *, start: Share = 0.5, end: Share = 0.0) -> Action:
+    """Concede at an even pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
+
+    Args:
+        start, end: the gains demanded at first and in the last round, as shares of the own
+            value.
+    """
+    return concede(asked, start, end, power=1)
+
+
+@strategy("alice", "bob")
+def boulware(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Late = 4) -> Action:
+    """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
+
+    Args:
+        start, end: the gains demanded at first and in the last round, as shares of the own
+            value.
+        power: how late the concession comes, above 1.
+    """
+    return concede(asked, start, end, power)
+
+
+@strategy("alice", "bob")
+def conceder(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Early = 0.25) -> Action:
+    """Concede early (Faratin, Sierra and Jennings 1998).
+
+    Args:
+        start, end: the gains demanded at first and in the last round, as shares of the own
+            value.
+        power: how early the concession comes, below 1.
+    """
+    return concede(asked, start, end, power)
+
+
+@strategy("alice", "bob")
+def subgame_perfect(asked: Asked, *, guess: Share = 0.4) -> Action:
+    """Play the subgame-perfect equilibrium: who names the last price takes the surplus.
+
+    See :func:`~cheaptalk.games.negotiation.theory.equilibrium_share`.
+
+    Demand the equilibrium share of the surplus at every stage and accept no less, but in the
+    last stage anything that is no loss. Where no trade can be worth anything, leave for John.
+    The equilibrium is that of complete information; where the other's value is not told, this
+    is only a rule of thumb.
+
+    Args:
+        guess: the surplus reckoned with where the other's value is not told, as a share of the
+            own value, in [0, 1].
+    """
+    me: Briefing = asked.briefing
+    known = known_surplus(me)
+    surplus = guess * me.value if known is None else known
+    least = max(surplus, 0.0) * equilibrium_share(me.seat, me.rounds)
+    match asked.event:
+        case PricePosted() if surplus < 0 and asked.ask.action is ReplyOrJohn:
+            return ReplyOrJohn(decision="john")
+        case PricePosted(last=True) as posted:
+            return take(asked, posted, 0.0)
+    return insist(asked, least, "You can do no better by waiting.")
+
+
+@strategy("alice", "bob")
+def random(asked: Asked) -> Action:
+    """Play a random legal move: a price of up to twice the own value, or any of the answers."""
+    draw = asked.chance("move", asked.request)
+    if asked.ask.action is ReplyOrJohn:
+        return ReplyOrJohn(decision=draw.pick(("accept", "reject", "john")))
+    if isinstance(asked.event, PricePosted):
+        return Reply(decision=draw.pick(("accept", "reject")))
+    return name_price(asked, round(draw.uniform(0, 2 * asked.briefing.value), 2))

@@ -1,0 +1,71 @@
+"""Measures of persuasion (GLEE section 2.3).
+
+With T the rounds, n those of high quality, k those in which a product of high quality was
+bought, r those in which one of low quality was not, M the price and v the value of high quality
+as a multiple of it.
+"""
+
+from cheaptalk.games.persuasion.rules import Persuasion, Trades
+from cheaptalk.rules import Measure, Result
+
+
+def sales(result: Result) -> float:
+    """The number of rounds in which the product was bought."""
+    outcome: Trades = result.outcome
+    return float(sum(outcome.bought))
+
+
+def alice_gain(result: Result) -> float:
+    """The share of rounds in which Alice sold, in [0, 1]."""
+    return sales(result) / len(result.outcome.bought)
+
+
+def bob_gain(result: Result) -> float:
+    """Bob's payoff a round in multiples of the price, in [u - 1, v - 1]; over all buyers."""
+    game: Persuasion = result.game
+    payoff = game.role_payoffs(result.outcome)["bob"]
+    return payoff / (game.price * len(result.outcome.bought))
+
+
+def published_bob_gain(result: Result) -> float:
+    """As GLEE's released code has it: (k * (v - 1) - r) / T, a charge for lemons refused."""
+    outcome: Trades = result.outcome
+    good = outcome.count(high=True, bought=True) * (result.game.value - 1)
+    return float(good - outcome.count(high=False, bought=False)) / len(outcome.bought)
+
+
+def efficiency(result: Result) -> float | None:
+    """The share of products of high quality that were bought, k / n; None where n = 0."""
+    outcome: Trades = result.outcome
+    high = sum(outcome.high)
+    return outcome.count(high=True, bought=True) / high if high else None
+
+
+def fairness(result: Result) -> float | None:
+    """The share of products of low quality that were not bought, r / (T - n); None where n = T.
+
+    The paper prints the denominator as n, an evident slip: its text says, out of all rounds in
+    which the product was of low quality.
+    """
+    outcome: Trades = result.outcome
+    low = len(outcome.high) - sum(outcome.high)
+    return outcome.count(high=False, bought=False) / low if low else None
+
+
+def honesty(result: Result) -> float | None:
+    """The share of rounds with a recommendation just if the quality is high; None for text."""
+    outcome: Trades = result.outcome
+    if outcome.recommended is None:
+        return None
+    rounds = zip(outcome.recommended, outcome.high, strict=True)
+    return sum(recommended == high for recommended, high in rounds) / len(outcome.high)
+
+
+MEASURES = (
+    Measure("sales", sales),
+    Measure("alice_gain", alice_gain, role="alice"),
+    Measure("bob_gain", bob_gain, published_bob_gain, role="bob"),
+    Measure("efficiency", efficiency),
+    Measure("fairness", fairness),
+    Measure("honesty", honesty),
+)

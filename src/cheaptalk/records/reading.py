@@ -1,0 +1,165 @@
+"""Reading a store: studies, statuses, matches, calls."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from cheaptalk.records import schema
+from cheaptalk.records.errors import StoreError, clear_errors
+from cheaptalk.records.record import MatchRecord, Status
+from cheaptalk.rules import suggest
+
+
+class StudySummary(NamedTuple):
+    """A study in the store, with how many of its matches are of each status."""
+
+    name: str
+    spec: dict[str, Any]
+    created: float
+    counts: dict[str, int]
+
+
+class StoreReader:
+    """What can be read of a store. Any number of processes may read while one writes."""
+
+    path: Path
+    engine: sa.Engine
+
+    def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
+        """The status of those of these matches that are in the store."""
+        wanted = set(ids)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
+            return {id_: Status(status) for id_, status in rows if id_ in wanted}
+
+    def studies(self) -> list[StudySummary]:
+        """All studies with their matches counted by status, in the order they were begun."""
+        members, matches = schema.members, schema.matches
+        with clear_errors(self.path), self.engine.connect() as connection:
+            counted = connection.execute(
+                sa.select(members.c.study_id, matches.c.status, sa.func.count())
+                .join(matches, matches.c.number == members.c.match_number)
+                .group_by(members.c.study_id, matches.c.status)
+            ).all()
+            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
+        counts: dict[int, dict[str, int]] = {}
+        for study_id, status, count in counted:
+            counts.setdefault(study_id, {})[status] = count
+        return [StudySummary(r.name, r.spec, r.created, counts.get(r.id, {})) for r in rows]
+
+    def study(self, name: str) -> StudySummary:
+        """A study by name.
+
+        Raises:
+            StoreError: there is none of that name.
+        """
+        found = {summary.name: summary for summary in self.studies()}
+        if name not in found:
+            raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
+        return found[name]
+
+    def records(
+        self, study: str | None = None, *, bodies: bool = False, where: Any = None
+    ) -> Iterator[MatchRecord]:
+        """Matches of a study (or all), in the order of storing, read in pages.
+
+        Args:
+            bodies: also read seeds, deals and answers.
+            where: a further condition on the matches table.
+        """
+        matches, configurations = schema.matches, schema.configurations
+        columns = [c for c in matches.c if bodies or c.name != "body"]
+        query = sa.select(*columns, configurations.c.game, configurations.c.version,
+                          configurations.c.parameters).join(
+            configurations, configurations.c.id == matches.c.configuration_id
+        ).order_by(matches.c.number)  # fmt: skip
+        if study is not None:
+            query = query.where(matches.c.number.in_(_members_of(study)))
+        if where is not None:
+            query = query.where(where)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            people = _people(connection, study)
+            for row in connection.execution_options(yield_per=1000).execute(query):
+                yield _record(row, people)
+
+    def find(self, prefix: str) -> MatchRecord:
+        """The one match whose id begins so.
+
+        Raises:
+            StoreError: no match does, or several do.
+        """
+        where = schema.matches.c.id.startswith(prefix, autoescape=True)
+        found = []
+        for record in self.records(bodies=True, where=where):
+            found.append(record)
+            if len(found) == 2:
+                raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
+        if not found:
+            raise StoreError(f'no match begins with "{prefix}" in {self.path}')
+        return found[0]
+
+    def problems(self, study: str) -> dict[str, int]:
+        """Why matches of a study failed or were forfeited, and how many did for each reason."""
+        table = schema.matches
+        query = (
+            sa.select(table.c.reason, sa.func.count())
+            .where(table.c.number.in_(_members_of(study)), table.c.reason.is_not(None))
+            .group_by(table.c.reason)
+            .order_by(sa.func.count().desc())
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return dict(connection.execute(query).tuples().all())
+
+    def check(self) -> str | None:
+        """What is wrong with the file, or None if it is sound."""
+        with clear_errors(self.path), self.engine.connect() as connection:
+            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
+        return None if found == "ok" else f"{self.path} is damaged: {found}"
+
+    def open_calls(self, match_id: str) -> list[dict[str, Any]]:
+        """The calls of a match that are no part of its record: live, failed or unresolved ones."""
+        return self._calls(schema.calls.c.match_id == match_id)
+
+    def unresolved(self) -> list[dict[str, Any]]:
+        """Calls that were sent and whose reply never came to the record."""
+        return self._calls(schema.calls.c.state == "unresolved")
+
+    def _calls(self, where: Any) -> list[dict[str, Any]]:
+        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _members_of(study: str) -> Any:
+    members, studies = schema.members, schema.studies
+    return (
+        sa.select(members.c.match_number)
+        .join(studies, studies.c.id == members.c.study_id)
+        .where(studies.c.name == study)
+    )
+
+
+def _people(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
+    """Players by id, under the labels of a study (or of the last study that names them)."""
+    players, rosters, studies = schema.players, schema.rosters, schema.studies
+    query = (
+        sa.select(players.c.id, players.c.spec, rosters.c.label)
+        .join(rosters, rosters.c.player_id == players.c.id)
+        .join(studies, studies.c.id == rosters.c.study_id)
+        .order_by(studies.c.id)
+    )
+    if study is not None:
+        query = query.where(studies.c.name == study)
+    return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
+
+
+def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
+    return MatchRecord(
+        row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
+        {role: people[player] for role, player in row.seats.items()},
+        Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
+        row.calls, row.input_tokens, row.output_tokens, row.finished,
+        getattr(row, "body", None),
+    )  # fmt: skip
