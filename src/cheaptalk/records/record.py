@@ -44,7 +44,7 @@ class AnswerRecord:
         data: dict[str, Any] = {
             "request": self.request,
             "seat": self.seat,
-            "kind": self.kind.value,
+            "kind": self.kind,
             "action": self.action,
         }
         return data | {"calls": self.calls} if self.calls else data
@@ -126,7 +126,7 @@ def ended(
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
     roles = {seat.name: seat.role for seat in table.game.seats}
-    found = Counter((roles[answer.seat], answer.kind.value) for answer in answers)
+    found = Counter((roles[answer.seat], str(answer.kind)) for answer in answers)
     kinds: dict[str, dict[str, int]] = {}
     for (role, kind), count in found.items():
         kinds.setdefault(role, {})[kind] = count

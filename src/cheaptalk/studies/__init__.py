@@ -1,6 +1,7 @@
 """A study is data: games x deals x seatings x repeats; plan it, run it, resume it."""
 
 from cheaptalk.studies.planning import Configuration, Dealt, Plan, PlannedMatch, Seated, plan
+from cheaptalk.studies.presets import preset, preset_names
 from cheaptalk.studies.running import SETTLED, Progress, check_seats, lay_out, run
 from cheaptalk.studies.spec import (
     Budget,
@@ -10,8 +11,6 @@ from cheaptalk.studies.spec import (
     StudyError,
     load_study,
     parse_study,
-    preset,
-    preset_names,
 )
 
 __all__ = [

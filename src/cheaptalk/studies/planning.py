@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from cheaptalk.players import SeatSpec, StrategySeat
 from cheaptalk.records import digest_key
 from cheaptalk.rules import Chance, Deal, Game, UnknownName, strategies, suggest
-from cheaptalk.studies.spec import Sample, Study, StudyError, first_problem
+from cheaptalk.studies.spec import Pairing, Sample, Study, StudyError, first_problem
 
 
 def digest(*parts: object) -> str:
@@ -124,10 +124,19 @@ class Plan:
         return {player.digest: player for match in self.matches for player in match.seating}
 
 
-Table = tuple[Configuration, Sequence[Dealt]]
+class Laid(NamedTuple):
+    """A configuration with its deals and who meets whom on them."""
+
+    configuration: Configuration
+    deals: Sequence[Dealt]
+    pairing: Pairing | Sample
 
 
-def plan(study: Study, tables: Sequence[Table] | None = None) -> Plan:
+Seatings = dict[tuple[str, str], list[tuple[Seated, ...]]]
+"""Seatings by game and pairing."""
+
+
+def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] = ()) -> Plan:
     """Lay out all matches of a study.
 
     Args:
@@ -136,62 +145,62 @@ def plan(study: Study, tables: Sequence[Table] | None = None) -> Plan:
     Raises:
         StudyError: nobody can play a game, or a listed player is not on the roster.
     """
-    laid = _tables(study) if tables is None else list(tables)
+    if study.deals_from is None:
+        laid = _tables(study)
+    else:
+        laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
     idle: list[tuple[str, str]] = []
-    seatings: dict[str, list[tuple[Seated, ...]]] = {}
-    for configuration, _ in laid:
-        name = configuration.game.name
-        if name not in seatings:
-            seatings[name] = _seatings(study, configuration.game, idle)
-    _everyone_plays(study, list(seatings), idle)
-    for name, rows in seatings.items():
+    seatings: Seatings = {}
+    for configuration, _, pairing in laid:
+        key = (configuration.game.name, str(pairing))
+        if key not in seatings:
+            seatings[key] = _seatings(study, configuration.game, pairing, idle)
+    _everyone_plays(study, [game for game, _ in seatings], idle)
+    for (game, _), rows in seatings.items():
         if not rows:
-            raise StudyError(f"players: no seating of the roster can play {name}")
+            raise StudyError(f"players: no seating of the roster can play {game}")
     _no_doubles(seatings)
     if isinstance(study.pairing, Sample):
         chosen = _sample(study, laid, seatings)
     else:
         chosen = _everything(study, laid, seatings)
-    return Plan(study, list(chosen), idle)
+    distinct = {match.id: match for match in chosen}
+    return Plan(study, list(distinct.values()), list(dict.fromkeys(idle)))
 
 
-def _tables(study: Study) -> list[Table]:
-    laid: list[Table] = []
+def _tables(study: Study) -> list[Laid]:
+    laid = []
     for grid in study.games:
         for game in grid.configurations():
             configuration = Configuration(game)
-            seeds = [f"{study.seed}/{configuration.digest}/{n}" for n in range(study.deals)]
-            deals = [Dealt(str(n), seed) for n, seed in enumerate(seeds)]
-            laid.append((configuration, deals))
-    distinct = {configuration.digest: (configuration, deals) for configuration, deals in laid}
-    return list(distinct.values())
+            place = f"{study.seed}/{configuration.digest}"
+            count = grid.deals or study.deals
+            deals = [Dealt(str(number), f"{place}/{number}") for number in range(count)]
+            laid.append(Laid(configuration, deals, grid.pairing or study.pairing))
+    return laid
 
 
-def _everything(
-    study: Study, laid: Sequence[Table], seatings: Mapping[str, list[tuple[Seated, ...]]]
-) -> Iterator[PlannedMatch]:
-    for configuration, deals in laid:
-        for dealt, seating in product(deals, seatings[configuration.game.name]):
-            for repeat in range(study.repeats):
-                yield _match(configuration, dealt, seating, repeat)
+def _everything(study: Study, laid: Sequence[Laid], seatings: Seatings) -> Iterator[PlannedMatch]:
+    for configuration, deals, pairing in laid:
+        rows = seatings[configuration.game.name, str(pairing)]
+        for dealt, seating, repeat in product(deals, rows, range(study.repeats)):
+            yield _match(configuration, dealt, seating, repeat)
 
 
-def _sample(
-    study: Study, laid: Sequence[Table], seatings: Mapping[str, list[tuple[Seated, ...]]]
-) -> Iterator[PlannedMatch]:
+def _sample(study: Study, laid: Sequence[Laid], seatings: Seatings) -> Iterator[PlannedMatch]:
     """Draw matches without replacement, as evenly over configurations as the numbers allow."""
     assert isinstance(study.pairing, Sample)
     chance = Chance(f"{study.seed}").apart("sample")
-    rooms = []
-    for configuration, deals in laid:
-        available = len(deals) * len(seatings[configuration.game.name]) * study.repeats
-        rooms.append(available)
-    wanted = _spread(study.pairing.sample, rooms, chance)
-    for (configuration, deals), count in zip(laid, wanted, strict=True):
-        places = list(product(deals, seatings[configuration.game.name], range(study.repeats)))
-        order = chance("seatings", configuration.digest).shuffled(range(len(places)))
+    places = [
+        (configuration, list(product(deals, rows, range(study.repeats))))
+        for configuration, deals, pairing in laid
+        for rows in (seatings[configuration.game.name, str(pairing)],)
+    ]
+    wanted = _spread(study.pairing.sample, [len(room) for _, room in places], chance)
+    for (configuration, room), count in zip(places, wanted, strict=True):
+        order = chance("seatings", configuration.digest).shuffled(range(len(room)))
         for place in sorted(order[:count]):
-            yield _match(configuration, *places[place])
+            yield _match(configuration, *room[place])
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
@@ -220,18 +229,17 @@ def _match(
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
 
 
-def _seatings(study: Study, game: Game, idle: list[tuple[str, str]]) -> list[tuple[Seated, ...]]:
+def _seatings(
+    study: Study, game: Game, pairing: Pairing | Sample, idle: list[tuple[str, str]]
+) -> list[tuple[Seated, ...]]:
     able = {label: _seats_of(study, label, game, idle) for label in study.players}
-    if isinstance(study.pairing, list):
-        return _listed(study, game, able)
-    if study.pairing == "self":
-        rows = [tuple(seats[role] for role in game.roles) for seats in able.values()
-                if set(seats) == set(game.roles)]  # fmt: skip
-    else:
-        candidates = [[seats[role] for seats in able.values() if role in seats]
-                      for role in game.roles]  # fmt: skip
-        rows = list(product(*candidates))
-    return rows
+    if isinstance(pairing, list):
+        return _listed(pairing, study.swap, game, able)
+    if pairing == "self":
+        whole = [seats for seats in able.values() if set(seats) == set(game.roles)]
+        return [tuple(seats[role] for role in game.roles) for seats in whole]
+    candidates = [[seats[role] for seats in able.values() if role in seats] for role in game.roles]
+    return list(product(*candidates))
 
 
 def _seats_of(
@@ -253,11 +261,13 @@ def _seats_of(
 
 
 def _listed(
-    study: Study, game: Game, able: Mapping[str, Mapping[str, Seated]]
+    pairing: list[list[str]],
+    swap: bool,
+    game: Game,
+    able: Mapping[str, Mapping[str, Seated]],
 ) -> list[tuple[Seated, ...]]:
-    assert isinstance(study.pairing, list)
     rows: dict[tuple[str, ...], tuple[Seated, ...]] = {}
-    for labels in study.pairing:
+    for labels in pairing:
         for label in labels:
             if label not in able:
                 raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
@@ -266,7 +276,7 @@ def _listed(
                 f"pairing: {labels} has {len(labels)} players; {game.name} has "
                 f"{len(game.roles)} roles ({', '.join(game.roles)})"
             )
-        for order in (labels, labels[::-1]) if study.swap else (labels,):
+        for order in (labels, labels[::-1]) if swap else (labels,):
             pairs = list(zip(order, game.roles, strict=True))
             if all(role in able[label] for label, role in pairs):
                 rows[tuple(order)] = tuple(able[label][role] for label, role in pairs)
@@ -287,9 +297,9 @@ def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]])
         raise StudyError(f"players.{label}: can play none of {', '.join(games)}")
 
 
-def _no_doubles(seatings: Mapping[str, list[tuple[Seated, ...]]]) -> None:
+def _no_doubles(seatings: Seatings) -> None:
     """Refuse two labels for one player: their matches would be the same matches."""
-    for game, rows in seatings.items():
+    for (game, _), rows in seatings.items():
         labels: dict[str, str] = {}
         for player in (player for row in rows for player in row):
             first = labels.setdefault(player.digest, player.label)

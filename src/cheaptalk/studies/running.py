@@ -19,7 +19,6 @@ from cheaptalk.studies.planning import (
     Dealt,
     Plan,
     PlannedMatch,
-    Table,
     deal_key,
     plan,
 )
@@ -72,7 +71,7 @@ def lay_out(study: Study, store: Store | None) -> Plan:
     return plan(study, tables)
 
 
-def _tables_of(store: Store, name: str) -> Iterator[Table]:
+def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Dealt]]]:
     """The configurations of a study with the deals and turn orders it was played on."""
     try:
         store.study(name)

@@ -1,9 +1,10 @@
 """A study as written: which games, which players, who meets whom, on which deals."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -16,24 +17,47 @@ class StudyError(CheaptalkError, ValueError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 
+Pairing: TypeAlias = Literal["all", "self"] | list[list[str]]
+"""Every seating of the roster, each player with itself, or the seatings listed."""
+
+
+def read_pairing(data: Any) -> Any:
+    """Refuse a word that names no pairing, naming those that do."""
+    if isinstance(data, str) and data not in ("all", "self"):
+        raise ValueError("is no pairing: all, self, a list of seatings, or {sample: N}")
+    return data
+
+
 class GameGrid(Value):
     """A game over a grid of its parameters.
 
     Attributes:
         game: its name.
         fixed: parameters that all its configurations share.
+        cases: sets of parameters, each played with all combinations of the grid.
         grid: values for each parameter that varies; all combinations are played.
+        pairing, deals: for this game, instead of the study's.
     """
 
     game: str
     fixed: dict[str, Any] = Field(default_factory=dict)
+    cases: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]  # noqa: RUF012 - frozen
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+
+    pairing: Pairing | None = None
+    deals: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("pairing", mode="before")
+    @classmethod
+    def _pairing_form(cls, data: Any) -> Any:
+        return data if data is None else read_pairing(data)
 
     @model_validator(mode="after")
     def _is_legal(self) -> "GameGrid":
-        both = set(self.fixed) & set(self.grid)
-        if both:
-            raise ValueError(f'"{min(both)}" stands in both fixed and grid')
+        listed = [*self.fixed, *self.grid, *{key for case in self.cases for key in case}]
+        twice = [key for key, count in Counter(listed).items() if count > 1]
+        if twice:
+            raise ValueError(f'"{twice[0]}" stands in more than one of fixed, cases and grid')
         self.configurations()
         return self
 
@@ -44,8 +68,8 @@ class GameGrid(Value):
         except UnknownName as error:
             raise ValueError(str(error)) from None
         made = []
-        for values in product(*self.grid.values()):
-            parameters = self.fixed | dict(zip(self.grid, values, strict=True))
+        for case, *values in product(self.cases, *self.grid.values()):
+            parameters = self.fixed | case | dict(zip(self.grid, values, strict=True))
             try:
                 made.append(rules.model_validate(parameters))
             except ValidationError as error:
@@ -95,7 +119,7 @@ class Study(Value):
     games: list[GameGrid] = Field(default_factory=list)
     deals_from: str | None = None
     players: Annotated[dict[str, Entry], Field(min_length=1)]
-    pairing: Literal["all", "self"] | list[list[str]] | Sample = "all"
+    pairing: Pairing | Sample = "all"
     swap: bool = False
     deals: Annotated[int, Field(ge=1)] = 1
     repeats: Annotated[int, Field(ge=1)] = 1
@@ -111,11 +135,7 @@ class Study(Value):
     @field_validator("pairing", mode="before")
     @classmethod
     def _pairing_form(cls, data: Any) -> Any:
-        if isinstance(data, str) and data not in ("all", "self"):
-            raise ValueError(
-                f'"{data}" is no pairing: all, self, a list of seatings, or {{sample: N}}'
-            )
-        return Sample.model_validate(data) if isinstance(data, Mapping) else data
+        return Sample.model_validate(data) if isinstance(data, Mapping) else read_pairing(data)
 
     @model_validator(mode="after")
     def _has_games(self) -> "Study":
@@ -176,20 +196,3 @@ def parse_study(data: object, source: str) -> Study:
         return Study.model_validate(dict(data))
     except ValidationError as error:
         raise StudyError(f"{source}: {first_problem(error)}") from None
-
-
-def preset_names() -> list[str]:
-    """The studies that come with the package."""
-    return sorted(path.stem for path in _presets())
-
-
-def _presets() -> Iterable[Path]:
-    return (Path(__file__).parent / "presets").glob("*.yaml")
-
-
-def preset(name: str) -> Study | None:
-    """A study that comes with the package, or None if there is none of that name."""
-    for path in _presets():
-        if path.stem == name:
-            return load_study(path)
-    return None
