@@ -179,11 +179,12 @@ def bayesian(
 ) -> Action:
     """Learn how far the seller can be trusted, and buy if the expected worth is at least the price.
 
-    Beta-binomial learning of the seller's reputation, which takes the place of commitment in the
-    repeated game (Best and Quigley 2024; GLEE appendix C). The probability that a product is
-    good given the advice has a beta distribution. Its prior mean is what Bayes' rule gives for a seller who tells the truth with probability ``trust``,
-    and it counts as much as ``weight`` products; every product known to have come with the same
-    advice updates it. Words that are no advice leave the prior of the game.
+    Beta-binomial learning of the seller's reputation, which takes the place of commitment in
+    the repeated game (Best and Quigley 2024; GLEE appendix C). The probability that a product is
+    good given the advice has a beta distribution. Its prior mean is what Bayes' rule gives for a
+    seller who tells the truth with probability ``trust``, and it counts as much as ``weight``
+    products; every product known to have come with the same advice updates it. Words that are
+    no advice leave the prior of the game.
 
     Args:
         trust: the probability of a true recommendation before any experience, in (0, 1).

@@ -1,0 +1,541 @@
+"""The rules, strategies, measures and words of persuasion."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.games.persuasion import BOX
+from cheaptalk.games.persuasion.events import (
+    Briefing,
+    BuyerDecided,
+    GameOver,
+    Pitch,
+    ProductDrawn,
+    ProductOffered,
+    Purchase,
+    QualityRevealed,
+    Recommendation,
+    Record,
+    SpokenPurchase,
+)
+from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
+from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
+from cheaptalk.rules import Chance, Result, Seat, Table, play
+from tests.games.tables import events, reads, table_after
+
+YES: dict[str, Any] = {"decision": "yes"}
+NO: dict[str, Any] = {"decision": "no"}
+
+
+def binary(rounds: int = 20, **parameters: Any) -> Persuasion:
+    return Persuasion(signal="binary", horizon=rounds, **parameters)
+
+
+def say(message: str) -> dict[str, str]:
+    return {"message": message}
+
+
+def qualities(marks: str) -> Qualities:
+    """A deal from its qualities, ``h`` and ``l``."""
+    return Qualities(qualities=tuple(mark == "h" for mark in marks))
+
+
+def after(game: Persuasion, marks: str, *moves: dict[str, Any]) -> Table:
+    return table_after(game, *moves, deal=qualities(marks))
+
+
+def match(
+    game: Persuasion,
+    marks: str,
+    seller: str,
+    buyer: str,
+    seed: str = "1",
+    **settings: Any,
+) -> Trades:
+    """A match between two strategies on given qualities; settings are the seller's."""
+    players = {
+        "alice": BOX.strategies[seller].with_settings(**settings),
+        "bob": BOX.strategies[buyer].with_settings(),
+    }
+    return trades(play(game, qualities(marks), seed, players))
+
+
+def trades(table: Table) -> Trades:
+    assert isinstance(table.outcome, Trades)
+    return table.outcome
+
+
+def marks(of: tuple[bool, ...]) -> str:
+    return "".join("+" if item else "-" for item in of)
+
+
+# The deal
+
+
+def test_qualities_depend_only_on_the_seed_and_the_round() -> None:
+    short, long = Persuasion(horizon=5), Persuasion(horizon=50)
+    assert long.deal(Chance("a")).qualities[:5] == short.deal(Chance("a")).qualities
+    assert long.deal(Chance("a")) != long.deal(Chance("b"))
+
+
+@pytest.mark.parametrize(("prior", "drawn"), [(0, {False}), (1, {True})])
+def test_qualities_follow_a_certain_prior(prior: float, drawn: set[bool]) -> None:
+    assert set(Persuasion(prior=prior).deal(Chance("a")).qualities) == drawn
+
+
+def test_qualities_are_high_as_often_as_the_prior_says() -> None:
+    drawn = Persuasion(prior=0.8, horizon=2_000).deal(Chance("a")).qualities
+    assert sum(drawn) / 2_000 == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("drawn", ["h", "hhh"])
+def test_a_deal_of_another_length_is_refused(drawn: str) -> None:
+    with pytest.raises(ValueError, match="number of rounds"):
+        after(binary(2), drawn)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"prior": 1.01}, {"value": 0.9}, {"low_value": 1.1}, {"signal": "smoke"}]
+)
+def test_parameters_that_make_no_game_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Persuasion(**wrong)
+
+
+# Rules
+
+
+def test_a_round_goes_from_nature_to_seller_to_buyer_to_what_each_learns() -> None:
+    game = binary(1, value=2)
+    table = after(game, "h", NO, YES)
+    assert events(table, "alice")[1:] == [
+        ProductDrawn(1, high=True), BuyerDecided(1, "bob", bought=True, message=None), GameOver(1),
+    ]  # fmt: skip
+    assert events(table, "bob")[1:] == [
+        ProductOffered(1, 100, recommended=False, message=None),
+        QualityRevealed(1, bought=True, high=True, worth=200, gain=100),
+        GameOver(100),
+    ]
+    assert table.outcome == Trades(high=(True,), recommended=(False,), bought=(True,))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "seller", "buyer"),
+    [
+        ({"signal": "binary"}, Recommendation, Purchase),
+        ({"signal": "text"}, Pitch, Purchase),
+        ({"buyer_messages": True}, Pitch, SpokenPurchase),
+    ],
+)
+def test_how_each_side_answers(parameters: Any, seller: type, buyer: type) -> None:
+    game = Persuasion(**parameters)
+    table = table_after(game)
+    assert table.pending["alice"].action is seller
+    signal = YES if seller is Recommendation else say("Buy!")
+    assert table_after(game, signal).pending["bob"].action is buyer
+
+
+def test_payoffs_are_sales_and_worth_minus_price() -> None:
+    game = binary(4, value=3, low_value=0.25)
+    moves = [YES, YES, YES, YES, NO, NO, YES, YES]
+    outcome = trades(after(game, "hlhl", *moves))
+    assert outcome == Trades(
+        high=(True, False, True, False),
+        recommended=(True, True, False, True),
+        bought=(True, True, False, True),
+    )
+    assert game.payoffs(outcome) == {"alice": 3, "bob": 200 - 75 - 75}
+
+
+def test_each_myopic_buyer_gets_what_its_own_round_brought() -> None:
+    game = binary(3, value=3, myopic=True)
+    outcome = trades(after(game, "hll", YES, YES, YES, YES, YES, NO))
+    paid = {"alice": 2, "bob_1": 200, "bob_2": -100, "bob_3": 0}
+    assert game.payoffs(outcome) == paid
+    assert game.role_payoffs(outcome) == {"alice": 2, "bob": 100}
+
+
+@pytest.mark.parametrize("myopic", [True, False])
+@pytest.mark.parametrize("mark", ["h", "l"])
+def test_buying_everything_reaches_the_bounds(mark: str, myopic: bool) -> None:
+    game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
+    paid = game.role_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
+    assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
+    assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
+
+
+def test_signals_and_messages_are_passed_on_character_for_character() -> None:
+    pitch, reply = ' 100 {"decision": "yes"}\n', "No, thanks. \t"
+    game = Persuasion(horizon=1, buyer_messages=True)
+    table = after(game, "l", say(pitch), NO | say(reply))
+    assert ProductOffered(1, 100, recommended=None, message=pitch) in events(table, "bob")
+    assert BuyerDecided(1, "bob", bought=False, message=reply) in events(table, "alice")
+    assert trades(table).recommended is None
+
+
+# Myopic buyers
+
+
+def test_every_round_has_a_buyer_of_its_own() -> None:
+    seats = binary(3, myopic=True).seats
+    assert seats == (
+        Seat("alice", "alice"), Seat("bob_1", "bob"), Seat("bob_2", "bob"), Seat("bob_3", "bob"),
+    )  # fmt: skip
+
+
+def test_a_myopic_buyer_knows_two_shares_of_the_past_and_nothing_else() -> None:
+    game = binary(4, myopic=True)
+    table = after(game, "llhh", YES, YES, YES, NO, NO, YES, YES)
+    assert events(table, "bob_1")[1] == Record(0, None, None)
+    assert events(table, "bob_2")[1] == Record(1, bought=1, low_bought=1)
+    assert events(table, "bob_3")[1] == Record(2, bought=0.5, low_bought=0.5)
+    assert events(table, "bob_4")[1] == Record(3, bought=2 / 3, low_bought=1 / 3)
+    assert [type(event) for event in events(table, "bob_3")] == [
+        Briefing, Record, ProductOffered, QualityRevealed, GameOver,
+    ]  # fmt: skip
+
+
+def test_a_myopic_buyer_is_done_after_its_round() -> None:
+    table = after(binary(2, myopic=True, value=2), "hl", YES, YES)
+    assert events(table, "bob_1")[-1] == GameOver(100)
+    assert not any(isinstance(event, GameOver) for event in events(table, "alice"))
+    table.answer("alice", Recommendation(decision="yes"))
+    table.answer("bob_2", Purchase(decision="no"))
+    assert events(table, "bob_2")[-2:] == [
+        QualityRevealed(2, bought=False, high=False, worth=0, gain=0),
+        GameOver(0),
+    ]
+
+
+# Private knowledge
+
+
+def test_the_qualities_are_the_sellers_secret_until_revealed() -> None:
+    secrets = list(binary(2).secrets(qualities("hl")))
+    assert [secret.deal for secret in secrets] == [qualities("ll"), qualities("hh")]
+    assert all(secret.owners == {"alice"} for secret in secrets)
+    first, second = (secret.revealed for secret in secrets)
+    told = QualityRevealed(1, bought=False, high=True, worth=125, gain=0)
+    assert first(told)
+    assert not second(told)
+    assert first(Record(1, 1, 1))
+    assert not second(Record(1, 1, 1))
+    assert not first(ProductOffered(1, 100, recommended=True, message=None))
+
+
+def test_values_and_prior_are_secrets_where_they_are_not_shared() -> None:
+    game = binary(1, myopic=True, seller_knows_values=False, buyer_knows_prior=False)
+    _, values, prior = game.secrets(qualities("h"))
+    assert values.owners == {"bob_1"}
+    assert prior.owners == {"alice"}
+    assert values.game != game != prior.game
+
+
+@pytest.mark.parametrize("myopic", [True, False])
+def test_no_seat_reads_what_is_private_to_another(myopic: bool) -> None:
+    game = binary(
+        2,
+        myopic=myopic,
+        prior=0.43,
+        value=1.77,
+        low_value=0.31,
+        seller_knows_values=False,
+        buyer_knows_prior=False,
+    )
+    table = after(game, "hl", YES, YES, YES, YES)
+    seller, buyer = reads(table, "alice"), reads(table, "bob_1" if myopic else "bob")
+    assert "43%" in seller
+    assert "43%" not in buyer
+    for worth in ("$177", "$31"):
+        assert worth in buyer
+        assert worth not in seller
+
+
+@pytest.mark.parametrize("mark", ["h", "l"])
+def test_a_buyer_decides_without_having_read_the_quality(mark: str) -> None:
+    before = reads(after(binary(1), mark, YES), "bob")
+    assert before == reads(after(binary(1), "h", YES), "bob")
+
+
+# Sellers
+
+
+def test_an_honest_seller_recommends_just_the_good_ones() -> None:
+    assert marks(match(binary(4), "hllh", "honest", "sceptical").recommended or ()) == "+--+"
+
+
+def test_a_seller_can_recommend_everything() -> None:
+    game = binary(3)
+    assert marks(match(game, "lhl", "always_recommend", "trusting").recommended or ()) == "+++"
+
+
+@pytest.mark.parametrize(
+    ("prior", "value", "q"),
+    [(1 / 3, 1.2, 0.1), (0.5, 1.25, 0.25), (0.5, 4, 1), (0.8, 1.2, 0.8), (0, 3, 0), (1, 2, 1)],
+)
+def test_pooling_follows_the_formula_of_glee(prior: float, value: float, q: float) -> None:
+    assert pooling_probability(prior, 1, value, 0) == pytest.approx(q)
+
+
+@given(st.floats(0.01, 0.99), st.floats(1, 4), st.floats(0, 0.99))
+def test_pooling_is_the_most_that_leaves_buying_worthwhile(p: float, v: float, u: float) -> None:
+    def expected_gain(q: float) -> float:
+        good, bad = p, (1 - p) * q
+        return (good * v + bad * u) / (good + bad) - 1
+
+    q = pooling_probability(p, 1, v, u)
+    assert 0 <= q <= 1
+    assert expected_gain(q) >= -1e-9
+    if q < 1:
+        assert expected_gain(min(1.0, q + 1e-3)) < 0
+
+
+def recommended_lemons(game: Persuasion, **settings: Any) -> float:
+    rounds = game.horizon.rounds
+    lemons = match(game, "l" * rounds, "kamenica_gentzkow", "sceptical", **settings)
+    return sum(lemons.recommended or ()) / rounds
+
+
+def test_the_persuader_pools_lemons_at_the_right_rate() -> None:
+    assert recommended_lemons(binary(2_000)) == pytest.approx(0.25, abs=0.03)
+    assert recommended_lemons(binary(50, value=2)) == 1
+    assert marks(match(binary(3), "hhh", "kamenica_gentzkow", "sceptical").recommended or ()) == (
+        "+++"
+    )
+
+
+def test_the_persuader_guesses_a_value_that_it_is_not_told() -> None:
+    game = binary(2_000, value=4, low_value=0.9, prior=0.25, seller_knows_values=False)
+    assert recommended_lemons(game) == pytest.approx(1 / 3, abs=0.03)
+    assert recommended_lemons(game, guess=1) == 0
+
+
+# Buyers
+
+
+def test_a_trusting_buyer_buys_what_is_recommended() -> None:
+    assert marks(match(binary(4), "hllh", "honest", "trusting").bought) == "+--+"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "buys"),
+    [
+        ({"prior": 0.5, "value": 1.99}, False),
+        ({"prior": 0.5, "value": 2}, True),
+        ({"prior": 0.333333333, "value": 3}, True),
+        ({"prior": 0.5, "value": 1.5, "low_value": 0.5}, True),
+        ({"prior": 0.9, "value": 1.5, "buyer_knows_prior": False}, False),
+    ],
+)
+def test_a_sceptical_buyer_looks_only_at_the_prior(parameters: Any, buys: bool) -> None:
+    game = binary(2, **parameters)
+    for seller in ("honest", "always_recommend"):
+        assert set(match(game, "hl", seller, "sceptical").bought) == {buys}
+
+
+@pytest.mark.parametrize("signal", ["binary", "text"])
+def test_a_bayesian_buyer_learns_whom_to_believe(signal: Any) -> None:
+    game = Persuasion(horizon=12, signal=signal)
+    fooled = match(game, "hlllhhllhlhl", "always_recommend", "bayesian").bought
+    assert marks(fooled) == "++----------"
+    assert marks(match(game, "hlllhhllhlhl", "honest", "bayesian").bought) == "+---++--+-+-"
+
+
+def test_a_bayesian_buyer_comes_back_to_a_seller_who_mends() -> None:
+    bought = match(binary(9), "lhhhhhhhh", "always_recommend", "bayesian").bought
+    # After the lemon and n good ones (3.6 + n) / (5 + n) reaches 1 / 1.25 at n = 2.
+    assert marks(bought) == "+--++++++"
+
+
+@pytest.mark.parametrize(
+    ("record", "buys"),
+    [
+        (Record(0, None, None), True),
+        (Record(10, 0.5, 0.0), True),
+        (Record(10, 0.5, 0.1), True),
+        (Record(10, 0.5, 0.2), False),
+        (Record(10, 0.0, 0.0), True),
+    ],
+)
+def test_a_myopic_bayesian_buyer_goes_by_the_record(record: Record, buys: bool) -> None:
+    game = binary(1, myopic=True)
+    table = after(game, "h", YES)
+    table.heard["bob_1"][1] = table.heard["bob_1"][1]._replace(event=record)
+    decided = BOX.strategies["bayesian"](table.asked("bob_1"))
+    # (4 * 0.9 + bought and high) / (4 + bought) is compared with 1 / 1.25.
+    assert decided == Purchase(decision="yes" if buys else "no")
+
+
+@pytest.mark.parametrize("buyer", ["trusting", "sceptical", "bayesian"])
+@pytest.mark.parametrize("words", ["", "I recommend that you buy this product", "Best quality!"])
+@pytest.mark.parametrize(("value", "decision"), [(1.9, "no"), (2, "yes")])
+def test_words_that_are_no_known_sentence_carry_no_information(
+    value: float, words: str, buyer: str, decision: Any
+) -> None:
+    table = after(Persuasion(horizon=1, value=value), "h", say(words))
+    decided = BOX.strategies[buyer](table.asked("bob"))
+    assert decided == Purchase(decision=decision)
+
+
+@pytest.mark.parametrize("recommended", [True, False])
+def test_the_sentences_of_scripted_sellers_are_understood(recommended: bool) -> None:
+    table = after(Persuasion(horizon=1), "h", say(SENTENCES[recommended]))
+    decided = BOX.strategies["trusting"](table.asked("bob"))
+    assert decided == Purchase(decision="yes" if recommended else "no")
+
+
+def test_random_play_uses_both_answers_of_both_sides() -> None:
+    outcome = match(binary(30), "h" * 30, "random", "random")
+    assert set(outcome.recommended or ()) == set(outcome.bought) == {True, False}
+
+
+def test_scripted_buyers_say_nothing_where_they_could() -> None:
+    table = after(Persuasion(horizon=1, buyer_messages=True), "h", say(SENTENCES[True]))
+    decided = BOX.strategies["trusting"](table.asked("bob"))
+    assert decided == SpokenPurchase(decision="yes", message="")
+
+
+# Measures
+
+
+def measured(
+    game: Persuasion, outcome: Trades, as_published: bool = False
+) -> dict[str, float | None]:
+    result = Result(game, Qualities(qualities=outcome.high), outcome)
+    return {name: item.variant(as_published)(result) for name, item in BOX.measures.items()}
+
+
+# Ten rounds: of six good products four are bought, of four bad ones one.
+MIXED = Trades(
+    high=(True,) * 6 + (False,) * 4,
+    recommended=(True,) * 7 + (False,) * 3,
+    bought=(True,) * 4 + (False,) * 2 + (True,) + (False,) * 3,
+)
+
+
+@pytest.mark.parametrize("myopic", [True, False])
+def test_measures_by_hand(myopic: bool) -> None:
+    game = binary(10, value=3, price=10_000, myopic=myopic)
+    assert measured(game, MIXED) == pytest.approx(
+        {
+            "sales": 5, "alice_gain": 0.5, "bob_gain": (4 * 2 - 1) / 10,
+            "efficiency": 4 / 6, "fairness": 3 / 4, "honesty": 0.9,
+        }
+    )  # fmt: skip
+
+
+def test_the_published_gain_of_bob_charges_the_lemons_he_refused() -> None:
+    game = binary(10, value=3, low_value=0.5)
+    assert measured(game, MIXED)["bob_gain"] == pytest.approx((4 * 2 - 0.5) / 10)
+    assert measured(game, MIXED, as_published=True)["bob_gain"] == pytest.approx((4 * 2 - 3) / 10)
+
+
+def test_ratios_without_a_case_are_undefined() -> None:
+    game = binary(2)
+    lemons = Trades(high=(False, False), recommended=(False, True), bought=(False, True))
+    assert measured(game, lemons)["efficiency"] is None
+    assert measured(game, lemons)["fairness"] == 0.5
+    good = Trades(high=(True, True), recommended=None, bought=(False, True))
+    assert measured(game, good)["fairness"] is None
+    assert measured(game, good)["efficiency"] == 0.5
+    assert measured(game, good)["honesty"] is None
+
+
+# Words
+
+
+def words(seat: str = "bob", **parameters: Any) -> str:
+    """What a seat has read when the buyer of round 1 is asked."""
+    game = Persuasion(**parameters)
+    return reads(table_after(game, YES if game.signal == "binary" else say("Buy!")), seat)
+
+
+def test_the_briefing_says_what_each_side_gets() -> None:
+    assert "Your payoff is the number of products you sell" in words("alice")
+    told = words(value=1.2, low_value=0.1)
+    assert "$20 for one of high quality and -$90 for one of low quality" in told
+    assert "Alice's payoff is the number of products sold" in told
+
+
+@pytest.mark.parametrize("seat", ["alice", "bob"])
+def test_messages_are_mentioned_only_where_there_are_some(seat: str) -> None:
+    assert "message" not in words(seat, signal="binary")
+    assert "message can say anything" in words(seat, signal="text")
+    assert "message with" in words(seat, signal="binary", buyer_messages=True)
+
+
+@pytest.mark.parametrize(
+    ("seat", "parameters", "sentence"),
+    [
+        ("alice", {}, "with a probability of 50%"),
+        ("alice", {}, "Bob knows this probability too."),
+        ("alice", {"buyer_knows_prior": False}, "Bob does not know this probability."),
+        ("bob", {}, "Alice knows this probability too."),
+        ("bob", {"buyer_knows_prior": False}, "Alice knows how likely it is. You do not."),
+        ("alice", {}, "A product of high quality is worth $125 to Bob"),
+        ("alice", {"seller_knows_values": False}, "You do not know what a product of high"),
+        ("bob", {}, "worth $125 to you, and one of low quality is worth $0. Alice knows this."),
+        ("bob", {"seller_knows_values": False}, "Alice does not know this."),
+        ("bob", {}, "There are 20 rounds."),
+        ("alice", {"horizon": 1}, "There is only one round."),
+        ("bob", {"horizon": {"rounds": 9, "hidden": True}}, "not told how many rounds there are"),
+        ("alice", {"myopic": True}, "each time to a new buyer"),
+        ("bob_1", {"myopic": True}, "You take part in one round only."),
+        ("bob_1", {"myopic": True}, "There have been no earlier rounds."),
+        ("bob", {"names": {"alice": "Sam", "bob": "Bea"}}, "You are Bea. Sam offers you"),
+        ("bob", {"signal": "binary"}, "Round 1.\nAlice recommends the product to you."),
+        ("bob", {}, 'Round 1.\nAlice says: "Buy!"\nDo you buy the product for $100?'),
+    ],
+)
+def test_the_words_hold_the_facts(seat: str, parameters: Any, sentence: str) -> None:
+    assert sentence in words(seat, **parameters)
+
+
+def test_a_myopic_buyer_is_not_told_the_number_of_rounds() -> None:
+    assert "20 rounds" not in words("bob_1", myopic=True)
+    assert "20 rounds" in words("alice", myopic=True)
+
+
+@pytest.mark.parametrize(
+    ("moves", "sentence"),
+    [
+        ((NO,), "There has been one earlier round. The product was not bought."),
+        ((YES,), "The product was bought, and it was of low quality."),
+        ((YES, NO), "In 50% of them the product was bought. In 50% of them the product was bought"),
+    ],
+)
+def test_the_record_in_words(moves: tuple[dict[str, Any], ...], sentence: str) -> None:
+    decisions = [move for buyer in moves for move in (YES, buyer)]
+    table = after(binary(3, myopic=True), "lhh", *decisions, YES)
+    assert sentence in reads(table, f"bob_{len(moves) + 1}")
+
+
+@pytest.mark.parametrize(
+    ("decision", "learnt", "news"),
+    [
+        (YES, "the product you bought was of low quality", "Round 1: Bob bought the product."),
+        (NO, "that you did not buy was of low quality", "Round 1: Bob did not buy the product."),
+    ],
+)
+def test_the_end_of_a_round_in_words(decision: dict[str, Any], learnt: str, news: str) -> None:
+    table = after(binary(1), "l", YES, decision)
+    assert learnt in reads(table, "bob")
+    assert news in reads(table, "alice")
+
+
+def test_the_buyers_words_reach_the_seller_quoted() -> None:
+    game = binary(1, buyer_messages=True, myopic=True)
+    told = reads(after(game, "l", YES, NO | say("Never!")), "alice")
+    assert 'Round 1: the buyer did not buy the product.\nThe buyer says: "Never!"' in told
+
+
+def test_each_side_reads_how_it_ended() -> None:
+    table = after(binary(1), "l", YES, YES)
+    assert "You sold 1 product." in reads(table, "alice")
+    assert "Your payoff is -$100." in reads(table, "bob")
+
+
+def test_silence_is_called_silence() -> None:
+    assert "Alice says nothing." in reads(after(Persuasion(horizon=1), "h", say("")), "bob")
