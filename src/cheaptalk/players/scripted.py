@@ -1,7 +1,7 @@
 """A scripted strategy as a player among others that take time."""
 
 from cheaptalk.players.thinking import Answer, Kind, Thinking
-from cheaptalk.rules import Asked, Decide, StrategyError
+from cheaptalk.rules import Asked, Decide, StrategyError, decided
 
 
 class Scripted:
@@ -14,13 +14,11 @@ class Scripted:
         """Answer at once.
 
         Raises:
-            StrategyError: the strategy answered illegally.
+            StrategyError: the strategy failed or answered illegally.
         """
-        action = self.decide(asked)
+        action = decided(asked, self.decide)
         reason = asked.ask.refuse(action)
         if reason is not None:
-            raise StrategyError(
-                f'"{asked.seat}" answered illegally in request {asked.request}: {reason}'
-            )
+            raise StrategyError.illegal(asked, reason)
         return Answer(action, Kind.OK)
         yield  # a generator that yields nothing

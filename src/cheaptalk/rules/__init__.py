@@ -20,6 +20,7 @@ from cheaptalk.rules.driving import (
     Decide,
     ReplayMismatch,
     StrategyError,
+    decided,
     give,
     play,
     play_async,
@@ -42,6 +43,6 @@ __all__ = [
     "Event", "Forfeited", "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure",
     "Message", "Moment", "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret",
     "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName",
-    "Value", "by_name", "explain", "game_box", "games", "give", "play", "play_async", "replay",
+    "Value", "by_name", "decided", "explain", "game_box", "games", "give", "play", "play_async", "replay",
     "strategies", "strategies_in", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -5,11 +5,10 @@ fields become a person's form, its validators and the rules' own check decide le
 reason for a refusal is what the player is told.
 """
 
-import math
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic import ValidationError as PydanticError
 
 MESSAGE_LIMIT = 4_000
@@ -33,13 +32,7 @@ def _read_amount(value: Any) -> Any:
     return value
 
 
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError("must be a finite number")
-    return value
-
-
-Money = Annotated[float, BeforeValidator(_read_amount), AfterValidator(_finite)]
+Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=False)]
 """An amount of dollars; strings such as "$1,250.50" are read as the number they name."""
 
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]

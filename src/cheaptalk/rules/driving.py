@@ -19,6 +19,11 @@ Decide = Callable[[Asked], Action]
 class StrategyError(CheaptalkError):
     """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
 
+    @classmethod
+    def illegal(cls, asked: Asked, reason: str) -> "StrategyError":
+        """The rules refuse what the strategy did."""
+        return cls(f'"{asked.seat}" answered illegally in request {asked.request}: {reason}')
+
 
 class ReplayMismatch(CheaptalkError):
     """Recorded answers do not fit the rules that are asked to replay them."""
@@ -34,23 +39,27 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
     seated = {seat.name: players[seat.role] for seat in game.seats}
     while table.pending:
         for seat in tuple(table.pending):
-            _move(table, table.asked(seat), seated[seat])
+            asked = table.asked(seat)
+            action = decided(asked, seated[seat])
+            try:
+                table.answer(seat, action)
+            except IllegalAction as illegal:
+                raise StrategyError.illegal(asked, str(illegal)) from illegal
     return table
 
 
-def _move(table: Table, asked: Asked, decide: Decide) -> None:
+def decided(asked: Asked, decide: Decide) -> Action:
+    """What a strategy does; whether it is legal is for the table to say.
+
+    Raises:
+        StrategyError: it failed.
+    """
     try:
-        action = decide(asked)
+        return decide(asked)
     except Exception as error:
         raise StrategyError(
             f'"{asked.seat}" failed in request {asked.request}: {error!r}'
         ) from error
-    try:
-        table.answer(asked.seat, action)
-    except IllegalAction as illegal:
-        raise StrategyError(
-            f'"{asked.seat}" answered illegally in request {asked.request}: {illegal}'
-        ) from illegal
 
 
 async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | None]]) -> Table:

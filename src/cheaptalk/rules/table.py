@@ -48,7 +48,7 @@ class Asked(NamedTuple):
         return self.ask.seat
 
     @property
-    def event(self) -> Event:
+    def event(self) -> Any:
         """What the seat is told with the question."""
         return self.ask.event
 
@@ -125,18 +125,19 @@ class Table:
         self._closed[seat] = action
         if len(self._closed) < len(self.pending):
             return
-        asks = self.pending
-        closed = {name: self._closed[name] for name in asks}
+        asks, closed = self.pending, self._closed
+        if len(asks) > 1:
+            closed = {name: closed[name] for name in asks}  # in the order asked, not answered
         for name, ask in asks.items():
             self.heard[name].append(Moment(ask.event, closed[name]))
         self.pending, self._closed = {}, {}
         self.requests += 1
         if None not in closed.values():
             self._advance(closed if self._together else action)
-        else:
-            failed = frozenset(name for name, given in closed.items() if given is None)
-            answers = {name: given for name, given in closed.items() if given is not None}
-            self._advance(Forfeited(failed, answers))
+            return
+        failed = frozenset(name for name, given in closed.items() if given is None)
+        answers = {name: given for name, given in closed.items() if given is not None}
+        self._advance(Forfeited(failed, answers))
 
     def _advance(self, value: Action | Mapping[str, Action | None] | Forfeited | None) -> None:
         """Run the rules to their next question or their end."""

@@ -86,11 +86,12 @@ def _blank(spec: dict[str, Any]) -> str:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects in a text, in order.
+    """The outermost JSON objects in a text, in order; their strings may hold line breaks.
 
-    An object that gives one key two different values counts as ambiguous.
+    An object that gives one key two different values is ambiguous. In one that the text breaks
+    off, no smaller one is looked for: it would not be the answer that was meant.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_without_conflict)
+    decoder = json.JSONDecoder(object_pairs_hook=_without_conflict, strict=False)
     start = text.find("{")
     while start >= 0:
         try:
@@ -99,11 +100,20 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             raise
         except RecursionError as error:
             raise Unreadable("the reply is nested too deeply to be read") from error
-        except ValueError:  # no JSON, or a number of thousands of digits
+        except json.JSONDecodeError as error:
+            if error.pos > start + 1 and _at_end(error):
+                raise Unreadable("the reply breaks off within a JSON object") from error
+            end = start + 1
+        except ValueError:  # a number of thousands of digits
             end = start + 1
         else:
             yield data
         start = text.find("{", end)
+
+
+def _at_end(error: json.JSONDecodeError) -> bool:
+    """Whether JSON is broken because the text ends."""
+    return error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
 
 
 def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

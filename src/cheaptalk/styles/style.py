@@ -55,7 +55,8 @@ def number(value: float, decimals: int = 2) -> str:
 
 def dollars(value: float) -> str:
     """An amount: ``$1,234.50`` stays short as ``$1,234.5``; negative amounts read ``-$5``."""
-    return f"-${number(-value)}" if value < 0 else f"${number(value)}"
+    text = number(value)
+    return f"-${text[1:]}" if text.startswith("-") else f"${text}"
 
 
 def percent(value: float, decimals: int = 2) -> str:

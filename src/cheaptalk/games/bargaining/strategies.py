@@ -115,7 +115,7 @@ def concede(asked: Asked, start: float, end: float, power: float) -> Action:
             return answer(offered(asked, made) >= demand - SLACK)
         case Turn(stage=stage):
             demand = conceded(stage, asked.briefing.rounds, start, end, power)
-            return offer(asked, demand, "I have come down.")
+            return offer(asked, demand, "This is my offer for now.")
     raise TypeError(f"not a question of bargaining: {asked.event}")
 
 

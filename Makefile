@@ -1,0 +1,65 @@
+# Everything this project does to itself. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check docs bench format lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed-analysis ## Play a study of all games between scripted players and report on it
+	@mkdir -p demo
+	$(BIN)/cheaptalk run quickstart --store demo/demo.sqlite
+	$(BIN)/cheaptalk report quickstart --store demo/demo.sqlite --out demo/report.html
+	@echo "The report is at $(CURDIR)/demo/report.html"
+
+test: check ## Check style, types and layers, then run every test, doctest and example
+	$(BIN)/pytest -W error --numprocesses 2 --cov
+
+check: $(VENV)/.installed-dev ## Check style, types and layers only
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.installed-dev ## Build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+bench: $(VENV)/.installed-analysis ## Measure how fast matches are played
+	$(BIN)/python -m bench
+
+format: $(VENV)/.installed-dev ## Mend what ruff can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for the newest)
+	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/analysis.txt
+	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
+		--constraint requirements/analysis.txt
+
+BUILD_NEEDS = $(BIN)/python -c 'import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
+COMPILE = $(BIN)/uv pip compile - pyproject.toml --quiet --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command "make lock" $(UPGRADE)
+
+clean: ## Remove everything made here, the environment included
+	rm -rf $(VENV) demo dist site .coverage .coverage.* .hypothesis \
+		.mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.installed-%: requirements/%.txt pyproject.toml | $(BIN)/python
+	@echo "Installing what requirements/$*.txt pins; the first time takes a few minutes"
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"cheaptalk needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] \
+		+ "; name a newer one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,45 @@
+"""The 80,100 matches of the preset ``glee``: planned, played, stored, reported and resumed."""
+
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.rows import Row, measure
+
+MATCHES = 80_100
+
+
+def rows() -> Iterator[Row]:
+    """Run, report and resume the study with both cores."""
+    command = [sys.executable, "-m", "cheaptalk"]
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "glee.sqlite"
+        at = ["--store", store]
+        ran = measure([*command, "run", "glee", *at])
+        size = store.stat().st_size
+        out = Path(folder) / "report.html"
+        reported = measure([*command, "report", "glee", *at, "--out", out])
+        forget_one(store)
+        resumed = measure([*command, "resume", "glee", *at])
+        page = out.stat().st_size / 2**20
+    cores = f"{os.cpu_count()} cores"
+    yield Row("80,100 GLEE matches planned, played, stored and reported",
+              ran.seconds + reported.seconds, "s", ("<=", 180), cores)  # fmt: skip
+    yield Row("the same: largest process", max(ran.peak, reported.peak), "MiB", ("<=", 1536))
+    yield Row("stored matches", MATCHES / ran.seconds, "matches/s", (">=", 2_500),
+              f"the whole command, {cores}")  # fmt: skip
+    yield Row("the report alone", reported.seconds, "s", None, f"{page:.1f} MiB of HTML")
+    yield Row("store", size / MATCHES, "bytes a match", ("<=", 1_500))
+    yield Row("resume of 80,100 matches with 1 left", resumed.seconds, "s", ("<=", 3))
+
+
+def forget_one(store: Path) -> None:
+    """Take one match out of a store."""
+    connection = sqlite3.connect(store)
+    with connection:
+        connection.execute("delete from members where match_number = 4711")
+        connection.execute("delete from matches where number = 4711")
+    connection.close()

@@ -1,0 +1,278 @@
+"""Games that say of themselves what is not true."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Asked,
+    Chance,
+    Event,
+    GameBox,
+    Measure,
+    Outcome,
+    Play,
+    Result,
+    Seat,
+    Tell,
+    strategy,
+)
+from tests import toys
+from tests.broken.kit import Short, boxed, breaks, reworded
+from tests.toys import Cards, Guess, Guesses, Guessing, GuessNow, Score, YourCard
+
+
+@breaks("check_seats", "two seats are called left")
+def two_seats_of_one_name(_: Path) -> GameBox:
+    class Twins(Guessing):
+        @property
+        def seats(self) -> tuple[Seat, ...]:
+            return Seat("left", "left"), Seat("left", "right")
+
+    return boxed(Twins)
+
+
+@breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
+def an_undeclared_role(_: Path) -> GameBox:
+    class Umpired(Guessing):
+        @property
+        def seats(self) -> tuple[Seat, ...]:
+            return *super().seats, Seat("up", "umpire")
+
+    return boxed(Umpired)
+
+
+@breaks("check_seats", 'the role "right" has no seat')
+def a_role_without_a_seat(_: Path) -> GameBox:
+    class Alone(Guessing):
+        @property
+        def seats(self) -> tuple[Seat, ...]:
+            return (Seat("left", "left"),)
+
+    return boxed(Alone)
+
+
+@breaks("check_seats", '"middle" is asked and has no seat')
+def a_stranger_is_asked(_: Path) -> GameBox:
+    class Odd(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Ask("middle", Guess, GuessNow(1))
+
+    return boxed(Odd)
+
+
+@breaks("check_seats", "telling the declared seats fails with KeyError('middle')")
+def a_stranger_is_told(_: Path) -> GameBox:
+    class Odd(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Tell("middle", GuessNow(1))
+
+    return boxed(Odd)
+
+
+@breaks("check_seats", 'has no strategy "random" for all its roles')
+def no_random_play(_: Path) -> GameBox:
+    return boxed(Guessing, strategies={"own_card": toys.own_card})
+
+
+@breaks("check_seats", 'the random answer of "left" to GuessNow(round=1) is refused: a SpokenGuess')
+def random_play_that_is_illegal(_: Path) -> GameBox:
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Answer with another action."""
+        return Guess(number=9)
+
+    return boxed(Guessing, random)
+
+
+@breaks("check_strategies", 'playing strategy "wild" fails with StrategyError')
+def a_strategy_that_fails(_: Path) -> GameBox:
+    @strategy("left")
+    def wild(asked: Asked) -> Action:
+        """Give up."""
+        raise RuntimeError("I give up")
+
+    return boxed(Guessing, wild)
+
+
+@breaks("check_strategies", 'strategy "mute" does not say what it does')
+def a_strategy_without_words(_: Path) -> GameBox:
+    @strategy("left")
+    def mute(asked: Asked) -> Action:
+        return toys.random(asked)
+
+    return boxed(Guessing, mute)
+
+
+@breaks("check_strategies", 'strategy "lost" is for roles that are not declared')
+def a_strategy_for_nobody(_: Path) -> GameBox:
+    @strategy("left", "middle")
+    def lost(asked: Asked) -> Action:
+        """Play for nobody."""
+        return toys.random(asked)
+
+    return boxed(Guessing, lost)
+
+
+@breaks("check_words", 'Reveal has no words in style "plain"')
+def a_missing_block(folder: Path) -> GameBox:
+    box = boxed(Guessing, **reworded(folder))
+    full = folder / "guessing.jinja"
+    full.write_text(full.read_text().replace("block reveal", "block revel"))
+    return box
+
+
+@breaks("check_words", "fails with UndefinedError")
+def words_of_nothing(folder: Path) -> GameBox:
+    return boxed(Guessing, **reworded(folder, reveal="{{ number }}"))
+
+
+@breaks("check_words", 'style "plain" has nothing to say of Reveal')
+def no_words(folder: Path) -> GameBox:
+    return boxed(Guessing, **reworded(folder, reveal=""))
+
+
+@breaks("check_words", '"left" meets Reveal, which is not declared')
+def an_undeclared_event(_: Path) -> GameBox:
+    class Forgetful(Guessing):
+        events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses)
+
+    return boxed(Forgetful)
+
+
+@breaks("check_words", "meets SpokenGuess, which is not declared")
+def an_undeclared_action(_: Path) -> GameBox:
+    class Forgetful(Guessing):
+        actions: ClassVar[tuple[type[Action], ...]] = (Guess,)
+
+    return boxed(Forgetful)
+
+
+@breaks("check_words", "two events or actions have the block guess_now")
+def one_block_for_two(_: Path) -> GameBox:
+    other = type("GuessNow", (Event,), {})
+
+    class Doubled(Guessing):
+        events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, other)
+
+    return boxed(Doubled)
+
+
+@breaks("check_words", "as plain values allow, fails with TypeError")
+def an_event_of_lists(_: Path) -> GameBox:
+    class Listing(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            said: Any = [("left", 1, "")]
+            yield Tell("left", Guesses(1, said))
+
+    return boxed(Listing)
+
+
+@breaks("check_words", "Note is no frozen dataclass")
+def an_event_that_can_change(folder: Path) -> GameBox:
+    class Note(Event):
+        pass
+
+    class Loose(Short):
+        events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Note)
+
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Tell("left", Note())
+
+    return boxed(Loose, **reworded(folder, note="Note."))
+
+
+@breaks("check_payoffs", 'pays "left" 100.0, out of 0.0 to 2.0')
+def unbounded_payoffs(_: Path) -> GameBox:
+    class Generous(Guessing):
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": 100.0, "right": 0.0}
+
+    return boxed(Generous)
+
+
+@breaks("check_payoffs", 'no bounds of the payoff of "right"')
+def missing_bounds(_: Path) -> GameBox:
+    class Silent(Guessing):
+        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+            return {"left": (0.0, 2.0)}
+
+    return boxed(Silent)
+
+
+@breaks("check_payoffs", "0.0 to inf, are none")
+def infinite_bounds(_: Path) -> GameBox:
+    class Boundless(Guessing):
+        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+            return dict.fromkeys(self.roles, (0.0, math.inf))
+
+    return boxed(Boundless)
+
+
+@breaks("check_payoffs", "pays left, not every seat")
+def an_unpaid_seat(_: Path) -> GameBox:
+    class Stingy(Guessing):
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": 0.0}
+
+    return boxed(Stingy)
+
+
+@breaks("check_payoffs", "the outcome is Outcome(), not of Score")
+def another_outcome(_: Path) -> GameBox:
+    class Confused(Short):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(deal, chance)
+            return Outcome()
+
+        def payoffs(self, outcome: Any) -> dict[str, float]:
+            return {"left": 0.0, "right": 0.0}
+
+    return boxed(Confused)
+
+
+def measured(*measures: Measure) -> GameBox:
+    """The toy with other measures."""
+    return boxed(Guessing, measures={measure.name: measure for measure in measures})
+
+
+@breaks("check_measures", 'measure "odd" of Score')
+def a_measure_that_is_no_number(_: Path) -> GameBox:
+    def odd(result: Result) -> float:
+        """Nothing."""
+        return math.nan
+
+    return measured(Measure("odd", odd))
+
+
+@breaks("check_measures", 'measure "mute" does not say what it is')
+def a_measure_without_words(_: Path) -> GameBox:
+    return measured(Measure("mute", lambda result: 1.0))
+
+
+@breaks("check_measures", 'measure "hits" fails with ZeroDivisionError')
+def a_published_measure_that_fails(_: Path) -> GameBox:
+    return measured(Measure("hits", toys.hits, published=lambda result: 1 / 0))
+
+
+class Noted(Score):
+    """An outcome that JSON changes."""
+
+    note: int = Field(0, exclude=True)
+
+
+@breaks("check_json", "comes back from JSON as Noted(left=0, right=0, note=0)")
+def an_outcome_that_json_changes(_: Path) -> GameBox:
+    class Noting(Short):
+        outcome_type: ClassVar[type[Outcome]] = Noted
+
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(deal, chance)
+            return Noted(left=0, right=0, note=1)
+
+    return boxed(Noting)

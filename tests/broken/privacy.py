@@ -1,0 +1,104 @@
+"""Games that tell what is private."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cheaptalk.rules import Action, Ask, Asked, Chance, Event, GameBox, Secret, Tell, strategy
+from tests.broken.kit import Short, boxed, breaks, reworded
+from tests.toys import Cards, Guess, Guessing, GuessNow, Reveal
+
+
+@breaks("check_simultaneous", "sees answers given at the same time in ")
+def simultaneous_answers_shown(folder: Path) -> GameBox:
+    @dataclass(frozen=True)
+    class Live(Event):
+        said: dict[str, int] = dataclasses.field(hash=False)
+
+    class Peeking(Short):
+        events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Live)
+
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            said: dict[str, int] = {}
+
+            def note(guess: Guess) -> None:
+                said["somebody"] = guess.number
+
+            yield tuple(Ask(seat, Guess, Live(said), note) for seat in self.roles)
+
+    return boxed(Peeking, **reworded(folder, live="Guess."))
+
+
+@breaks("check_simultaneous", "after others asked at once fails with IllegalAction('taken')")
+def first_come_first_served(_: Path) -> GameBox:
+    class Grabbing(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            taken: list[int] = []
+
+            def free(guess: Guess) -> str | None:
+                taken.append(guess.number)
+                return "taken" if taken == [2, 1] else None
+
+            yield tuple(Ask(seat, Guess, GuessNow(1), free) for seat in self.roles)
+
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Guess one's own number."""
+        return Guess(number=1 if asked.seat == "left" else 2)
+
+    return boxed(Grabbing, random)
+
+
+@breaks("check_secrets", "becomes Line(seat='right', event=Reveal(target=")
+def a_secret_told(_: Path) -> GameBox:
+    class Leaky(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Tell("right", Reveal(deal.left))
+
+        def secrets(self, deal: Cards) -> Iterator[Secret]:
+            for secret in super().secrets(deal):
+                yield dataclasses.replace(secret, revealed=lambda event: False)
+
+    return boxed(Leaky)
+
+
+@breaks("check_secrets", "the words of Line(seat='right', event=GuessNow(round=1)")
+def a_secret_in_words_alone(folder: Path) -> GameBox:
+    class Renamed(Guessing):
+        def secrets(self, deal: Cards) -> Iterator[Secret]:
+            game = self.model_copy(update={"names": {"left": "The ace"}})
+            yield Secret(frozenset({"left"}), game, deal)
+
+    return boxed(Renamed, **reworded(folder, guess_now="Guess before {{ names.left }} does."))
+
+
+@breaks("check_secrets", "event=Refused(reason='too low')")
+def a_secret_in_a_refusal(_: Path) -> GameBox:
+    class Grudging(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Ask("right", Guess, GuessNow(1), lambda _: "too low" if deal.left == 3 else None)
+
+        def deal(self, chance: Chance) -> Cards:
+            return Cards(left=2, right=0)
+
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Guess low."""
+        return Guess(number=0)
+
+    return boxed(Grudging, random)
+
+
+@breaks("check_secrets", "becomes Line(seat='everybody', event=")
+def a_secret_in_the_length(_: Path) -> GameBox:
+    class Hasty(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            if deal.left == 1:
+                yield Tell("right", GuessNow(1))
+
+        def deal(self, chance: Chance) -> Cards:
+            return Cards(left=1, right=0)
+
+    return boxed(Hasty)

@@ -1,0 +1,68 @@
+"""Games that do not repeat themselves."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from cheaptalk.rules import Action, Chance, GameBox, Play, Tell
+from tests.broken.kit import Short, answering, boxed, breaks
+from tests.toys import Cards, Guessing, Reveal, Score
+
+
+@breaks("check_same_seed", "one seed deals Cards(left=")
+def deals_of_its_own(_: Path) -> GameBox:
+    numbers = count()
+
+    class Lucky(Guessing):
+        def deal(self, chance: Chance) -> Cards:
+            return Cards(left=next(numbers) % 5, right=0)
+
+    return boxed(Lucky)
+
+
+@breaks("check_same_seed", 'playing one seed twice, what "left" lives through is')
+def luck_of_its_own(_: Path) -> GameBox:
+    numbers = count()
+
+    class Lucky(Short):
+        def rest(self, deal: Cards) -> Iterator[Any]:
+            yield Tell("left", Reveal(next(numbers)))
+
+    return boxed(Lucky)
+
+
+@breaks("check_same_seed", "playing one seed twice, the end is Score(left=")
+def an_end_of_its_own(_: Path) -> GameBox:
+    numbers = count()
+
+    class Lucky(Short):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(deal, chance)
+            return Score(left=next(numbers), right=0)
+
+    return boxed(Lucky)
+
+
+class Sealed(Action):
+    """An action that JSON loses."""
+
+    number: int = Field(exclude=True)
+
+
+class Paired(Action):
+    """An action that JSON changes."""
+
+    pair: Any
+
+
+@breaks("check_replay", "replaying 1 answers fails with ReplayMismatch")
+def answers_that_do_not_come_back(folder: Path) -> GameBox:
+    return answering(Sealed, Sealed(number=1), folder)
+
+
+@breaks("check_replay", 'replaying 1 answers, what "left" lives through is')
+def answers_that_come_back_changed(folder: Path) -> GameBox:
+    return answering(Paired, Paired(pair=(1, 2)), folder)

@@ -1,0 +1,98 @@
+"""A game's box: strategies with their settings, measures with their variants."""
+
+from functools import partial
+from typing import Annotated
+
+import pytest
+from pydantic import Field, ValidationError
+
+from cheaptalk.rules import (
+    Action,
+    Asked,
+    Chance,
+    Measure,
+    Result,
+    Table,
+    by_name,
+    strategies_in,
+    strategy,
+)
+from tests import toys
+from tests.toys import BOX, Cards, Guess, Guessing, Score
+
+RESULT = Result(Guessing(), Cards(left=1, right=1), Score(left=2, right=1))
+
+
+def asked() -> Asked:
+    return Table(Guessing(talk=False), Cards(left=1, right=2), "seed").asked("right")
+
+
+def test_a_strategy_is_called_like_its_function_and_knows_its_roles() -> None:
+    assert toys.own_card.name == "own_card"
+    assert toys.own_card.roles == ("left", "right")
+    assert toys.own_card.meaning == "Guess one's card and a bit."
+    assert toys.own_card(asked()) == Guess(number=4)
+    assert toys.own_card(asked(), plus=1) == Guess(number=3)
+
+
+def test_settings_are_checked_and_converted() -> None:
+    assert toys.own_card.with_settings(plus=0)(asked()) == Guess(number=2)
+    assert toys.own_card.with_settings(plus="3")(asked()) == Guess(number=5)
+    assert toys.own_card.with_settings()(asked()) == Guess(number=4)
+    with pytest.raises(ValidationError, match="less than or equal to 4"):
+        toys.own_card.with_settings(plus=5)
+    with pytest.raises(ValidationError, match=r'unknown key "pluss" \(did you mean "plus"\?\)'):
+        toys.own_card.with_settings(pluss=1)
+
+
+def test_settings_have_the_defaults_of_the_function() -> None:
+    assert toys.own_card.settings().model_dump() == {"plus": 2}
+    assert toys.random.settings().model_dump() == {}
+    assert toys.own_card.settings.model_json_schema()["properties"]["plus"]["maximum"] == 4
+
+
+def test_a_strategy_with_settings_is_a_plain_function() -> None:
+    assert isinstance(toys.own_card.with_settings(plus=1), partial)
+
+
+def test_a_strategy_without_a_docstring_has_no_meaning() -> None:
+    @strategy("left")
+    def mute(asked: Asked, *, share: Annotated[float, Field(ge=0)] = 1) -> Action:
+        return Guess(number=1)
+
+    assert mute.meaning == ""
+    assert mute.roles == ("left",)
+
+
+def test_strategies_are_found_in_the_order_written() -> None:
+    assert list(strategies_in(toys)) == ["random", "own_card"]
+    assert by_name([toys.own_card, toys.random]) == {
+        "own_card": toys.own_card,
+        "random": toys.random,
+    }
+
+
+def test_the_box_is_called_like_its_game() -> None:
+    assert BOX.name == "guessing"
+
+
+def doubled(result: Result) -> float:
+    """Twice the hits."""
+    return 2 * toys.hits(result)
+
+
+def test_a_measure_reads_the_paper_s_number_or_the_published_one() -> None:
+    both = Measure("hits", toys.hits, published=doubled)
+    assert both.variant(as_published=False)(RESULT) == 3
+    assert both.variant(as_published=True)(RESULT) == 6
+    assert Measure("hits", toys.hits).variant(as_published=True)(RESULT) == 3
+    assert both.meaning == "Right guesses of both seats together."
+    assert Measure("none", lambda result: None).meaning == ""
+
+
+def test_a_result_has_the_answers_only_if_it_was_given_them() -> None:
+    made = Result.of(RESULT.game, RESULT.deal, RESULT.outcome)
+    assert made == RESULT
+    assert list(made.given()) == []
+    table = Table(Guessing(), Cards(left=1, right=1), Chance("seed").seed)
+    assert Result(RESULT.game, RESULT.deal, RESULT.outcome, lambda: table.given).given() == []

@@ -1,0 +1,154 @@
+"""Playing a table to its end, now or in time, and again from a record."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from cheaptalk.rules import (
+    Action,
+    Asked,
+    IllegalAction,
+    ReplayMismatch,
+    StrategyError,
+    Table,
+    play,
+    play_async,
+    replay,
+)
+from tests.toys import Cards, Guess, Guessing, Score, own_card, random
+
+DEAL = Cards(left=1, right=2)
+GAME = Guessing(talk=False)
+
+
+def illegal(asked: Asked) -> Action:
+    return Guess(number=0)
+
+
+def failing(asked: Asked) -> Action:
+    raise KeyError("lost")
+
+
+def test_strategies_play_to_the_end() -> None:
+    table = play(GAME, DEAL, "seed", {"left": own_card, "right": own_card.with_settings(plus=1)})
+    assert table.over
+    assert table.outcome == Score(left=2, right=2)
+
+
+def test_one_seed_plays_one_match() -> None:
+    players = {"left": random, "right": random}
+    once, again = (play(GAME, DEAL, "seed", players) for _ in range(2))
+    other = play(GAME, DEAL, "another seed", players)
+    assert once.given == again.given
+    assert once.given != other.given
+
+
+def test_an_illegal_strategy_is_a_fault_of_its_code() -> None:
+    with pytest.raises(
+        StrategyError, match='"left" answered illegally in request 0: the sum is no'
+    ):
+        play(GAME, DEAL, "seed", {"left": illegal, "right": random})
+
+
+def test_a_failing_strategy_is_a_fault_of_its_code() -> None:
+    with pytest.raises(
+        StrategyError, match=r'"right" failed in request 0: KeyError\(.lost.\)'
+    ) as caught:
+        play(GAME, DEAL, "seed", {"left": random, "right": failing})
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def in_time(
+    answers: Mapping[str, Any], order: list[str] | None = None, table: Table | None = None
+) -> Table:
+    """Play with answers that take time: an action, None for a forfeit, or an error to raise."""
+
+    async def answer(asked: Asked) -> Action | None:
+        await asyncio.sleep(0.001 * (2 if asked.seat == "left" else 1))
+        if order is not None:
+            order.append(asked.seat)
+        reply = answers[asked.seat]
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply  # type: ignore[no-any-return]  # as scripted
+
+    return asyncio.run(play_async(table or Table(GAME, DEAL, "seed"), answer))
+
+
+def test_open_seats_are_asked_at_once() -> None:
+    order: list[str] = []
+    table = in_time({"left": Guess(number=3), "right": Guess(number=4)}, order)
+    assert order == ["right", "left", "right", "left"]
+    assert table.outcome == Score(left=2, right=0)
+    assert [given.seat for given in table.given] == order
+
+
+def test_no_answer_in_time_is_a_forfeit() -> None:
+    table = in_time({"left": None, "right": Guess(number=4)})
+    assert table.forfeited == {"left"}
+    assert table.outcome is None
+
+
+def test_an_error_of_one_seat_waits_for_the_others() -> None:
+    table = Table(GAME, DEAL, "seed")
+    slow = {"left": Guess(number=3), "right": RuntimeError("no line")}
+    with pytest.raises(RuntimeError, match="no line"):
+        in_time(slow, table=table)
+    assert [given.seat for given in table.given] == ["left"]
+    assert [ask.seat for ask in table.unanswered()] == ["right"]
+
+
+def test_a_table_is_played_on_where_it_stopped() -> None:
+    table = Table(GAME, DEAL, "seed")
+    table.answer("left", Guess(number=3))
+    order: list[str] = []
+    in_time({"left": Guess(number=1), "right": Guess(number=4)}, order, table)
+    assert order == ["right", "right", "left"]
+    assert table.outcome == Score(left=1, right=0)
+
+
+def test_an_illegal_action_in_time_is_an_error() -> None:
+    with pytest.raises(IllegalAction, match="no less than your card"):
+        in_time({"left": Guess(number=0), "right": Guess(number=4)})
+
+
+RECORD = [
+    (0, "right", {"number": 3}),
+    (0, "left", {"number": 4}),
+    (1, "left", None),
+]
+
+
+def test_a_record_replays_to_the_next_question() -> None:
+    table = replay(GAME, DEAL, "seed", RECORD)
+    assert table.requests == 1
+    assert [ask.seat for ask in table.unanswered()] == ["right"]
+    assert [given.action for given in table.given] == [Guess(number=3), Guess(number=4), None]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ((0, "right", {"number": 3}), "has no question: at request 1 the rules ask right"),
+        ((1, "middle", {"number": 3}), 'answer 1 of seat "middle" has no question'),
+        ((1, "left", {"number": 3}), "has no question: at request 1 the rules ask right"),
+        ((1, "left", None), 'answer 1 of seat "left" has no question'),
+        ((2, "right", {"number": 3}), 'answer 2 of seat "right" has no question'),
+        ((1, "right", {"number": 1}), 'answer 1 of seat "right" is refused: the sum is no less'),
+        ((1, "right", {"price": 1}), '"number": is missing; "price": is not part of the answer'),
+    ],
+)  # fmt: skip
+def test_a_record_of_other_rules_is_refused_with_the_reason(
+    more: tuple[int, str, dict[str, object] | None], why: str
+) -> None:
+    with pytest.raises(ReplayMismatch, match=why):
+        replay(GAME, DEAL, "seed", [*RECORD, more])
+
+
+def test_a_record_that_goes_on_after_the_end_is_refused() -> None:
+    ended = [*RECORD, (1, "right", None)]
+    assert replay(GAME, DEAL, "seed", ended).over
+    with pytest.raises(ReplayMismatch, match="at request 2 the rules ask nobody"):
+        replay(GAME, DEAL, "seed", [*ended, (2, "left", None)])

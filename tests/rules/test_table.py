@@ -1,0 +1,227 @@
+"""A table: what is asked, what is heard, and what an answer or a failure does."""
+
+from typing import Any
+
+import pytest
+
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Forfeited,
+    Given,
+    IllegalAction,
+    Moment,
+    Play,
+    Step,
+    Table,
+    Tell,
+)
+from tests.toys import (
+    Cards,
+    Guess,
+    Guesses,
+    Guessing,
+    GuessNow,
+    Reveal,
+    Score,
+    SpokenGuess,
+    YourCard,
+)
+
+DEAL = Cards(left=1, right=2)
+
+
+def table(**parameters: Any) -> Table:
+    return Table(Guessing.model_validate({"talk": False, **parameters}), DEAL, "seed")
+
+
+def scripted(*steps: Step) -> Table:
+    """A table whose rules take these steps and end."""
+
+    class Scripted(Guessing):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            yield from steps
+            return Score(left=0, right=0)
+
+    return Table(Scripted(), DEAL, "seed")
+
+
+def test_each_seat_hears_its_own_news_and_is_asked_its_own_question() -> None:
+    here = table()
+    assert list(here.pending) == ["left", "right"]
+    asked = here.asked("left")
+    assert asked.seat == "left"
+    assert asked.event == GuessNow(1)
+    assert asked.briefing == YourCard(1, 2)
+    assert list(asked.heard) == [Moment(YourCard(1, 2))]
+    assert asked.ask.action is Guess
+    assert here.heard["right"] == [Moment(YourCard(2, 2))]
+
+
+def test_a_whole_match() -> None:
+    here = table()
+    for number in (3, 5):
+        here.answer("right", Guess(number=number))
+        here.answer("left", Guess(number=3))
+    assert here.over
+    assert here.outcome == Score(left=2, right=1)
+    assert not here.forfeited
+    assert here.requests == 2
+    assert here.given[0] == Given(0, "right", Guess(number=3))
+    assert here.heard["left"] == [
+        Moment(YourCard(1, 2)),
+        Moment(GuessNow(1), Guess(number=3)),
+        Moment(Guesses(1, (("left", 3, ""), ("right", 3, "")))),
+        Moment(GuessNow(2), Guess(number=3)),
+        Moment(Guesses(2, (("left", 3, ""), ("right", 5, "")))),
+        Moment(Reveal(3)),
+    ]
+
+
+def test_an_answer_is_shown_to_nobody_before_the_last_of_them() -> None:
+    here = table()
+    before = here.asked("right"), list(here.heard["right"])
+    here.answer("left", Guess(number=3))
+    assert here.requests == 0
+    assert (here.asked("right"), here.heard["right"]) == before
+    assert [ask.seat for ask in here.unanswered()] == ["right"]
+
+
+def test_answers_reach_the_rules_in_the_order_asked() -> None:
+    orders = []
+    for seats in (("left", "right"), ("right", "left")):
+        here = table()
+        for seat in seats:
+            here.answer(seat, Guess(number=4))
+        orders.append(here.heard["left"][-1].event)
+    assert orders[0] == orders[1]
+
+
+def test_an_answer_to_a_single_question_comes_alone_and_to_a_tuple_by_seat() -> None:
+    received: list[Any] = []
+
+    class Noting(Guessing):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            received.append((yield Ask("left", Guess, GuessNow(1))))
+            received.append((yield (Ask("left", Guess, GuessNow(2)),)))
+            return Score(left=0, right=0)
+
+    here = Table(Noting(), DEAL, "seed")
+    here.answer("left", Guess(number=1))
+    here.answer("left", Guess(number=2))
+    assert received == [Guess(number=1), {"left": Guess(number=2)}]
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        (Guess(number=0), "the sum is no less than your card"),
+        (SpokenGuess(number=3, message=""), "a Guess was asked for, not a SpokenGuess"),
+        ("three", "a Guess was asked for, not a str"),
+        (None, "a Guess was asked for, not a NoneType"),
+    ],
+)
+def test_an_illegal_action_is_refused_and_changes_nothing(action: object, why: str) -> None:
+    here = table()
+    with pytest.raises(IllegalAction, match=f"^{why}$"):
+        here.answer("left", action)
+    assert here.given == []
+    assert [ask.seat for ask in here.unanswered()] == ["left", "right"]
+    here.answer("left", Guess(number=1))
+    assert len(here.given) == 1
+
+
+def test_only_an_open_question_can_be_answered() -> None:
+    here = table()
+    here.answer("left", Guess(number=3))
+    with pytest.raises(ValueError, match='seat "left" has no open question'):
+        here.answer("left", Guess(number=3))
+    with pytest.raises(ValueError, match='seat "left" has no open question'):
+        here.forfeit("left")
+    with pytest.raises(ValueError, match='seat "middle" has no open question'):
+        here.forfeit("middle")
+    assert here.given == [Given(0, "left", Guess(number=3))]
+
+
+def test_a_forfeit_ends_the_match_where_the_rules_say_nothing_else() -> None:
+    here = table()
+    here.forfeit("left")
+    assert not here.over
+    here.answer("right", Guess(number=3))
+    assert here.over
+    assert here.outcome is None
+    assert here.forfeited == {"left"}
+    assert here.given == [Given(0, "left", None), Given(0, "right", Guess(number=3))]
+    assert here.heard["left"][-1] == Moment(GuessNow(1), None)
+
+
+def test_rules_that_know_what_a_forfeit_means_play_on() -> None:
+    here = table(lenient=True)
+    here.forfeit("left")
+    here.answer("right", Guess(number=3))
+    assert here.heard["left"][-1] == Moment(Guesses(1, (("right", 3, ""),)))
+    for seat in ("left", "right"):
+        here.forfeit(seat)
+    assert here.over
+    assert here.outcome == Score(left=0, right=1)
+    assert not here.forfeited
+
+
+def test_a_forfeit_names_the_seats_and_keeps_the_other_answers() -> None:
+    failure = Forfeited(frozenset({"b", "a"}), {"c": Guess(number=1)})
+    assert str(failure) == "no valid answer from a, b"
+    assert failure.answers == {"c": Guess(number=1)}
+    assert Forfeited(frozenset({"a"})).answers == {}
+
+
+def test_news_can_be_for_one_or_for_several() -> None:
+    here = scripted(Tell("left", Reveal(1)), Tell(("left", "right"), Reveal(2)))
+    assert here.heard == {
+        "left": [Moment(Reveal(1)), Moment(Reveal(2))],
+        "right": [Moment(Reveal(2))],
+    }
+    assert here.over
+    assert here.outcome == Score(left=0, right=0)
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ((Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))), "one seat twice"),
+        ((), "asked nobody"),
+    ],
+)
+def test_rules_that_ask_one_seat_twice_or_nobody_are_at_fault(step: Step, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        scripted(step)
+
+
+def test_a_seat_has_luck_of_its_own() -> None:
+    here = table()
+    left, right = (here.asked(seat).chance("guess", 0).uniform() for seat in ("left", "right"))
+    assert left != right != here.chance("guess", 0).uniform()
+    assert table().asked("left").chance("guess", 0).uniform() == left
+
+
+def test_a_question_without_objection_takes_what_its_schema_takes() -> None:
+    ask = Ask("left", Guess, GuessNow(1))
+    assert ask.refuse(Guess(number=16)) is None
+    assert ask.refuse(Action()) == "a Guess was asked for, not a Action"
+
+
+def test_rules_may_change_course_after_a_forfeit() -> None:
+    class Second(Guessing):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            try:
+                yield Ask("left", Guess, GuessNow(1))
+            except Forfeited:
+                yield Tell("right", Reveal(0))
+                answer: Guess = yield Ask("right", Guess, GuessNow(2))
+            return Score(left=0, right=answer.number)
+
+    here = Table(Second(), DEAL, "seed")
+    here.forfeit("left")
+    assert here.heard["right"] == [Moment(Reveal(0))]
+    here.answer("right", Guess(number=9))
+    assert here.outcome == Score(left=0, right=9)

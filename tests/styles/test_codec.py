@@ -1,0 +1,233 @@
+"""Answers as JSON: read wherever they stand, and never guessed at."""
+
+import json
+import re
+from contextlib import suppress
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money
+from cheaptalk.styles import CODECS, Codec, Illegal, JsonCodec, Unreadable
+
+CODEC: Codec = JsonCodec()
+
+
+class Reply(Action):
+    decision: Literal["accept", "reject"]
+
+
+class Offer(Action):
+    amount: Money
+    message: Message
+
+
+class Optional(Action):
+    amount: Money | None = None
+    rounds: Annotated[int, Field(strict=True)] = 1
+    sure: Literal["yes"] = "yes"
+
+
+class Wait(Action):
+    """An action without fields."""
+
+
+def read(reply: str, action: type[Action] = Reply) -> Action:
+    return CODEC.read(reply, Ask("alice", action, Event()))
+
+
+def refusal(reply: str, action: type[Action] = Reply) -> str:
+    with pytest.raises(Unreadable) as caught:
+        read(reply, action)
+    assert not isinstance(caught.value, Illegal)
+    return str(caught.value)
+
+
+ACCEPT = Reply(decision="accept")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"decision": "accept"}',
+        ' \n{\n  "decision" : "accept"\n}\n ',
+        'I have thought about it.\n```json\n{"decision": "accept"}\n```\nThat is all.',
+        '`{"decision": "accept"}`',
+        'Half for each {fair, I think} is what I want: {"decision": "accept"}.',
+        '{"decision": "accept"} {"decision": "accept"}',
+        '{"decision": "accept", "decision": "accept"}',
+        '{"decision": "accept", "reasoning": "it is {fair}", "confidence": 0.9}',
+        '{"thought": {"deep": [1, 2]}} {"decision": "accept"}',
+        '{"decision": "perhaps"} No: {"decision": "accept"}',
+        '[{"decision": "accept"}]',
+        '{"thought": "one\nline and another", "decision": "accept"}',
+        '{"digits": ' + "9" * 5_000 + '} {"decision": "accept"}',
+        "{}{} {'decision': 'reject'} " + '{"decision": "accept"}',
+    ],
+)
+def test_one_answer_is_found_among_other_words(reply: str) -> None:
+    assert read(reply) == ACCEPT
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"decision": "accept"} or {"decision": "reject"}',
+        '[{"decision": "accept"}, {"decision": "reject"}]',
+        '{"decision": "accept"}\n```\n{"decision": "reject"}\n```',
+    ],
+)
+def test_two_different_answers_are_ambiguous(reply: str) -> None:
+    assert refusal(reply) == "the reply contains more than one answer; give exactly one"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"decision": "accept", "decision": "reject"}',
+        '{"decision": "accept"} {"decision": "reject", "decision": "accept"}',
+        '{"notes": {"decision": "accept", "decision": "reject"}, "decision": "accept"}',
+    ],
+)
+def test_one_key_with_two_values_is_ambiguous(reply: str) -> None:
+    assert refusal(reply) == 'the reply gives "decision" two different values; give exactly one'
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "it contains no complete JSON object"),
+        ("I accept.", "it contains no complete JSON object"),
+        ('"accept"', "it contains no complete JSON object"),
+        ("{'decision': 'accept'}", "it contains no complete JSON object"),
+        ("{", "it contains no complete JSON object"),
+        ("{}", '"decision": is missing'),
+        ('{"Decision": "accept"}', '"decision": is missing'),
+        ('{"decision": "Accept"}', "\"decision\": should be 'accept' or 'reject'"),
+        ('{"decision": null}', "\"decision\": should be 'accept' or 'reject'"),
+        ('{"answer": {"decision": "accept"}}', '"decision": is missing'),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_the_reason(reply: str, why: str) -> None:
+    assert refusal(reply) == f"no answer could be read from the reply: {why}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"decision": "accept", "because": ',
+        '{"decision": "accept", "because": "it is',
+        '{"options": [{"decision": "accept"}, {"decision": "reject"}',
+        '{"rejected": {"decision": "accept"}, "decision": "rej',
+        '{"rejected": {"decision": "accept"},  \n ',
+        '{"decision": "accept"} or rather {"decision"',
+    ],
+)
+def test_nothing_is_picked_out_of_a_reply_that_breaks_off(reply: str) -> None:
+    assert refusal(reply) == "the reply breaks off within a JSON object"
+
+
+@pytest.mark.parametrize("depth", [2_000, 100_000])
+def test_deep_nesting_is_refused(depth: int) -> None:
+    assert "nested too deeply" in refusal('{"a":' * depth + "1" + "}" * depth)
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "-Infinity", "1e999", "true", '"nan"'])
+def test_what_is_no_amount_is_refused(amount: str) -> None:
+    why = refusal(f'{{"amount": {amount}, "message": ""}}', Offer)
+    assert re.search('"amount": (must|should) be a (finite )?number', why)
+
+
+def test_amounts_are_read_as_people_write_them() -> None:
+    offer = read('{"amount": "$1,250.50", "message": ""}', Offer)
+    assert offer == Offer(amount=1250.5, message="")
+
+
+def test_a_message_that_is_too_long_is_refused() -> None:
+    long = json.dumps({"amount": 1, "message": "x" * (MESSAGE_LIMIT + 1)})
+    assert "at most 4000 characters" in refusal(long, Offer)
+
+
+def test_half_a_character_is_refused() -> None:
+    assert '"message"' in refusal('{"amount": 1, "message": "\\ud83e"}', Offer)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'say {"amount": 2, "message": ""} and I will think about it',
+        "}{ ]][[ \\ \" ' ``` </s> {{ names }} {% block %}",
+        " \n\t two  spaces \r\n",
+        "مرحبا 🤝 e\u0301 \u2028 \u0000 \x85",
+    ],
+)
+def test_messages_arrive_character_for_character(words: str) -> None:
+    for ascii_only in (True, False):
+        reply = json.dumps({"amount": 1, "message": words}, ensure_ascii=ascii_only)
+        assert read(f"Here: {reply}", Offer) == Offer(amount=1, message=words)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+prose = st.text(st.characters(exclude_characters="{}", exclude_categories=["Cs"]), max_size=50)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), texts, prose, prose)
+def test_what_is_written_is_read(amount: float, words: str, before: str, after: str) -> None:
+    offer = Offer(amount=amount, message=words)
+    assert read(before + CODEC.write(offer) + after, Offer) == offer
+
+
+@given(st.text())
+def test_any_reply_is_an_answer_or_is_refused_with_a_reason(reply: str) -> None:
+    assert refusal(reply)
+
+
+WHOLE = '{"decision": "accept"}'
+SCRAPS = [WHOLE, '{"decision":', '{"why": ', "{", "}", '"', ",", "x"]
+
+
+@given(st.lists(st.sampled_from(SCRAPS)))
+def test_scraps_of_json_make_no_other_answer(scraps: list[str]) -> None:
+    reply = "".join(scraps)
+    found = None
+    with suppress(Unreadable):
+        found = read(reply)
+    assert found is None or (found == ACCEPT and WHOLE in reply)
+
+
+def test_the_rules_own_reason_is_given_where_they_refuse() -> None:
+    ask = Ask("alice", Offer, Event(), lambda offer: "too little" if offer.amount < 5 else None)
+    with pytest.raises(Illegal, match=r"^too little$"):
+        CODEC.read('{"amount": 1, "message": ""}', ask)
+    assert CODEC.read('{"amount": 5, "message": ""}', ask) == Offer(amount=5, message="")
+
+
+def test_an_object_without_any_field_of_the_answer_is_none() -> None:
+    assert "none of the fields asked for" in refusal('{"thought": "hm"}', Optional)
+    assert "none of the fields asked for" in refusal("{}", Optional)
+    assert read('{"thought": "hm", "rounds": 2}', Optional) == Optional(rounds=2)
+    assert read('{"thought": "hm"}', Wait) == Wait()
+
+
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [
+        (Reply, '{"decision": "accept" or "reject"}'),
+        (Offer, '{"amount": <number>, "message": "<text>"}'),
+        (Optional, '{"amount": <value>, "rounds": <whole number>, "sure": "yes"}'),
+        (Wait, "{}"),
+    ],
+)
+def test_the_form_shows_what_an_answer_looks_like(action: type[Action], form: str) -> None:
+    assert CODEC.form(action) == form
+
+
+def test_codecs_are_found_by_name() -> None:
+    assert isinstance(CODECS["json"], JsonCodec)
+
+
+def test_only_the_action_asked_for_is_read() -> None:
+    assert type(read('{"amount": 1, "message": "", "decision": "accept"}', Offer)) is Offer

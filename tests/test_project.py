@@ -1,0 +1,160 @@
+"""The project's own invariants."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import cheaptalk
+from cheaptalk.rules import games
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+HEAVY = ("duckdb", "jinja2", "numpy", "openai", "plotly", "polars", "scipy", "sqlalchemy")
+SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
+OWN = {*SEEDED, "SystemRandom"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def pinned(lock: str) -> dict[str, str]:
+    """The versions that a lock file pins, by package."""
+    text = (ROOT / "requirements" / lock).read_text()
+    return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
+
+
+def needed(*extras: str) -> Iterator[Requirement]:
+    """What the project declares for itself with these extras and to build it."""
+    lists = [PROJECT["build-system"]["requires"], PROJECT["project"]["dependencies"]]
+    lists += [EXTRAS[extra] for extra in extras]
+    for line in chain.from_iterable(lists):
+        requirement = Requirement(line)
+        if requirement.name == PROJECT["project"]["name"]:
+            yield from needed(*requirement.extras)
+        else:
+            yield requirement
+
+
+@pytest.mark.parametrize(("paths", "limit"), [(SOURCES, 300), (TESTS, 600)], ids=["src", "tests"])
+def test_files_are_short(paths: list[Path], limit: int) -> None:
+    lines = {name_of(path): len(path.read_text().splitlines()) for path in paths}
+    assert {name: length for name, length in lines.items() if length > limit} == {}
+
+
+@pytest.mark.parametrize("lock", ["analysis.txt", "dev.txt"])
+def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
+    text = (ROOT / "requirements" / lock).read_text()
+    assert not re.search(r"://|file:|^-", text, re.MULTILINE)
+    entries = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
+    assert entries
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("extra", ["analysis", "dev"])
+def test_locks_pin_what_the_project_declares(extra: str) -> None:
+    versions = pinned(f"{extra}.txt")
+    stale = [
+        str(requirement)
+        for requirement in needed(extra)
+        if versions.get(canonicalize_name(requirement.name), "none") not in requirement.specifier
+    ]
+    assert stale == [], "run `make lock`"
+
+
+def test_both_locks_pin_the_same_versions() -> None:
+    assert pinned("analysis.txt").items() <= pinned("dev.txt").items()
+
+
+def test_import_pulls_in_nothing_heavy() -> None:
+    code = f"import sys, cheaptalk, cheaptalk.rules; print(*sys.modules.keys() & {set(HEAVY)})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_benchmark_plays_every_game() -> None:
+    command = [sys.executable, "-m", "bench", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(games())
+
+
+def test_one_version_everywhere() -> None:
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert citation is not None
+    assert cheaptalk.__version__ == PROJECT["project"]["version"] == citation[1]
+
+
+def test_changelog_has_the_version_or_what_comes_next() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings
+    assert headings[0] in {"Unreleased", cheaptalk.__version__}
+
+
+def global_draws(tree: ast.AST) -> list[int]:
+    """Lines that draw from the generator that all of a process shares, or from an unseeded one.
+
+    >>> global_draws(ast.parse("import random\\nrandom.seed(1)\\nrandom.Random(1)"))
+    [2]
+    >>> global_draws(ast.parse("import numpy as np\\nnp.random.normal()\\nrng.random()"))
+    [2]
+    >>> global_draws(ast.parse("from random import Random, choice\\nRandom()\\nRandom(1)"))
+    [1, 2]
+    """
+    nodes = list(ast.walk(tree))
+    imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules = {alias.asname or alias.name: alias.name for alias in imports}
+    lines = set()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=module), attr=name):
+                shared = modules.get(module) == "random" and name not in OWN
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=module), attr="random")):
+                shared = modules.get(module) == "numpy" and node.attr not in OWN
+            case ast.ImportFrom(module="random" | "numpy.random", names=names):
+                shared = any(alias.name not in OWN for alias in names)
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[], keywords=[]):
+                shared = name in SEEDED
+            case _:
+                continue
+        if shared:
+            lines.add(node.lineno)
+    return sorted(lines)
+
+
+def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The imports inside functions: line and top-level module.
+
+    >>> list(inner_imports(ast.parse("import os\\ndef f():\\n    from a.b import c")))
+    [(3, 'a')]
+    """
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    for function in (node for node in ast.walk(tree) if isinstance(node, functions)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.lineno, (node.module or "").partition(".")[0]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_source_keeps_the_house_rules(path: Path) -> None:
+    text = path.read_text()
+    tree = ast.parse(text)
+    optional = {
+        Requirement(line).name for extra in EXTRAS if extra != "dev" for line in EXTRAS[extra]
+    }
+    assert global_draws(tree) == []
+    assert [where for where in inner_imports(tree) if where[1] not in optional] == []
+    assert re.findall(r"^.*# noqa(?!: [A-Z0-9, ]+ - \w).*$", text, re.MULTILINE) == []

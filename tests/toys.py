@@ -1,0 +1,198 @@
+"""A small game for tests: two seats guess at once, each with a card of its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Asked,
+    Chance,
+    Deal,
+    Event,
+    Forfeited,
+    Game,
+    GameBox,
+    Horizon,
+    Measure,
+    Message,
+    Outcome,
+    Play,
+    Result,
+    Secret,
+    StyleFile,
+    Tell,
+    by_name,
+    strategy,
+)
+
+Card = Annotated[int, Field(ge=0, le=4, strict=True)]
+
+
+class Guess(Action):
+    """A guess at the target."""
+
+    number: Annotated[int, Field(ge=0, le=16, strict=True)]
+
+
+class SpokenGuess(Guess):
+    """A guess with words that the other reads after the round."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class YourCard(Event):
+    """The card of one seat, which the other does not see."""
+
+    card: int
+    rounds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuessNow(Event):
+    """Both seats are asked at once."""
+
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses(Event):
+    """What was guessed and said in a round, by seat; a seat that failed to answer is left out."""
+
+    round: int
+    guesses: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal(Event):
+    """The target is shown and the game is over."""
+
+    target: int
+
+
+class Cards(Deal):
+    """The two cards."""
+
+    left: Card
+    right: Card
+
+
+class Score(Outcome):
+    """How often each seat guessed the target."""
+
+    left: int
+    right: int
+
+
+class Guessing(Game):
+    """Two seats guess the sum or the product of their cards, at once, again and again."""
+
+    name: ClassVar[str] = "guessing"
+    roles: ClassVar[tuple[str, ...]] = ("left", "right")
+    events: ClassVar[tuple[type[Event], ...]] = (YourCard, GuessNow, Guesses, Reveal)
+    actions: ClassVar[tuple[type[Action], ...]] = (Guess, SpokenGuess)
+    deal_type: ClassVar[type[Deal]] = Cards
+    outcome_type: ClassVar[type[Outcome]] = Score
+
+    horizon: Horizon = Horizon(rounds=2)
+    talk: bool = True
+    lenient: bool = False
+    target: Literal["sum", "product"] = "sum"
+
+    def deal(self, chance: Chance) -> Cards:
+        left, right = (chance("card", seat).integer(0, 4) for seat in self.roles)
+        return Cards(left=left, right=right)
+
+    def play(self, deal: Cards, chance: Chance) -> Play[Score]:
+        for seat in self.roles:
+            yield Tell(seat, YourCard(getattr(deal, seat), self.horizon.told))
+        target = deal.left + deal.right if self.target == "sum" else deal.left * deal.right
+        hits = dict.fromkeys(self.roles, 0)
+        for number in range(1, self.horizon.rounds + 1):
+            try:
+                guesses: dict[str, Guess] = yield self._questions(deal, number)
+            except Forfeited as failure:
+                if not self.lenient:
+                    raise
+                guesses = failure.answers  # type: ignore[assignment]  # guesses were asked for
+            for seat, guess in guesses.items():
+                hits[seat] += guess.number == target
+            yield Tell(self.roles, self._shown(number, guesses))
+        yield Tell(self.roles, Reveal(target))
+        return Score(**hits)
+
+    def _questions(self, deal: Cards, number: int) -> tuple[Ask, ...]:
+        action = SpokenGuess if self.talk else Guess
+        return tuple(
+            Ask(seat, action, GuessNow(number), self._objection(getattr(deal, seat)))
+            for seat in self.roles
+        )
+
+    def _objection(self, card: int) -> Any:
+        if self.target == "product":
+            return lambda guess: None
+        return lambda guess: "the sum is no less than your card" if guess.number < card else None
+
+    def _shown(self, number: int, guesses: dict[str, Guess]) -> Guesses:
+        return Guesses(
+            number,
+            tuple(
+                (seat, guess.number, getattr(guess, "message", ""))
+                for seat, guess in guesses.items()
+            ),
+        )
+
+    def payoffs(self, outcome: Score) -> dict[str, float]:
+        return {"left": float(outcome.left), "right": float(outcome.right)}
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return dict.fromkeys(self.roles, (0.0, float(self.horizon.rounds)))
+
+    def secrets(self, deal: Cards) -> Iterator[Secret]:
+        for seat in self.roles:
+            changed = deal.model_copy(update={seat: (getattr(deal, seat) + 1) % 5})
+            yield Secret(frozenset({seat}), self, changed, lambda event: isinstance(event, Reveal))
+
+
+@strategy("left", "right")
+def random(asked: Asked) -> Action:
+    """Guess anything that is legal."""
+    draw = asked.chance("guess", asked.request)
+    number = draw.integer(asked.briefing.card, 16)
+    if asked.ask.action is SpokenGuess:
+        return SpokenGuess(number=number, message=draw.pick(["", "Hm.", "I know."]))
+    return Guess(number=number)
+
+
+@strategy("left", "right")
+def own_card(asked: Asked, *, plus: Annotated[int, Field(ge=0, le=4)] = 2) -> Action:
+    """Guess one's card and a bit.
+
+    Args:
+        plus: the bit.
+    """
+    number = asked.briefing.card + plus
+    if asked.ask.action is SpokenGuess:
+        return SpokenGuess(number=number, message="I think so.")
+    return Guess(number=number)
+
+
+def hits(result: Result) -> float:
+    """Right guesses of both seats together."""
+    return float(result.outcome.left + result.outcome.right)
+
+
+WORDS = Path(__file__).parent / "words"
+
+BOX = GameBox(
+    rules=Guessing,
+    words=WORDS,
+    styles={"plain": StyleFile("guessing.jinja"), "curt": StyleFile("guessing_curt.jinja")},
+    strategies=by_name([random, own_card]),
+    measures=by_name([Measure("hits", hits)]),
+)
