@@ -44,10 +44,14 @@ def main(names: list[str]) -> None:
     head = [
         f"# Benchmarks of cheaptalk {cheaptalk.__version__}",
         "",
-        f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}. Made by `make bench`; the anchors ran "
-        "in the same run, in an environment of their own. Figures of a shared machine are noisy: "
-        "compare them with each other.",
+        "; ".join(
+            (
+                f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+                f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}",
+                "made by `make bench`, the anchors in the same run in an environment of their own",
+                "figures of a shared machine are noisy, so compare them with each other.",
+            )
+        ),
         "",
         "| what | measured | goal | met | how |",
         "|---|---|---|---|---|",

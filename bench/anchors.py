@@ -25,10 +25,11 @@ def rows() -> Iterator[Row]:
         [PYTHON, "-c", "from importlib.metadata import version; print(version('inspect-ai'))"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-    yield Row(f"Inspect AI {found}: import inspect_ai",
-              median_seconds([PYTHON, "-c", "import inspect_ai"]), "s", None, "anchor")  # fmt: skip
-    yield Row(f"Inspect AI {found}: inspect --help",
-              median_seconds([PYTHON.parent / "inspect", "--help"]), "s", None, "anchor")  # fmt: skip
+    for what, command in (
+        ("import inspect_ai", [PYTHON, "-c", "import inspect_ai"]),
+        ("inspect --help", [PYTHON.parent / "inspect", "--help"]),
+    ):
+        yield Row(f"Inspect AI {found}: {what}", median_seconds(command), "s", None, "anchor")
 
 
 def install() -> None:

@@ -8,13 +8,22 @@ from bench.rows import Row
 from cheaptalk.rules import Chance, Decide, Game, game_box, games, play
 
 ROUNDS = 5
-PAIRS = (
+Pair = tuple[str, dict[str, str], str, str, float | None]
+PAIRS: tuple[Pair, ...] = (
     ("bargaining", {}, "equal_split", "equal_split", 20_000.0),
     ("bargaining", {}, "subgame_perfect", "subgame_perfect", 20_000.0),
     ("bargaining", {}, "boulware", "conceder", None),
     ("negotiation", {}, "split_the_difference", "split_the_difference", None),
     ("persuasion", {"signal": "binary"}, "honest", "trusting", None),
 )
+
+
+def pairing(pair: Pair) -> tuple[Game, Decide, Decide]:
+    """The game and the two players of a pairing."""
+    name, parameters, *players = pair[:4]
+    box = game_box(name)
+    alice, bob = (box.strategies[one].with_settings() for one in players)
+    return box.rules.model_validate(parameters), alice, bob
 
 
 def rate(game: Game, alice: Decide, bob: Decide, matches: int) -> tuple[float, float]:
@@ -30,11 +39,9 @@ def rate(game: Game, alice: Decide, bob: Decide, matches: int) -> tuple[float, f
 
 def rows() -> Iterator[Row]:
     """Matches a second for some pairings, the median of several rounds."""
-    for name, parameters, alice, bob, goal in PAIRS:
-        box = game_box(name)
-        game = box.rules.model_validate(parameters)
-        deciding = [box.strategies[one].with_settings() for one in (alice, bob)]
-        rates = [rate(game, *deciding, 3_000) for _ in range(ROUNDS)]
+    for pair in PAIRS:
+        name, _, alice, bob, goal = pair
+        rates = [rate(*pairing(pair), 3_000) for _ in range(ROUNDS)]
         value = statistics.median(found for found, _ in rates)
         yield Row(
             f"{name}, {alice} against {bob}, played unstored on one core",

@@ -17,11 +17,11 @@ def rows() -> Iterator[Row]:
     command = [sys.executable, "-m", "cheaptalk"]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "glee.sqlite"
-        at = ["--store", store]
+        at = ["--store", str(store)]
         ran = measure([*command, "run", "glee", *at])
         size = store.stat().st_size
         out = Path(folder) / "report.html"
-        reported = measure([*command, "report", "glee", *at, "--out", out])
+        reported = measure([*command, "report", "glee", *at, "--out", str(out)])
         forget_one(store)
         resumed = measure([*command, "resume", "glee", *at])
         page = out.stat().st_size / 2**20

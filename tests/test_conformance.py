@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import field_validator
@@ -12,14 +12,16 @@ from cheaptalk.conformance import (
     CHECKS,
     Check,
     ConformanceError,
+    check_answers,
     check_game,
     check_replay,
     variants,
 )
-from cheaptalk.rules import Ask, GameBox, Horizon, games
+from cheaptalk.rules import Action, Ask, GameBox, Horizon, StyleFile, games
+from cheaptalk.styles import CODECS, Codec, JsonCodec, Unreadable
 from tests.broken import answers, declarations, privacy, repetition
-from tests.broken.kit import Broken, Short, boxed
-from tests.toys import BOX, Cards, Guess, Guessing, GuessNow
+from tests.broken.kit import Broken, Short, answering, boxed
+from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 SEEDS = [str(number) for number in range(6)]
 BROKEN = [
@@ -76,6 +78,72 @@ def test_replay_catches_a_question_that_wavers() -> None:
 
     with pytest.raises(ConformanceError, match="replaying 0 answers, the open questions are"):
         check_replay(boxed(Wavering), Wavering(), "1")
+
+
+DEFAULT = SpokenGuess(number=16, message="default")
+
+
+class Parrot(JsonCodec):
+    """Reads every reply as the same answer."""
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        return DEFAULT
+
+
+class Eager(JsonCodec):
+    """Makes up an answer where there is none."""
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        try:
+            return super().read(reply, ask)
+        except Unreadable:
+            return DEFAULT
+
+
+class Curt(JsonCodec):
+    """Does not say why it refuses."""
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        try:
+            return super().read(reply, ask)
+        except Unreadable:
+            raise Unreadable from None
+
+
+@pytest.mark.parametrize(
+    ("codec", "saying"),
+    [
+        (Parrot(), 'style "plain" reads \'{"number":'),
+        (Eager(), "style \"plain\" reads '' as SpokenGuess(number=16, message='default')"),
+        (Curt(), "'' is refused without a reason"),
+    ],
+)
+def test_a_codec_that_guesses_or_is_silent_fails(
+    codec: Codec, saying: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = type(codec).__name__
+    monkeypatch.setitem(CODECS, name, codec)
+    box = boxed(Guessing, styles={"plain": StyleFile("guessing.jinja", codec=name)})
+    with pytest.raises(ConformanceError) as caught:
+        check_answers(box, Guessing(), "1")
+    assert saying in str(caught.value)
+
+
+class Nod(Action):
+    """An action with one answer."""
+
+    nod: Literal["yes"]
+
+
+class Wait(Action):
+    """An action without fields."""
+
+
+@pytest.mark.parametrize("answer", [Nod(nod="yes"), Wait()])
+def test_a_question_may_have_a_single_answer(answer: Action, tmp_path: Path) -> None:
+    box = answering(type(answer), answer, tmp_path)
+    for check in CHECKS:
+        check(box, box.rules(), "1")
 
 
 def test_check_game_passes_a_sound_game_and_stops_at_a_broken_one(tmp_path: Path) -> None:

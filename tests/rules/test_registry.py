@@ -6,7 +6,15 @@ from importlib.metadata import EntryPoint, entry_points
 import pytest
 
 from cheaptalk.games.bargaining import BOX as BARGAINING
-from cheaptalk.rules import UnknownName, game_box, games, registry, strategies, strategy_named
+from cheaptalk.rules import (
+    CheaptalkError,
+    UnknownName,
+    game_box,
+    games,
+    registry,
+    strategies,
+    strategy_named,
+)
 from tests import toys
 
 
@@ -47,7 +55,9 @@ def more(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games"),
             *entry_points(group="cheaptalk.games"),
         ],
-        "cheaptalk.players": [EntryPoint("bargaining.toys", "tests.toys", "cheaptalk.players")],
+        "cheaptalk.players": [
+            EntryPoint("bargaining.toys", "tests.toys:own_card", "cheaptalk.players")
+        ],
     }
     monkeypatch.setattr(registry, "entry_points", lambda group: found[group])
     for cached in (games, strategies):
@@ -55,6 +65,28 @@ def more(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for cached in (games, strategies):
         cached.cache_clear()
+
+
+def test_a_second_strategy_of_one_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = entry_points(group="cheaptalk.games")
+    clash = EntryPoint("bargaining.toys", "tests.toys", "cheaptalk.players")
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [clash] if group.endswith("players") else installed
+    )
+    game_box("bargaining")
+    strategies.cache_clear()
+    with pytest.raises(CheaptalkError, match='a strategy for bargaining named "random"'):
+        strategies("bargaining")
+    strategies.cache_clear()
+
+
+def test_a_second_game_of_one_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [one, one])
+    games.cache_clear()
+    with pytest.raises(CheaptalkError, match='a game named "guessing"'):
+        games()
+    games.cache_clear()
 
 
 @pytest.mark.usefixtures("more")

@@ -130,8 +130,8 @@ def test_nothing_is_picked_out_of_a_reply_that_breaks_off(reply: str) -> None:
     assert refusal(reply) == "the reply breaks off within a JSON object"
 
 
-@pytest.mark.parametrize("depth", [2_000, 100_000])
-def test_deep_nesting_is_refused(depth: int) -> None:
+def test_deep_nesting_is_refused() -> None:
+    depth = 100_000
     assert "nested too deeply" in refusal('{"a":' * depth + "1" + "}" * depth)
 
 

@@ -151,14 +151,7 @@ class State(NamedTuple):
                     return f'what "{seat}" lives through is {one} here and {another} there'
         if self.waiting != other.waiting:
             return f"the open questions are {self.waiting} here and {other.waiting} there"
-        return f"the end is {self.end} here and {other.end} there"
-
-    @property
-    def end(self) -> str:
-        """How the match has ended, in words."""
-        if self.forfeited:
-            return f"a forfeit by {', '.join(sorted(self.forfeited))}"
-        return f"{self.outcome!r} after {self.requests} requests"
+        return f"the end is {self.outcome!r} here and {other.outcome!r} there"
 
 
 def same(game: Game, one: State, other: State, when: str) -> None:

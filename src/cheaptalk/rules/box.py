@@ -43,13 +43,14 @@ class Measure:
         of: the function from a result to a number, or None where it is undefined.
         published: the variant that the published system's code computes, where it differs.
         role: the role whose gain it is, for measures of one role.
-        bounded: the range it lies in, for axes; None where it has none.
+        unit: what it is counted in, for tables and axes.
     """
 
     name: str
     of: Callable[[Result], float | None]
     published: Callable[[Result], float | None] | None = None
     role: str | None = None
+    unit: str = ""
 
     @property
     def meaning(self) -> str:

@@ -27,7 +27,7 @@ def suggest(name: str, known: Sequence[str]) -> str:
 class Value(BaseModel):
     """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

@@ -1,5 +1,6 @@
 """Games and strategies, found by entry points: ours and everyone else's alike."""
 
+from collections import Counter
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -22,7 +23,10 @@ def unknown(what: str, name: str, known: list[str]) -> UnknownName:
 def games() -> dict[str, GameBox]:
     """All registered games by name."""
     boxes: list[GameBox] = [point.load() for point in entry_points(group="cheaptalk.games")]
-    return {box.name: box for box in sorted(boxes, key=lambda box: box.name)}
+    found = {box.name: box for box in sorted(boxes, key=lambda box: box.name)}
+    if len(found) < len(boxes):
+        raise _twice("game", Counter(box.name for box in boxes))
+    return found
 
 
 def game_box(name: str) -> GameBox:
@@ -43,9 +47,18 @@ def strategies(game: str) -> dict[str, Strategy]:
     found = dict(game_box(game).strategies)
     for point in entry_points(group="cheaptalk.players"):
         if point.name.partition(".")[0] == game:
-            module: ModuleType = point.load()
-            found.update(strategies_in(module))
+            loaded: Strategy | ModuleType = point.load()
+            single = isinstance(loaded, Strategy)
+            added = {loaded.name: loaded} if single else strategies_in(loaded)
+            if found.keys() & added.keys():
+                raise _twice(f"strategy for {game}", Counter([*found, *added]))
+            found.update(added)
     return found
+
+
+def _twice(what: str, counts: Counter[str]) -> CheaptalkError:
+    name, _ = counts.most_common(1)[0]
+    return CheaptalkError(f'two installed packages register a {what} named "{name}"; remove one')
 
 
 def strategy_named(game: str, name: str) -> Strategy:

@@ -63,10 +63,10 @@ def published_fairness(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("agreement", agreement),
-    Measure("alice_gain", alice_gain, role="alice"),
-    Measure("bob_gain", bob_gain, published_bob_gain, role="bob"),
-    Measure("efficiency", efficiency, published_efficiency),
-    Measure("fairness", fairness, published_fairness),
-    Measure("rounds", rounds),
+    Measure("agreement", agreement, unit="share of matches"),
+    Measure("alice_gain", alice_gain, role="alice", unit="share of the money"),
+    Measure("bob_gain", bob_gain, published_bob_gain, role="bob", unit="share of the money"),
+    Measure("efficiency", efficiency, published_efficiency, unit="share of the money"),
+    Measure("fairness", fairness, published_fairness, unit="1 is even"),
+    Measure("rounds", rounds, unit="rounds"),
 )

@@ -9,15 +9,15 @@ from cheaptalk.games.bargaining.rules import Briefing, Offer, OfferMade, Reply, 
 from cheaptalk.games.tactics import Early, Late, Share, conceded
 from cheaptalk.rules import Action, Asked, strategy
 
-SLACK = 1e-9
-"""Slack in comparing shares."""
+CENT = 0.01
+"""Offers are rounded to cents, so a seat does not quarrel over one."""
 
 
 def offer(asked: Asked, mine: float, message: str = "") -> Action:
-    """The action that keeps this share of the money for the seat."""
+    """The action that keeps this share of the money, rounded to cents, for the seat."""
     briefing: Briefing = asked.briefing
-    keep = round(mine * briefing.money, 2)
-    give = round(briefing.money - keep, 2)
+    keep = min(round(mine * briefing.money, 2), briefing.money)
+    give = round(briefing.money - keep, 9)
     alice, bob = (keep, give) if briefing.seat == "alice" else (give, keep)
     if asked.ask.action is SpokenOffer:
         return SpokenOffer(alice_gain=alice, bob_gain=bob, message=message)
@@ -29,6 +29,11 @@ def offered(asked: Asked, made: OfferMade) -> float:
     briefing: Briefing = asked.briefing
     mine = made.alice_gain if briefing.seat == "alice" else made.bob_gain
     return mine / briefing.money
+
+
+def enough(asked: Asked, made: OfferMade, share: float) -> Reply:
+    """Accept an offer if it leaves this seat at least a share of the money, give or take a cent."""
+    return answer(offered(asked, made) >= share - CENT / asked.briefing.money)
 
 
 def answer(accept: bool) -> Reply:
@@ -83,7 +88,7 @@ def subgame_perfect(asked: Asked) -> Action:
             if made.last:
                 return answer(True)
             waiting = me.discount * equilibrium_share(stage + 1, me.rounds, me.discount, rival)
-            return answer(offered(asked, made) >= waiting - 0.01 / me.money)
+            return enough(asked, made, waiting)
     raise TypeError(f"not a question of bargaining: {asked.event}")
 
 
@@ -91,7 +96,7 @@ def subgame_perfect(asked: Asked) -> Action:
 def equal_split(asked: Asked) -> Action:
     """Propose half and accept half or more (the fair division of GLEE section 2.1)."""
     if isinstance(asked.event, OfferMade):
-        return answer(offered(asked, asked.event) >= 0.5 - SLACK)
+        return enough(asked, asked.event, 0.5)
     return offer(asked, 0.5, "Half for each of us.")
 
 
@@ -103,7 +108,7 @@ def fixed_demand(asked: Asked, *, share: Share = 0.6) -> Action:
         share: the share of the money demanded, in [0, 1].
     """
     if isinstance(asked.event, OfferMade):
-        return answer(offered(asked, asked.event) >= share - SLACK)
+        return enough(asked, asked.event, share)
     return offer(asked, share, "I want my share and will not move.")
 
 
@@ -112,7 +117,7 @@ def concede(asked: Asked, start: float, end: float, power: float) -> Action:
     match asked.event:
         case OfferMade(stage=stage) as made:
             demand = conceded(stage, asked.briefing.rounds, start, end, power)
-            return answer(offered(asked, made) >= demand - SLACK)
+            return enough(asked, made, demand)
         case Turn(stage=stage):
             demand = conceded(stage, asked.briefing.rounds, start, end, power)
             return offer(asked, demand, "This is my offer for now.")

@@ -67,11 +67,11 @@ def rounds(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("agreement", agreement),
-    Measure("alice_gain", alice_gain, role="alice"),
-    Measure("bob_gain", bob_gain, role="bob"),
-    Measure("efficiency", efficiency),
-    Measure("fairness", fairness, published_fairness),
-    Measure("price", price),
-    Measure("rounds", rounds),
+    Measure("agreement", agreement, unit="share of matches"),
+    Measure("alice_gain", alice_gain, role="alice", unit="multiples of the scale"),
+    Measure("bob_gain", bob_gain, role="bob", unit="multiples of the scale"),
+    Measure("efficiency", efficiency, unit="share of matches"),
+    Measure("fairness", fairness, published_fairness, unit="1 is even"),
+    Measure("price", price, unit="multiples of the scale"),
+    Measure("rounds", rounds, unit="rounds"),
 )

@@ -195,7 +195,7 @@ def zero_intelligence(asked: Asked, *, reach: Share = 1.0) -> Action:
 def concede(asked: Asked, start: float, end: float, power: float) -> Action:
     """Name prices by a concession curve; accept what is at least the current demand."""
     me: Briefing = asked.briefing
-    stage: int = asked.event.stage  # type: ignore[attr-defined]  # both questions have one
+    stage: int = asked.event.stage
     least = me.value * conceded(stage, me.rounds, start, end, power)
     if isinstance(asked.event, PricePosted):
         return take(asked, asked.event, least)

@@ -62,10 +62,10 @@ def honesty(result: Result) -> float | None:
 
 
 MEASURES = (
-    Measure("sales", sales),
-    Measure("alice_gain", alice_gain, role="alice"),
-    Measure("bob_gain", bob_gain, published_bob_gain, role="bob"),
-    Measure("efficiency", efficiency),
-    Measure("fairness", fairness),
-    Measure("honesty", honesty),
+    Measure("sales", sales, unit="rounds"),
+    Measure("alice_gain", alice_gain, role="alice", unit="share of rounds"),
+    Measure("bob_gain", bob_gain, published_bob_gain, role="bob", unit="prices a round"),
+    Measure("efficiency", efficiency, unit="share of good products"),
+    Measure("fairness", fairness, unit="share of bad products"),
+    Measure("honesty", honesty, unit="share of rounds"),
 )

@@ -1,0 +1,88 @@
+"""Golden transcripts: what every seat reads and answers in one fixed match of every game.
+
+A change of rules, words or chance shows as a difference here. Where the change is meant, write the
+transcripts anew, read the difference and commit it::
+
+    CHEAPTALK_GOLDEN=write pytest tests/test_golden.py
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cheaptalk.rules import Chance, Table, game_box, games, play, strategy_named
+from cheaptalk.styles import Style, style_in
+
+GOLDEN = Path(__file__).parent / "golden"
+SEED = "golden"
+WRITING = os.environ.get("CHEAPTALK_GOLDEN") == "write"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A match to be written down: parameters, and a strategy for each role (``random`` without)."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    players: Mapping[str, str] = field(default_factory=dict)
+
+
+MATCHES = {
+    "bargaining": Match({"horizon": 4}, {"alice": "boulware", "bob": "linear"}),
+    "negotiation": Match({"horizon": 4}, {"alice": "boulware", "bob": "linear"}),
+    "persuasion": Match({"horizon": 4}, {"alice": "kamenica_gentzkow", "bob": "bayesian"}),
+}
+
+
+@pytest.mark.parametrize("name", games())
+def test_the_transcript_is_as_it_was(name: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    found = transcript(name)
+    if WRITING:
+        path.write_text(found, encoding="utf-8")
+    assert path.exists(), f"no golden transcript of {name}: see {Path(__file__).name}"
+    assert found == path.read_text(encoding="utf-8")
+
+
+def test_there_is_no_transcript_of_a_game_that_is_none() -> None:
+    assert {path.stem for path in GOLDEN.iterdir()} <= set(games())
+
+
+def transcript(name: str) -> str:
+    """The match of a game in every style, seat by seat."""
+    box, match = game_box(name), MATCHES.get(name, Match())
+    game = box.rules.model_validate(match.parameters)
+    players = {role: match.players.get(role, "random") for role in game.roles}
+    decide = {role: strategy_named(name, player) for role, player in players.items()}
+    table = play(game, game.deal(Chance(SEED).apart("deal")), SEED, decide)
+    payoffs = game.role_payoffs(table.outcome)
+    head = [
+        f"{name}, rules version {game.version}, seed {SEED}",
+        f"parameters: {game.model_dump_json()}",
+        f"deal: {table.deal.model_dump_json()}",
+        f"players: {', '.join(f'{role} {player}' for role, player in players.items())}",
+        f"outcome: {table.outcome!r}",
+        f"payoffs: {', '.join(f'{role} {pay:.6g}' for role, pay in payoffs.items())}",
+    ]
+    seats = [
+        section
+        for style in (style_in(box, style) for style in box.styles)
+        for seat in table.heard
+        for section in lived(style, table, seat)
+    ]
+    return "\n".join([*head, *seats]) + "\n"
+
+
+def lived(style: Style, table: Table, seat: str) -> list[str]:
+    """What a seat reads, and what it answers."""
+    lines = ["", f'=== What "{seat}" reads in style "{style.name}"']
+    texts = style.story(table.heard[seat], table.game, seat)
+    for text, (_, action) in zip(texts, table.heard[seat], strict=True):
+        lines += ["", text]
+        if action is not None:
+            how = style.how(type(action), table.game, seat)
+            lines += ["", how, "", f">>> {style.codec.write(action)}"]
+    return lines
