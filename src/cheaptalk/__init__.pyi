@@ -2,6 +2,8 @@
 
 from . import games, models, players, records, reports, rules, studies, styles, web
 from .records import MatchRecord, Store, StoreError
+from .records.exporting import export
+from .records.importers import read_glee, take_in
 from .rules import (
     Action,
     Ask,
@@ -59,6 +61,7 @@ __all__ = [
     "Style",
     "Table",
     "Tell",
+    "export",
     "game_box",
     "games",
     "load_study",
@@ -67,6 +70,7 @@ __all__ = [
     "play",
     "players",
     "preset",
+    "read_glee",
     "records",
     "replay",
     "reports",
@@ -76,5 +80,6 @@ __all__ = [
     "studies",
     "style",
     "styles",
+    "take_in",
     "web",
 ]

@@ -1,0 +1,104 @@
+"""Commands that move data: import and export."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, err, out, print_json
+
+SHOWN = 20
+"""Skipped games that are listed; ``--json`` lists all."""
+
+importing = typer.Typer(help="Take in games that other systems published.", no_args_is_help=True)
+app.add_typer(importing, name="import")
+
+
+@importing.command()
+def glee(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with games of GLEE in it, at any depth.", metavar="DIR")
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: Annotated[str, typer.Option(help="What to call them in the store.")] = "glee-import",
+    redact_names: Annotated[
+        bool, typer.Option("--redact-names", help="Take people's first names out of messages.")
+    ] = False,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", help="A name to redact besides those found.", metavar="NAME"),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Import published games of GLEE; games that are in the store already are not stored again.
+
+    Names are found where English addresses people, and not everywhere: read the messages before
+    you publish them, and give what was missed with --name.
+    """
+    found = ct.read_glee(folder, redact_names=redact_names, names=name or [])
+    with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
+
+        def show(intake: ct.records.importers.Intake) -> None:
+            shown.update(f"{study}: {intake.read:,} games read")
+
+        intake = ct.take_in(found, opened, study, show)
+    _summarise(intake, study, store, json)
+
+
+def _summarise(intake: ct.records.importers.Intake, study: str, store: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "study": study,
+                "store": str(store),
+                "present": intake.present,
+                "redactions": intake.redactions,
+                "imported": intake.imported,
+                "skipped": [one._asdict() for one in intake.skipped],
+            }
+        )
+    else:
+        redacted = f", {intake.redactions:,} names redacted" if intake.redactions else ""
+        out.print(
+            f"{study}: {intake.imported:,} games imported, {intake.present:,} were there before, "
+            f"{len(intake.skipped):,} skipped{redacted}"
+        )
+        for one in intake.skipped[:SHOWN]:
+            out.print(f"  {one.game}: {one.reason}", markup=False)
+        if len(intake.skipped) > SHOWN:
+            out.print(f"  and {len(intake.skipped) - SHOWN:,} more; --json lists all")
+        out.print(f"report on it with: cheaptalk report {study} --store {store}")
+    if intake.skipped:
+        raise typer.Exit(1)
+
+
+class Form(StrEnum):
+    """The formats of an export."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+
+@app.command()
+def export(
+    study: Annotated[str, typer.Argument(help="The name of a study in the store.")],
+    to: Annotated[Path, typer.Option(help="A new folder, or a .zip file.", metavar="DIR|FILE.zip")],
+    form: Annotated[
+        Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
+    ] = Form.CSV,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Write a study's matches, answers and calls to files, with a codebook."""
+    with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
+        done = ct.export(opened, study, to, form.value)
+    if json:
+        print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
+        return
+    counts = ", ".join(f"{count:,} {table}" for table, count in done.rows.items())
+    out.print(f"{study}: {counts} written to {done.path}", markup=False)

@@ -7,6 +7,7 @@ from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.seats import (
     SEAT_SPECS,
     Entry,
+    ImportedSeat,
     ModelSeat,
     PersonSeat,
     RecordedSeat,
@@ -17,7 +18,7 @@ from cheaptalk.players.seats import (
 from cheaptalk.players.thinking import Answer, Call, Kind, PersonCall, Player, Thinking
 
 __all__ = [
-    "SEAT_SPECS", "Answer", "Call", "Entry", "Kind", "LanguageModel", "ModelSeat", "Person",
-    "PersonCall", "PersonSeat", "Player", "Recorded", "RecordedSeat", "Scripted", "SeatSpec",
-    "StrategySeat", "Thinking", "make_player", "since_answer",
+    "SEAT_SPECS", "Answer", "Call", "Entry", "ImportedSeat", "Kind", "LanguageModel", "ModelSeat",
+    "Person", "PersonCall", "PersonSeat", "Player", "Recorded", "RecordedSeat", "Scripted",
+    "SeatSpec", "StrategySeat", "Thinking", "make_player", "since_answer",
 ]  # fmt: skip

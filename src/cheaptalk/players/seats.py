@@ -10,6 +10,7 @@ A roster entry in a study file is one of
 * ``{recorded: MATCH}``: the moves that the same role made in a recorded match.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -23,11 +24,13 @@ from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.thinking import Player
 from cheaptalk.rules import (
+    CheaptalkError,
     Decide,
     Game,
     Given,
     Value,
     game_box,
+    games,
     strategies,
     strategy_named,
     suggest,
@@ -36,14 +39,18 @@ from cheaptalk.styles import style
 
 
 class StrategySeat(Value):
-    """A seat filled by a scripted strategy; ``settings`` hold every setting, defaults included."""
+    """A seat filled by a scripted strategy; ``settings`` hold every setting, defaults included.
 
+    ``game`` is whose strategy it is: strategies of one name in two games are two players.
+    """
+
+    game: str
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
 
-    def decide(self, game: str) -> Decide:
+    def decide(self) -> Decide:
         """The strategy with its settings."""
-        return strategy_named(game, self.strategy).with_settings(**self.settings)
+        return strategy_named(self.game, self.strategy).with_settings(**self.settings)
 
 
 class ModelSeat(Value):
@@ -102,10 +109,41 @@ class RecordedSeat(Value):
     recorded: str
 
 
-SeatSpec: TypeAlias = StrategySeat | ModelSeat | PersonSeat | RecordedSeat
+class ImportedSeat(Value):
+    """A seat in a match that another system played: whoever sat there cannot be asked to play.
+
+    Attributes:
+        imported: the system, such as ``glee``.
+        model: the language model's short name, if one played.
+        person: true if a person played.
+    """
+
+    imported: str
+    model: Annotated[str, Field(min_length=1)] | None = None
+    person: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _is_somebody(self) -> "ImportedSeat":
+        if (self.model is None) == (self.person is None):
+            raise ValueError("an imported player is either a model or a person")
+        return self
+
+    @property
+    def label(self) -> str:
+        """What studies call the player."""
+        return self.model or "human"
+
+
+SeatSpec: TypeAlias = StrategySeat | ModelSeat | PersonSeat | RecordedSeat | ImportedSeat
 """Everything that makes a player of a seat; equal settings are the same player."""
 
 SEAT_SPECS: TypeAdapter[SeatSpec] = TypeAdapter(SeatSpec)
+
+
+FORMS: dict[str, type[Value]] = {
+    "model": ModelSeat, "person": PersonSeat, "recorded": RecordedSeat,
+}  # fmt: skip
+"""Entries that make the same player at every game, by the key that tells them."""
 
 
 class Entry(Value):
@@ -120,19 +158,18 @@ class Entry(Value):
     def _read(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
-        forms = {"model": ModelSeat, "person": PersonSeat, "recorded": RecordedSeat}
-        for key, form in forms.items():
+        for key, form in FORMS.items():
             if key in data:
-                return {"spec": form(**data)}
+                return {"spec": form.model_validate(dict(data))}
         if "strategy" in data:
+            _check_strategy(data)
             return {"strategy": dict(data)}
-        if set(data) == {"strategies"} and isinstance(data["strategies"], Mapping):
-            return {"strategies": dict(data["strategies"])}
-        first = next(iter(data), "")
-        raise ValueError(
-            "a player needs one of strategy, strategies, model, person or recorded; "
-            f"unknown key {suggest(str(first), ['strategy', 'strategies', *forms])}"
-        )
+        if "strategies" in data:
+            return {"strategies": _strategies(data)}
+        keys = ["strategy", "strategies", *FORMS]
+        if data:
+            raise ValueError(f"unknown key {suggest(str(next(iter(data))), keys)}")
+        raise ValueError(f"a player needs one of {', '.join(keys)}")
 
     @model_serializer
     def written(self) -> dict[str, Any]:
@@ -173,14 +210,42 @@ class Entry(Value):
         return None if self.strategies is None else list(self.strategies)
 
 
+def _check_strategy(written: Any) -> None:
+    if not isinstance(written, Mapping) or not isinstance(written.get("strategy"), str):
+        raise ValueError(
+            f"{_shown(written)} is no strategy: write its name, or "
+            "{strategy: NAME, SETTING: VALUE}"
+        )
+
+
+def _strategies(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The strategies of an entry by game, each game a known one."""
+    found = data["strategies"]
+    if len(data) > 1:
+        other = next(key for key in data if key != "strategies")
+        raise ValueError(f'"{other}" does not go with strategies: settings stand with a strategy')
+    if not isinstance(found, Mapping) or not found:
+        raise ValueError(f"strategies: {_shown(found)} is no mapping from games to strategies")
+    for game in found:
+        if game not in games():
+            raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
+    return dict(found)
+
+
+def _shown(written: object) -> str:
+    return json.dumps(written, default=str)
+
+
 def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
     """A strategy as written (a name, or a mapping with settings), checked and with defaults."""
-    data = {"strategy": written} if isinstance(written, str) else dict(written)
-    found = strategy_named(game, str(data.pop("strategy")))
+    data = {"strategy": written} if isinstance(written, str) else written
+    _check_strategy(data)
+    found = strategy_named(game, data["strategy"])
     if role not in found.roles:
         return None
-    settings = found.settings(**data).model_dump(mode="json")
-    return StrategySeat(strategy=found.name, settings=settings)
+    chosen = {key: value for key, value in data.items() if key != "strategy"}
+    settings = found.settings.model_validate(chosen).model_dump(mode="json")
+    return StrategySeat(game=game, strategy=found.name, settings=settings)
 
 
 def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]]) -> Player:
@@ -188,10 +253,13 @@ def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]])
 
     Args:
         recorded: the answers of recorded matches that seats repeat, by match id.
+
+    Raises:
+        CheaptalkError: an imported player, who cannot be asked.
     """
     match spec:
         case StrategySeat():
-            return Scripted(spec.decide(game.name))
+            return Scripted(spec.decide())
         case ModelSeat():
             words = style(game.name, spec.style)
             return LanguageModel(game, words, spec.model, spec.settings(), spec.tries)
@@ -199,3 +267,8 @@ def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]])
             return Person(game, style(game.name, spec.style))
         case RecordedSeat():
             return Recorded(recorded[spec.recorded])
+        case ImportedSeat():
+            raise CheaptalkError(
+                f"{spec.label} played in a match imported from {spec.imported} and cannot be asked "
+                "to play; repeat its moves with {recorded: MATCH}"
+            )

@@ -1,6 +1,7 @@
 """The record: what was asked and answered, kept so that nothing is lost."""
 
 from cheaptalk.records.errors import StoreError
+from cheaptalk.records.identity import configuration_digest, digest, digest_key, player_digest
 from cheaptalk.records.reading import StudySummary
 from cheaptalk.records.record import (
     AnswerRecord,
@@ -14,11 +15,11 @@ from cheaptalk.records.record import (
     scripted_answers,
     unpack,
 )
-from cheaptalk.records.store import NewMatch, Store, digest_key
+from cheaptalk.records.store import NewMatch, Store
 from cheaptalk.records.transcript import Line, transcript
 
 __all__ = [
     "AnswerRecord", "Ended", "Line", "MatchRecord", "NewMatch", "OtherVersion", "Status", "Store",
-    "StoreError", "StudySummary", "digest_key", "ended", "game_of", "pack", "scripted_answers",
-    "transcript", "unpack",
+    "StoreError", "StudySummary", "configuration_digest", "digest", "digest_key", "ended",
+    "game_of", "pack", "player_digest", "scripted_answers", "transcript", "unpack",
 ]  # fmt: skip

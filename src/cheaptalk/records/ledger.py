@@ -13,7 +13,9 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
 
+from cheaptalk.models import Reply
 from cheaptalk.records import schema
 from cheaptalk.records.errors import clear_errors
 from cheaptalk.records.store import NewMatch, Store, write_matches
@@ -62,14 +64,10 @@ class Ledger:
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
-            found = sa.select(matches.c.number).where(matches.c.id == row["id"])
-            number = connection.scalar(found)
-            if number is None:
-                connection.execute(sa.insert(matches).values(row))
-                number = connection.scalar(found)
-                connection.execute(
-                    sa.insert(members).values(study_id=study_id, match_number=number)
-                )
+            connection.execute(insert(matches).values(row).on_conflict_do_nothing(["id"]))
+            number = connection.scalar(sa.select(matches.c.number).where(matches.c.id == row["id"]))
+            membership = {"study_id": study_id, "match_number": number}
+            connection.execute(insert(members).values(membership).on_conflict_do_nothing())
 
         await self._do(work)
 
@@ -86,14 +84,15 @@ class Ledger:
 
         return await self._do(work)
 
-    async def settle(self, number: int, state: str, reply: dict[str, Any]) -> None:
-        """Commit what came of a call: ``answered`` or ``failed``."""
+    async def settle(self, number: int, state: str, reply: Reply) -> None:
+        """Commit what came of a call: ``answered`` (play acts on it) or ``failed``."""
+        written = reply.model_dump(mode="json", exclude_none=True)
 
         def work(connection: sa.Connection) -> None:
             connection.execute(
                 sa.update(calls)
                 .where(calls.c.id == number)
-                .values(state=state, reply=reply, received=time.time())
+                .values(state=state, reply=written, received=time.time())
             )
 
         await self._do(work)
@@ -167,7 +166,7 @@ def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
 
 
 def spent(store: Store, study_id: int) -> tuple[int, int]:
-    """Calls made and tokens used for a study so far: (calls, tokens), over all attempts."""
+    """Calls to models and tokens used for a study so far: (calls, tokens), over all sendings."""
     matches, members = schema.matches, schema.members
     ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
     ended = sa.select(
@@ -177,7 +176,7 @@ def spent(store: Store, study_id: int) -> tuple[int, int]:
     open_calls = (
         sa.select(calls.c.reply)
         .join(matches, matches.c.id == calls.c.match_id)
-        .where(matches.c.number.in_(ours))
+        .where(matches.c.number.in_(ours), calls.c.call["model"].as_string().is_not(None))
     )
     with clear_errors(store.path), store.engine.connect() as connection:
         count, tokens = connection.execute(ended).one()

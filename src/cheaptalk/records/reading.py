@@ -13,10 +13,14 @@ from cheaptalk.rules import suggest
 
 
 class StudySummary(NamedTuple):
-    """A study in the store, with how many of its matches are of each status."""
+    """A study in the store, with how many of its matches are of each status.
+
+    ``package`` is the version that last registered it.
+    """
 
     name: str
     spec: dict[str, Any]
+    package: str
     created: float
     counts: dict[str, int]
 
@@ -47,7 +51,9 @@ class StoreReader:
         counts: dict[int, dict[str, int]] = {}
         for study_id, status, count in counted:
             counts.setdefault(study_id, {})[status] = count
-        return [StudySummary(r.name, r.spec, r.created, counts.get(r.id, {})) for r in rows]
+        return [
+            StudySummary(r.name, r.spec, r.package, r.created, counts.get(r.id, {})) for r in rows
+        ]
 
     def study(self, name: str) -> StudySummary:
         """A study by name.
@@ -76,13 +82,25 @@ class StoreReader:
             configurations, configurations.c.id == matches.c.configuration_id
         ).order_by(matches.c.number)  # fmt: skip
         if study is not None:
-            query = query.where(matches.c.number.in_(_members_of(study)))
+            query = query.where(matches.c.number.in_(members_of(study)))
         if where is not None:
             query = query.where(where)
         with clear_errors(self.path), self.engine.connect() as connection:
-            people = _people(connection, study)
+            people = people_of(connection, study)
             for row in connection.execution_options(yield_per=1000).execute(query):
                 yield _record(row, people)
+
+    def games(self, study: str) -> list[str]:
+        """The games of which a study has matches."""
+        matches, configurations = schema.matches, schema.configurations
+        query = (
+            sa.select(configurations.c.game)
+            .join(matches, matches.c.configuration_id == configurations.c.id)
+            .where(matches.c.number.in_(members_of(study)))
+            .distinct()
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return sorted(connection.scalars(query))
 
     def find(self, prefix: str) -> MatchRecord:
         """The one match whose id begins so.
@@ -105,12 +123,12 @@ class StoreReader:
         table = schema.matches
         query = (
             sa.select(table.c.reason, sa.func.count())
-            .where(table.c.number.in_(_members_of(study)), table.c.reason.is_not(None))
+            .where(table.c.number.in_(members_of(study)), table.c.reason.is_not(None))
             .group_by(table.c.reason)
             .order_by(sa.func.count().desc())
         )
         with clear_errors(self.path), self.engine.connect() as connection:
-            return dict(connection.execute(query).tuples().all())
+            return dict(connection.execute(query).all())
 
     def check(self) -> str | None:
         """What is wrong with the file, or None if it is sound."""
@@ -126,13 +144,19 @@ class StoreReader:
         """Calls that were sent and whose reply never came to the record."""
         return self._calls(schema.calls.c.state == "unresolved")
 
+    def with_open_calls(self) -> set[str]:
+        """The matches that have such calls."""
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
+
     def _calls(self, where: Any) -> list[dict[str, Any]]:
         query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
         with clear_errors(self.path), self.engine.connect() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def _members_of(study: str) -> Any:
+def members_of(study: str) -> Any:
+    """A query for the numbers of a study's matches."""
     members, studies = schema.members, schema.studies
     return (
         sa.select(members.c.match_number)
@@ -141,7 +165,7 @@ def _members_of(study: str) -> Any:
     )
 
 
-def _people(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
+def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
     """Players by id, under the labels of a study (or of the last study that names them)."""
     players, rosters, studies = schema.players, schema.rosters, schema.studies
     query = (

@@ -5,14 +5,27 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from cheaptalk import __version__
 from cheaptalk.players import Kind
-from cheaptalk.rules import Game, Given, ReplayMismatch, Result, Table, game_box, give
+from cheaptalk.records.errors import StoreError
+from cheaptalk.rules import (
+    Deal,
+    Game,
+    Given,
+    ReplayMismatch,
+    Result,
+    Table,
+    explain,
+    game_box,
+    give,
+)
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -30,15 +43,14 @@ class Status(StrEnum):
     """Stopped by an error that is not play; it can be resumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRecord:
+class AnswerRecord(NamedTuple):
     """One answer as recorded: who, to which request, of what kind, with every call it took."""
 
     request: int
     seat: str
     kind: Kind
     action: dict[str, Any] | None
-    calls: list[dict[str, Any]] = field(default_factory=list)
+    calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -47,20 +59,20 @@ class AnswerRecord:
             "kind": self.kind,
             "action": self.action,
         }
-        return data | {"calls": self.calls} if self.calls else data
+        return data | {"calls": list(self.calls)} if self.calls else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
         return cls(
             data["request"], data["seat"], Kind(data["kind"]), data["action"],
-            list(data.get("calls", ())),
+            tuple(data.get("calls", ())),
         )  # fmt: skip
 
 
 def scripted_answers(given: Sequence[Given]) -> list[AnswerRecord]:
     """The answers of a match in which every seat is scripted."""
     return [
-        AnswerRecord(request, seat, Kind.OK, action.model_dump() if action else None)
+        AnswerRecord(request, seat, Kind.OK, action.model_dump(mode="json") if action else None)
         for request, seat, action in given
     ]
 
@@ -92,7 +104,7 @@ def ended(
     Args:
         source: where an imported match comes from.
     """
-    calls = [call for answer in answers for call in answer.calls]
+    calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
     usage = [call["reply"]["usage"] for call in calls if call.get("reply")]
     outcome, payoffs, reason = None, None, None
     if table.forfeited:
@@ -192,11 +204,22 @@ class MatchRecord:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        return unpack(self.packed) if self.packed else {}
+        try:
+            return unpack(self.packed) if self.packed else {}
+        except (zlib.error, ValueError) as error:
+            raise StoreError(
+                f"the record of match {self.id} is damaged ({error}); restore a copy of the store"
+            ) from error
 
     @cached_property
     def rules(self) -> Game:
-        return game_of(self.game, json.dumps(self.parameters, sort_keys=True))
+        try:
+            return game_of(self.game, json.dumps(self.parameters, sort_keys=True))
+        except ValidationError as error:
+            raise OtherVersion(
+                f"match {self.id} does not replay: its parameters do not fit version "
+                f"{game_box(self.game).rules.version} of the rules of {self.game}: {explain(error)}"
+            ) from error
 
     @property
     def answers(self) -> list[AnswerRecord]:
@@ -208,11 +231,12 @@ class MatchRecord:
         return label
 
     def result(self) -> Result:
-        """The match as measures see it; only for one that finished."""
+        """The match as measures see it; only for one that finished, read with its body."""
         rules = self.rules
+        dealt = {} if rules.deal_type is Deal else self.body["deal"]
         return Result(
             rules,
-            rules.deal_type(),
+            rules.deal_type.model_validate(dealt),
             rules.outcome_type.model_validate(self.outcome),
             lambda: self.replay().given,
         )

@@ -1,6 +1,5 @@
 """The store: one SQLite file with everything that was planned, asked, answered and played."""
 
-import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,8 @@ from cheaptalk.records.reading import StoreReader
 from cheaptalk.records.record import Ended, Status
 
 NEWEST = schema.REVISION
+MIGRATION_WAIT = 10.0
+"""Seconds to wait for another process that is making or migrating the store."""
 
 
 class NewMatch(NamedTuple):
@@ -33,11 +34,6 @@ class NewMatch(NamedTuple):
     ended: Ended
 
 
-def digest_key(data: Mapping[str, Any]) -> str:
-    """Data in the one form that is hashed and compared."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
-
-
 class Store(StoreReader):
     """Reads and writes one store file.
 
@@ -48,7 +44,8 @@ class Store(StoreReader):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.engine = sa.create_engine(
-            f"sqlite:///{path}", connect_args={"timeout": 10, "check_same_thread": False}
+            sa.URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": 10, "check_same_thread": False},
         )
         sa.event.listen(self.engine, "connect", _pragmas)
         sa.event.listen(self.engine, "begin", _begin)
@@ -81,33 +78,45 @@ class Store(StoreReader):
         self.close()
 
     def _migrate(self) -> None:
+        if self._is_newest():
+            return
+        migrating = import_module("cheaptalk.records.migrating")  # slow, and seldom needed
+        with self.writing(wait=MIGRATION_WAIT):
+            if not self._is_newest():
+                with self.engine.begin() as connection:
+                    migrating.upgrade(connection)
+
+    def _is_newest(self) -> bool:
         with self.engine.connect() as connection:
             found = _revision(connection, self.path)
-        if found == NEWEST:
-            return
         if found is not None and found > NEWEST:
             raise StoreError(
                 f"{self.path} was written by a newer cheaptalk (schema {found}; this one knows "
                 f"{NEWEST}); upgrade cheaptalk to use it"
             )
-        migrating = import_module("cheaptalk.records.migrating")  # slow, and seldom needed
-        with self.engine.begin() as connection:
-            migrating.upgrade(connection)
+        return found == NEWEST
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, wait: float = 0) -> Iterator[None]:
         """Hold the store for writing; a second writer is refused.
 
+        Args:
+            wait: seconds to wait for the other one to end.
+
         Raises:
-            StoreError: another process holds it.
+            StoreError: another process holds it, or its folder cannot be written.
         """
         lock = FileLock(f"{self.path}.lock")
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=wait)
         except Timeout:
             raise StoreError(
                 f"{self.path}: another cheaptalk is writing to it; wait for it to end, or stop it"
             ) from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
+            ) from error
         try:
             yield
         finally:
@@ -156,7 +165,7 @@ class Store(StoreReader):
         with self.transaction() as connection:
             if rows:
                 connection.execute(insert(table).on_conflict_do_nothing(), rows)
-            return dict(connection.execute(sa.select(table.c.digest, table.c.id)).tuples().all())
+            return dict(connection.execute(sa.select(table.c.digest, table.c.id)).all())
 
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
         """Note what a study calls its players."""
@@ -186,16 +195,19 @@ class Store(StoreReader):
 
     def adopt(self, study_id: int, ids: Iterable[str]) -> None:
         """Count matches that are in the store already as matches of this study too."""
-        table = schema.matches
+        matches, members = schema.matches, schema.members
+        ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
+        others = sa.select(matches.c.id, matches.c.number).where(matches.c.number.not_in(ours))
+        wanted = set(ids)
         with self.transaction() as connection:
-            numbers = dict(connection.execute(sa.select(table.c.id, table.c.number)).tuples().all())
+            found = connection.execute(others).all()
             rows = [
-                {"study_id": study_id, "match_number": numbers[id_]}
-                for id_ in ids
-                if id_ in numbers
+                {"study_id": study_id, "match_number": number}
+                for id_, number in found
+                if id_ in wanted
             ]
             if rows:
-                connection.execute(insert(schema.members).on_conflict_do_nothing(), rows)
+                connection.execute(insert(members), rows)
 
 
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
@@ -204,7 +216,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
     known = dict(
         connection.execute(
             sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
-        ).tuples().all()
+        ).all()
     )  # fmt: skip
     last = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(table.c.number), 0))) or 0
     rows, numbers = [], []
@@ -259,7 +271,7 @@ def _begin(connection: sa.Connection) -> None:
 
 def _revision(connection: sa.Connection, path: Path) -> str | None:
     tables = sa.inspect(connection).get_table_names()
-    if "alembic_version" in tables:
+    if {"alembic_version", "studies", "matches"} <= set(tables):
         revision: str | None = connection.scalar(sa.text("select version_num from alembic_version"))
         return revision
     if tables:

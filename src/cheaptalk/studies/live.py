@@ -25,8 +25,8 @@ from cheaptalk.records import (
 from cheaptalk.records.ledger import CallKey, Ledger, past_calls, sendings
 from cheaptalk.rules import Action, Asked, Given, ReplayMismatch, Table, play_async
 from cheaptalk.studies.planning import PlannedMatch
+from cheaptalk.studies.purse import Halted, Purse
 from cheaptalk.studies.scripted import describe, failed
-from cheaptalk.studies.spec import Budget
 
 SENDINGS = 5
 """How often a call is sent in all before its failure is final."""
@@ -44,48 +44,8 @@ class Models(Protocol):
         """Make one call."""
 
 
-class Halted(Exception):
-    """The run stops before its end; what is recorded stays, and a resume goes on."""
-
-
 class ProviderFailed(Exception):
     """A call failed for good: an error of the harness, not of play."""
-
-
-class Purse:
-    """What a study may still spend: checked before each call, calls in flight counted."""
-
-    def __init__(self, budget: Budget, calls: int, tokens: int) -> None:
-        self.budget = budget
-        self.calls = calls
-        self.tokens = tokens
-        self.in_flight = 0
-        self._largest = 0
-
-    def open(self) -> None:
-        """Reserve a call.
-
-        Raises:
-            Halted: it might exceed the budget.
-        """
-        cap = self.budget
-        if cap.calls is not None and self.calls + self.in_flight >= cap.calls:
-            raise Halted(f"the budget of {cap.calls:,} calls is used up")
-        reserved = self.tokens + self._largest * (self.in_flight + 1)
-        if cap.tokens is not None and (reserved > cap.tokens or self.tokens >= cap.tokens):
-            raise Halted(
-                f"the budget of {cap.tokens:,} tokens would be exceeded ({self.tokens:,} used)"
-            )
-        self.in_flight += 1
-
-    def close(self, reply: Reply | None) -> None:
-        """Book a call that came back; None where it did not."""
-        self.in_flight -= 1
-        self.calls += 1
-        if reply is not None:
-            used = reply.usage.input_tokens + reply.usage.output_tokens
-            self.tokens += used
-            self._largest = max(self._largest, used)
 
 
 @dataclass
@@ -180,36 +140,56 @@ class LiveMatch:
         for tried in range(SENDINGS):
             if tried:
                 await asyncio.sleep(FIRST_WAIT * 2**tried * JITTER.uniform(0.5, 1))
+            last = tried == SENDINGS - 1
             self.sent[key] = sending = self.sent.get(key, 0) + 1
-            reply, entry = await self._send(key, sending, call, data)
+            self.desk.check()
+            if isinstance(call, PersonCall):
+                reply = await self._ask_person(key, sending, call, data)
+            else:
+                reply = await self._call_model(key, sending, call, data, last)
             if not (reply.failure and reply.retry):
                 break
-        return reply, entry
-
-    async def _send(
-        self, key: CallKey, sending: int, call: Call, data: dict[str, Any]
-    ) -> tuple[Reply, dict[str, Any]]:
-        desk = self.desk
-        desk.check()
-        if isinstance(call, ModelCall):
-            desk.purse.open()
-        reply = None
-        try:
-            number = await desk.ledger.intend(key, sending, data)
-            reply = await self._deliver(key, sending, call)
-            written = reply.model_dump(mode="json", exclude_none=True)
-            lost = reply.failure in (Failure.PROVIDER_ERROR, Failure.TIMED_OUT)
-            state = "failed" if lost else "answered"
-            await desk.ledger.settle(number, state, written)
-        finally:
-            if isinstance(call, ModelCall):
-                desk.purse.close(reply)
+        written = reply.model_dump(mode="json", exclude_none=True)
         return reply, {"call": data, "reply": written, "sending": sending}
 
-    async def _deliver(self, key: CallKey, sending: int, call: Call) -> Reply:
-        if isinstance(call, PersonCall):
-            assert self.desk.ask_person is not None
-            return await self.desk.ask_person(call)
+    async def _call_model(
+        self, key: CallKey, sending: int, call: ModelCall, data: dict[str, Any], last: bool
+    ) -> Reply:
+        """Send a call, with an intent in the ledger before and the reply in it afterwards.
+
+        What play acts on is settled as answered, a last timeout too; what is to be sent again, or
+        ends the run of the match, as failed.
+        """
+        desk = self.desk
+        await desk.purse.open()
+        reply = None
+        try:
+            desk.check()
+            number = await desk.ledger.intend(key, sending, data)
+            reply = await self._over_the_wire(key, sending, call)
+            again = reply.failure and reply.retry and not last
+            lost = again or reply.failure is Failure.PROVIDER_ERROR
+            await desk.ledger.settle(number, "failed" if lost else "answered", reply)
+        finally:
+            desk.purse.close(reply)
+        return reply
+
+    async def _ask_person(
+        self, key: CallKey, sending: int, call: PersonCall, data: dict[str, Any]
+    ) -> Reply:
+        assert self.desk.ask_person is not None
+        ledger = self.desk.ledger
+        number = await ledger.intend(key, sending, data)
+        try:
+            reply = await self.desk.ask_person(call)
+        except Halted as left:
+            gone = Reply(failure=Failure.TIMED_OUT, detail=f"left without an answer: {left}")
+            await ledger.settle(number, "failed", gone)
+            raise
+        await ledger.settle(number, "answered", reply)
+        return reply
+
+    async def _over_the_wire(self, key: CallKey, sending: int, call: ModelCall) -> Reply:
         spec = self.specs[key.seat]
         assert isinstance(spec, ModelSeat)
         number = "/".join(map(str, (*key, sending)))

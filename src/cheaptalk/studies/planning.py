@@ -1,26 +1,17 @@
 """The plan of a study: every match it consists of, before anything runs."""
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from cheaptalk.players import SeatSpec, StrategySeat
-from cheaptalk.records import digest_key
-from cheaptalk.rules import Chance, Deal, Game, UnknownName, strategies, suggest
-from cheaptalk.studies.spec import Pairing, Sample, Study, StudyError, first_problem
-
-
-def digest(*parts: object) -> str:
-    """Twenty hexadecimal digits that stand for these parts."""
-    text = "\x1f".join(map(str, parts))
-    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+from cheaptalk.records import configuration_digest, digest
+from cheaptalk.rules import Chance, Deal, Game
+from cheaptalk.studies.seating import Seated, Seatings, seat_everyone
+from cheaptalk.studies.spec import Pairing, Sample, Study, StudyError
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,29 +22,12 @@ class Configuration:
 
     @cached_property
     def digest(self) -> str:
-        name, version, parameters = self.stored
-        return digest(name, version, digest_key(parameters))
+        return configuration_digest(self.game)
 
     @property
     def stored(self) -> tuple[str, int, dict[str, Any]]:
         """What the store keeps of it."""
         return self.game.name, self.game.version, self.game.model_dump(mode="json")
-
-
-@dataclass(frozen=True, eq=False)
-class Seated:
-    """A player as it sits down: what the study calls it, and its settings."""
-
-    label: str
-    spec: SeatSpec
-
-    @cached_property
-    def digest(self) -> str:
-        return digest("player", digest_key(self.spec.model_dump(mode="json")))
-
-    @property
-    def scripted(self) -> bool:
-        return isinstance(self.spec, StrategySeat)
 
 
 class Dealt(NamedTuple):
@@ -132,10 +106,6 @@ class Laid(NamedTuple):
     pairing: Pairing | Sample
 
 
-Seatings = dict[tuple[str, str], list[tuple[Seated, ...]]]
-"""Seatings by game and pairing."""
-
-
 def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] = ()) -> Plan:
     """Lay out all matches of a study.
 
@@ -149,23 +119,13 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
         laid = _tables(study)
     else:
         laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
-    idle: list[tuple[str, str]] = []
-    seatings: Seatings = {}
-    for configuration, _, pairing in laid:
-        key = (configuration.game.name, str(pairing))
-        if key not in seatings:
-            seatings[key] = _seatings(study, configuration.game, pairing, idle)
-    _everyone_plays(study, [game for game, _ in seatings], idle)
-    for (game, _), rows in seatings.items():
-        if not rows:
-            raise StudyError(f"players: no seating of the roster can play {game}")
-    _no_doubles(seatings)
+    seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
     if isinstance(study.pairing, Sample):
         chosen = _sample(study, laid, seatings)
     else:
         chosen = _everything(study, laid, seatings)
     distinct = {match.id: match for match in chosen}
-    return Plan(study, list(distinct.values()), list(dict.fromkeys(idle)))
+    return Plan(study, list(distinct.values()), idle)
 
 
 def _tables(study: Study) -> list[Laid]:
@@ -191,16 +151,15 @@ def _sample(study: Study, laid: Sequence[Laid], seatings: Seatings) -> Iterator[
     """Draw matches without replacement, as evenly over configurations as the numbers allow."""
     assert isinstance(study.pairing, Sample)
     chance = Chance(f"{study.seed}").apart("sample")
-    places = [
-        (configuration, list(product(deals, rows, range(study.repeats))))
-        for configuration, deals, pairing in laid
-        for rows in (seatings[configuration.game.name, str(pairing)],)
-    ]
-    wanted = _spread(study.pairing.sample, [len(room) for _, room in places], chance)
-    for (configuration, room), count in zip(places, wanted, strict=True):
-        order = chance("seatings", configuration.digest).shuffled(range(len(room)))
+    rows = [seatings[one.configuration.game.name, str(one.pairing)] for one in laid]
+    rooms = [len(one.deals) * len(row) * study.repeats for one, row in zip(laid, rows, strict=True)]
+    wanted = _spread(study.pairing.sample, rooms, chance)
+    for (configuration, deals, _), row, room, count in zip(laid, rows, rooms, wanted, strict=True):
+        order = chance("seatings", configuration.digest).shuffled(range(room))
         for place in sorted(order[:count]):
-            yield _match(configuration, *room[place])
+            pair, repeat = divmod(place, study.repeats)
+            deal, seating = divmod(pair, len(row))
+            yield _match(configuration, deals[deal], row[seating], repeat)
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
@@ -227,87 +186,6 @@ def _match(
     players = [player.digest for player in seating]
     identity = digest(configuration.digest, dealt.seed, deal, repeat, *players)
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
-
-
-def _seatings(
-    study: Study, game: Game, pairing: Pairing | Sample, idle: list[tuple[str, str]]
-) -> list[tuple[Seated, ...]]:
-    able = {label: _seats_of(study, label, game, idle) for label in study.players}
-    if isinstance(pairing, list):
-        return _listed(pairing, study.swap, game, able)
-    if pairing == "self":
-        whole = [seats for seats in able.values() if set(seats) == set(game.roles)]
-        return [tuple(seats[role] for role in game.roles) for seats in whole]
-    candidates = [[seats[role] for seats in able.values() if role in seats] for role in game.roles]
-    return list(product(*candidates))
-
-
-def _seats_of(
-    study: Study, label: str, game: Game, idle: list[tuple[str, str]]
-) -> dict[str, Seated]:
-    seats = {}
-    for role in game.roles:
-        try:
-            spec = study.players[label].seat(game.name, role)
-        except ValidationError as error:
-            raise StudyError(f"players.{label}: {first_problem(error)}") from None
-        except (UnknownName, ValueError) as error:
-            raise StudyError(f"players.{label}: {error}") from None
-        if spec is not None:
-            seats[role] = Seated(label, spec)
-    if not seats:
-        idle.append((label, game.name))
-    return seats
-
-
-def _listed(
-    pairing: list[list[str]],
-    swap: bool,
-    game: Game,
-    able: Mapping[str, Mapping[str, Seated]],
-) -> list[tuple[Seated, ...]]:
-    rows: dict[tuple[str, ...], tuple[Seated, ...]] = {}
-    for labels in pairing:
-        for label in labels:
-            if label not in able:
-                raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
-        if len(labels) != len(game.roles):
-            raise StudyError(
-                f"pairing: {labels} has {len(labels)} players; {game.name} has "
-                f"{len(game.roles)} roles ({', '.join(game.roles)})"
-            )
-        for order in (labels, labels[::-1]) if swap else (labels,):
-            pairs = list(zip(order, game.roles, strict=True))
-            if all(role in able[label] for label, role in pairs):
-                rows[tuple(order)] = tuple(able[label][role] for label, role in pairs)
-    return list(rows.values())
-
-
-def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]]) -> None:
-    """Refuse a player who can sit at no table at all: most likely a misspelt strategy."""
-    for label, entry in study.players.items():
-        if any((label, game) not in idle for game in games):
-            continue
-        if entry.strategy is not None:
-            known = sorted({name for game in games for name in strategies(game)})
-            raise StudyError(
-                f"players.{label}: unknown strategy "
-                f"{suggest(str(entry.strategy['strategy']), known)}"
-            )
-        raise StudyError(f"players.{label}: can play none of {', '.join(games)}")
-
-
-def _no_doubles(seatings: Seatings) -> None:
-    """Refuse two labels for one player: their matches would be the same matches."""
-    for (game, _), rows in seatings.items():
-        labels: dict[str, str] = {}
-        for player in (player for row in rows for player in row):
-            first = labels.setdefault(player.digest, player.label)
-            if first != player.label:
-                raise StudyError(
-                    f'players: "{first}" and "{player.label}" are the same player in {game}; '
-                    "give one of them another setting, or leave one out"
-                )
 
 
 def deal_key(deal: Deal) -> str:

@@ -4,30 +4,25 @@ import asyncio
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 
-from cheaptalk.models.openai import OpenAIModels
-from cheaptalk.players import ModelSeat, PersonSeat, RecordedSeat
-from cheaptalk.records import Ended, NewMatch, Status, Store, StoreError
+from cheaptalk.records import Ended, NewMatch, Status, Store
 from cheaptalk.records.ledger import Ledger, mark_unresolved, spent
 from cheaptalk.rules import Given, ReplayMismatch
-from cheaptalk.studies.live import AskPerson, Desk, Models, Purse, play_live
-from cheaptalk.studies.planning import (
-    Configuration,
-    Dealt,
-    Plan,
-    PlannedMatch,
-    deal_key,
-    plan,
-)
+from cheaptalk.studies.live import AskPerson, Desk, Models, play_live
+from cheaptalk.studies.planning import Plan, PlannedMatch
+from cheaptalk.studies.preparing import SETTLED, check_seats, lay_out
+from cheaptalk.studies.purse import Purse
 from cheaptalk.studies.scripted import play_scripted
-from cheaptalk.studies.spec import Study, StudyError
+from cheaptalk.studies.spec import Study
 
 CONCURRENCY = 64
 """Matches with models that are played at once."""
-SETTLED = (Status.FINISHED, Status.FORFEITED)
+INTERRUPTED = "interrupted"
+"""Why a run halts that is stopped from the keyboard."""
 
 
 @dataclass
@@ -53,41 +48,6 @@ class Progress:
     @property
     def failed(self) -> int:
         return self.counts[Status.FAILED]
-
-
-def lay_out(study: Study, store: Store | None) -> Plan:
-    """The plan of a study; one that takes its deals from another finds them in the store.
-
-    Raises:
-        StudyError: it cannot be laid out.
-    """
-    if study.deals_from is None:
-        return plan(study)
-    if store is None:
-        raise StudyError(f"deals_from: {study.deals_from} needs a store (--store)")
-    tables = list(_tables_of(store, study.deals_from))
-    if not tables:
-        raise StudyError(f'deals_from: "{study.deals_from}" has no finished match in {store.path}')
-    return plan(study, tables)
-
-
-def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[Dealt]]]:
-    """The configurations of a study with the deals and turn orders it was played on."""
-    try:
-        store.study(name)
-    except StoreError as error:
-        raise StudyError(f"deals_from: {error}") from None
-    found: dict[str, tuple[Configuration, dict[tuple[str, str], Dealt]]] = {}
-    for record in store.records(name, bodies=True):
-        if record.status not in SETTLED:
-            continue
-        configuration = Configuration(record.rules)
-        _, deals = found.setdefault(configuration.digest, (configuration, {}))
-        deal = record.rules.deal_type.model_validate(record.body["deal"])
-        dealt = Dealt(f"{record.deal_key}:{deal_key(deal)}", record.body["seed"], deal)
-        deals.setdefault((dealt.key, dealt.seed), dealt)
-    for configuration, deals in found.values():
-        yield configuration, list(deals.values())
 
 
 def run(
@@ -120,24 +80,9 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     laid = study if isinstance(study, Plan) else lay_out(study, store)
-    check_seats(laid, ask_person)
+    moves = check_seats(laid, store, ask_person)
     with store.writing():
-        return _Run(laid, store, progress).go(workers, concurrency, models, ask_person)
-
-
-def check_seats(laid: Plan, ask_person: AskPerson | None = None) -> None:
-    """Refuse a plan whose players cannot be reached.
-
-    Raises:
-        StudyError: a provider's key is not set, or a person is to play and nobody asks them.
-    """
-    for player in laid.players().values():
-        if isinstance(player.spec, ModelSeat) and player.spec.missing_key():
-            raise StudyError(
-                f"players.{player.label}: set the environment variable {player.spec.missing_key()}"
-            )
-        if isinstance(player.spec, PersonSeat) and ask_person is None:
-            raise StudyError(f"players.{player.label}: a person plays with: cheaptalk play")
+        return _Run(laid, store, progress).go(workers, concurrency, models, ask_person, moves)
 
 
 class _Run:
@@ -170,6 +115,7 @@ class _Run:
         concurrency: int,
         models: Models | None,
         ask_person: AskPerson | None,
+        moves: Mapping[str, list[Given]],
     ) -> Progress:
         self.report(self.progress)
         scripted = [match for match in self.todo if match.scripted]
@@ -181,7 +127,7 @@ class _Run:
         live = [match for match in self.todo if not match.scripted]
         if live:
             try:
-                asyncio.run(self.play_live(live, concurrency, models, ask_person))
+                asyncio.run(self.play_live(live, concurrency, models, ask_person, moves))
             except ExceptionGroup as group:
                 raise _first(group) from group
         return self.progress
@@ -192,20 +138,21 @@ class _Run:
         concurrency: int,
         models: Models | None,
         ask_person: AskPerson | None,
+        moves: Mapping[str, list[Given]],
     ) -> None:
-        over_http = OpenAIModels() if models is None else None
-        caller = models or over_http
-        assert caller is not None
         purse = Purse(self.plan.study.budget, *spent(self.store, self.study_id))
-        with Ledger(self.store) as ledger:
-            desk = Desk(self.store, ledger, caller, purse, ask_person)
+        async with AsyncExitStack() as stack:
+            ledger = stack.enter_context(Ledger(self.store))
+            if models is None:
+                http = import_module("cheaptalk.models.openai")  # slow, and seldom needed
+                models = await stack.enter_async_context(http.OpenAIModels())
+            assert models is not None
+            desk = Desk(self.store, ledger, models, purse, ask_person)
             with _interruptible(desk):
                 await play_live(
-                    matches, desk, concurrency, self.stored, self.study_id,
-                    _recorded(self.plan, self.store), self.note_and_report,
+                    matches, desk, concurrency, self.stored, self.study_id, moves,
+                    self.note_and_report,
                 )  # fmt: skip
-        if over_http is not None:
-            await over_http.close()
         self.progress.halted = desk.halted
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
@@ -234,39 +181,30 @@ class _Run:
         self.report(self.progress)
 
 
-INTERRUPTED = "interrupted"
-
-
 @contextmanager
 def _interruptible(desk: Desk) -> Iterator[None]:
     """On Ctrl-C let the calls in flight come back and be recorded; on a second one, stop."""
     if threading.current_thread() is not threading.main_thread():
-        with nullcontext():
-            yield
+        yield
         return
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
+    assert task is not None
 
     def interrupt() -> None:
-        if desk.halted and task is not None:
+        if desk.halted:
             task.cancel()
         desk.halt(INTERRUPTED)
 
     loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
         yield
+    except asyncio.CancelledError:
+        if desk.halted != INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
     finally:
         loop.remove_signal_handler(signal.SIGINT)
-
-
-def _recorded(laid: Plan, store: Store) -> dict[str, list[Given]]:
-    """The moves that recorded players repeat, by match."""
-    wanted = {
-        player.spec.recorded
-        for player in laid.players().values()
-        if isinstance(player.spec, RecordedSeat)
-    }
-    return {id_: store.find(id_).replay().given for id_ in wanted}
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -4,6 +4,7 @@ import signal
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -30,7 +31,7 @@ def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chu
         for chunk in chunks:
             yield play_chunk(chunk)
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"))
     try:
         yield from _over(pool, chunks, ahead=3 * workers)
     finally:
@@ -43,7 +44,8 @@ def _over(
     """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
     running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
     for chunk in chunks:
-        running[pool.submit(_play_ends, chunk)] = chunk
+        with _deaf():
+            running[pool.submit(_play_ends, chunk)] = chunk
         if len(running) >= ahead:
             yield from _collect(running)
     while running:
@@ -56,9 +58,14 @@ def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator
         yield list(zip(running.pop(future), future.result(), strict=True))
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that stores the results."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C: it is left to the one that stores the results."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:
@@ -78,7 +85,7 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
         key = (game.name, seated.digest)
         if key not in deciding:
             assert isinstance(seated.spec, StrategySeat)
-            deciding[key] = seated.spec.decide(game.name)
+            deciding[key] = seated.spec.decide()
         players[role] = deciding[key]
     try:
         table = play(game, match.deal, match.seed, players)

@@ -1,7 +1,9 @@
 """A study as written: which games, which players, who meets whom, on which deals."""
 
+import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -22,10 +24,15 @@ Pairing: TypeAlias = Literal["all", "self"] | list[list[str]]
 
 
 def read_pairing(data: Any) -> Any:
-    """Refuse a word that names no pairing, naming those that do."""
-    if isinstance(data, str) and data not in ("all", "self"):
-        raise ValueError("is no pairing: all, self, a list of seatings, or {sample: N}")
-    return data
+    """Refuse what is no pairing, saying what is one."""
+    if data in ("all", "self"):
+        return data
+    if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
+        raise ValueError(
+            f"{_shown(data)} is no pairing: write all, self, a list of seatings such as "
+            "[[LABEL, LABEL]], or {sample: N}"
+        )
+    return [[str(label) for label in row] for row in data]
 
 
 class GameGrid(Value):
@@ -113,23 +120,33 @@ class Study(Value):
         budget: what it may spend.
     """
 
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$", max_length=80)]
+    name: str
     description: str = ""
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
     deals_from: str | None = None
-    players: Annotated[dict[str, Entry], Field(min_length=1)]
+    players: dict[str, Entry]
     pairing: Pairing | Sample = "all"
     swap: bool = False
     deals: Annotated[int, Field(ge=1)] = 1
     repeats: Annotated[int, Field(ge=1)] = 1
     budget: Budget = Budget()
 
+    @field_validator("name", mode="before")
+    @classmethod
+    def _is_name(cls, data: Any) -> Any:
+        if not isinstance(data, str) or not re.fullmatch(r"[\w.-]{1,80}", data):
+            raise ValueError(
+                f"{_shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
+                "underscores"
+            )
+        return data
+
     @field_validator("players", mode="before")
     @classmethod
     def _entries(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            raise ValueError("write players as label: settings")
+        if not isinstance(data, Mapping) or not data:
+            raise ValueError("write each player as LABEL: {strategy: NAME} or another entry")
         return {str(label): entry for label, entry in data.items()}
 
     @field_validator("pairing", mode="before")
@@ -141,6 +158,10 @@ class Study(Value):
     def _has_games(self) -> "Study":
         if bool(self.games) == bool(self.deals_from):
             raise ValueError("a study needs either games or deals_from")
+        if self.deals_from == self.name:
+            raise ValueError(
+                f'deals_from: "{self.name}" is this study itself; give it another name'
+            )
         if self.swap and not isinstance(self.pairing, list):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
         return self
@@ -151,20 +172,45 @@ class Study(Value):
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing wrong, in one line: where, what was written, what would be legal."""
+    """The first thing wrong, in one line: where, what would be legal, what was written."""
     problem = error.errors(include_url=False)[0]
     place = ".".join(str(step) for step in problem["loc"] if not _machine(step))
-    message = problem["msg"].removeprefix("Value error, ")
-    written = problem["input"]
-    short = "" if isinstance(written, Mapping | list) or "unknown" in message else f" ({written!r})"
-    if problem["type"] == "missing":
-        message, short = "is missing", ""
-    return f"{place}: {message}{short}" if place else f"{message}{short}"
+    message = _plain(problem["type"], problem["msg"], problem["input"])
+    return f"{place}: {message}" if place else message
+
+
+def _plain(kind: str, message: str, written: object) -> str:
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return message.removeprefix("Value error, ")
+    if kind in ("model_type", "dict_type"):
+        message = "should be a mapping"
+    should = message.partition("should")[2].partition(", ")[0].replace(" after validation", "")
+    return f"should{should}, not {_shown(written)}" if should else message
+
+
+def _shown(written: object) -> str:
+    """What was written, as in the file."""
+    return json.dumps(written, default=str, ensure_ascii=False)
 
 
 def _machine(step: int | str) -> bool:
     """Whether a step of an error's place is pydantic's own, not something that was written."""
     return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML, and refuses a mapping in which one key stands twice: one would be lost."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if not key.tag.endswith(":merge")]
+        twice = [key for key, count in Counter(map(str, keys)).items() if count > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'the key "{twice[0]}" stands twice', node.start_mark
+            )
+        return super().construct_mapping(node, deep)
 
 
 def load_study(source: Path) -> Study:
@@ -178,9 +224,10 @@ def load_study(source: Path) -> Study:
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{source}: cannot be read: {error}") from None
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
-        raise StudyError(f"{source}: is not YAML: {' '.join(str(error).split())}") from None
+        problem = " ".join(str(error).split())
+        raise StudyError(f"{source}: cannot be read as YAML: {problem}") from None
     return parse_study(data, str(source))
 
 

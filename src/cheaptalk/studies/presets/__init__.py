@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from cheaptalk.studies.presets.glee_human import glee_human
 from cheaptalk.studies.spec import Study, load_study
 
@@ -18,5 +20,18 @@ def preset(name: str) -> Study | None:
     """A preset by name, or None if there is none."""
     if name in RULED:
         return RULED[name]()
-    path = Path(__file__).parent / f"{name}.yaml"
-    return load_study(path) if name in preset_names() else None
+    return load_study(_file(name)) if name in preset_names() else None
+
+
+def preset_text(name: str) -> str:
+    """A preset as a study file, to be changed and played under another name."""
+    if name in RULED:
+        data = RULED[name]().model_dump(mode="json", exclude_defaults=True)
+        text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    else:
+        text = _file(name).read_text(encoding="utf-8")
+    return f'# The preset "{name}": give your copy a name of its own.\n{text}'
+
+
+def _file(name: str) -> Path:
+    return Path(__file__).parent / f"{name}.yaml"

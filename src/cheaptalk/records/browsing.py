@@ -1,0 +1,197 @@
+"""Looking through a store page by page: which pairings a study has, and which matches fit."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from cheaptalk.records import schema
+from cheaptalk.records.errors import StoreError, clear_errors
+from cheaptalk.records.ledger import spent
+from cheaptalk.records.reading import members_of, people_of
+from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.store import Store
+
+matches, configurations = schema.matches, schema.configurations
+members, studies = schema.members, schema.studies
+Condition: TypeAlias = sa.ColumnElement[bool]
+
+
+class Pairing(NamedTuple):
+    """The matches of one game with the same players in the same roles.
+
+    Attributes:
+        game: its name.
+        players: labels by role.
+        counts: how many matches there are of each status.
+    """
+
+    game: str
+    players: dict[str, str]
+    counts: dict[str, int]
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What picks its matches out: labels by ``player.ROLE``."""
+        return {f"player.{role}": label for role, label in self.players.items()}
+
+
+class Page(NamedTuple):
+    """Some matches, without bodies; ``after`` is where the next page begins, None at the end."""
+
+    records: list[MatchRecord]
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which matches of a study are asked for; what is not set is not asked.
+
+    Attributes:
+        game: the game's name.
+        roles: the game's roles.
+        status: their status.
+        player: the label of a player in any role.
+        players: labels by role.
+        kind: matches with an answer of this kind by anyone.
+        kinds: kinds by role: matches with such an answer by this role.
+        parameters: words that must all stand in the parameters, written ``name=value``.
+    """
+
+    game: str
+    roles: tuple[str, ...]
+    status: str | None = None
+    player: str | None = None
+    players: Mapping[str, str] = field(default_factory=dict)
+    kind: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    parameters: str | None = None
+
+
+def pairings(store: Store, study: str) -> list[Pairing]:
+    """All pairings of a study with their matches counted, by game and labels."""
+    seats = sa.cast(matches.c.seats, sa.String)
+    query = (
+        sa.select(configurations.c.game, seats, matches.c.status, sa.func.count())
+        .join(configurations, configurations.c.id == matches.c.configuration_id)
+        .where(matches.c.number.in_(members_of(study)))
+        .group_by(configurations.c.game, seats, matches.c.status)
+    )
+    found: dict[tuple[str, ...], Pairing] = {}
+    with clear_errors(store.path), store.engine.connect() as connection:
+        labels = people_of(connection, study)
+        for game, seated, status, count in connection.execute(query):
+            people = {role: labels[player]["label"] for role, player in json.loads(seated).items()}
+            pairing = found.setdefault((game, *people.values()), Pairing(game, people, {}))
+            pairing.counts[status] = pairing.counts.get(status, 0) + count
+    return [found[key] for key in sorted(found)]
+
+
+def count(store: Store, study: str, wanted: Wanted) -> int:
+    """How many matches of a study are wanted."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        query = sa.select(sa.func.count()).where(_where(connection, study, wanted))
+        return connection.scalar(query) or 0
+
+
+def page(
+    store: Store, study: str, wanted: Wanted, *, after: str | None = None, size: int = 50
+) -> Page:
+    """Some of the wanted matches, in the order of storing, from behind a match on."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        where = _where(connection, study, wanted)
+        if after is not None:
+            last = sa.select(matches.c.number).where(matches.c.id == after).scalar_subquery()
+            where = sa.and_(where, matches.c.number > last)
+    found = list(islice(store.records(study, where=where), size + 1))
+    return Page(found[:size], found[size - 1].id if len(found) > size else None)
+
+
+def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
+    """One match with its body, its players labelled as in a study.
+
+    Raises:
+        StoreError: there is no such match, or not in this study.
+    """
+    for record in store.records(study, bodies=True, where=matches.c.id == id_):
+        return record
+    raise StoreError(f'no match "{id_}" in {study or store.path.name}')
+
+
+def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iterator[MatchRecord]:
+    """These matches of a study with their bodies, read so many at once, in the order of ids."""
+    for start in range(0, len(ids), batch):
+        wanted = ids[start : start + batch]
+        found = store.records(study, bodies=True, where=matches.c.id.in_(wanted))
+        by_id = {record.id: record for record in found}
+        yield from (by_id[id_] for id_ in wanted if id_ in by_id)
+
+
+def studies_of(store: Store, id_: str) -> list[str]:
+    """The names of the studies that a match is part of."""
+    query = (
+        sa.select(studies.c.name)
+        .join(members, members.c.study_id == studies.c.id)
+        .join(matches, matches.c.number == members.c.match_number)
+        .where(matches.c.id == id_)
+        .order_by(studies.c.id)
+    )
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return list(connection.scalars(query))
+
+
+def cost(store: Store, study: str) -> tuple[int, int]:
+    """Calls made and tokens used for a study so far, whatever came of them."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        number = connection.scalar(sa.select(studies.c.id).where(studies.c.name == study))
+    return spent(store, number or 0)
+
+
+def parameters_text(parameters: Mapping[str, Any]) -> str:
+    """Parameters as they are searched: ``name=value``, one after the other."""
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
+
+
+def _where(connection: sa.Connection, study: str, wanted: Wanted) -> Condition:
+    people = people_of(connection, study)
+    terms: list[Condition] = [
+        matches.c.number.in_(members_of(study)),
+        matches.c.configuration_id.in_(_configurations(connection, wanted)),
+        *(_seated(people, role, label) for role, label in wanted.players.items()),
+        *(_gave(role, kind) for role, kind in wanted.kinds.items()),
+    ]
+    if wanted.status:
+        terms.append(matches.c.status == wanted.status)
+    if wanted.player:
+        terms.append(sa.or_(*(_seated(people, role, wanted.player) for role in wanted.roles)))
+    if wanted.kind:
+        terms.append(sa.or_(*(_gave(role, wanted.kind) for role in wanted.roles)))
+    return sa.and_(*terms)
+
+
+def _seated(people: Mapping[int, Mapping[str, Any]], role: str, label: str) -> Condition:
+    who = [number for number, player in people.items() if player["label"] == label]
+    seat: Condition = matches.c.seats[role].as_integer().in_(who)
+    return seat
+
+
+def _gave(role: str, kind: str) -> Condition:
+    gave: Condition = matches.c.kinds[(role, kind)].as_integer() > 0
+    return gave
+
+
+def _configurations(connection: sa.Connection, wanted: Wanted) -> list[int]:
+    """The configurations of a game whose parameters hold all words asked for."""
+    query = sa.select(configurations.c.id, configurations.c.parameters).where(
+        configurations.c.game == wanted.game
+    )
+    words = (wanted.parameters or "").casefold().split()
+    found = []
+    for number, parameters in connection.execute(query):
+        text = parameters_text(parameters).casefold()
+        if all(word in text for word in words):
+            found.append(number)
+    return found

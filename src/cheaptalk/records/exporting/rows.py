@@ -1,0 +1,191 @@
+"""What rows of exported tables are read from, and the columns that all games share."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from cheaptalk.models import Failure
+from cheaptalk.players import Kind
+from cheaptalk.records.exporting.columns import INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
+from cheaptalk.rules import Result
+
+STATUSES = " | ".join(Status)
+KINDS = " | ".join(Kind)
+FAILURES = " | ".join(Failure)
+STATES = "sent | answered | failed | unresolved"
+
+
+class MatchRow:
+    """What a row of matches is read from."""
+
+    def __init__(self, study: str, record: MatchRecord) -> None:
+        self.study = study
+        self.record = record
+
+    @property
+    def game(self) -> str:
+        return self.record.game
+
+    @cached_property
+    def result(self) -> Result | None:
+        """What measures see; None of a match that did not finish."""
+        return self.record.result() if self.record.status is Status.FINISHED else None
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """Roles by seat."""
+        return {seat.name: seat.role for seat in self.record.rules.seats}
+
+    def body(self, key: str) -> Any:
+        return self.record.body.get(key)
+
+    def source(self, key: str) -> Any:
+        return (self.record.body.get("source") or {}).get(key)
+
+
+class AnswerRow(NamedTuple):
+    """What a row of answers is read from."""
+
+    match: MatchRow
+    answer: AnswerRecord
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    @property
+    def replies(self) -> list[Mapping[str, Any]]:
+        """The replies to all calls that the answer took."""
+        return [call["reply"] for call in self.answer.calls if call.get("reply")]
+
+    def last(self, key: str) -> Any:
+        return self.replies[-1].get(key) if self.replies else None
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds over all calls."""
+        return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
+
+    def used(self, key: str) -> int | None:
+        """Tokens over all calls."""
+        tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
+        return sum(tokens) if tokens else None
+
+
+class CallRow(NamedTuple):
+    """What a row of calls is read from."""
+
+    match: MatchRow
+    request: int
+    seat: str
+    attempt: int
+    sending: int
+    state: str
+    call: Mapping[str, Any]
+    reply: Mapping[str, Any]
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    def used(self, key: str) -> Any:
+        return self.reply.get("usage", {}).get(key)
+
+
+def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
+    return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
+
+
+def _about(name: str, key: str, meaning: str) -> Column:
+    return Column(name, TEXT, "", meaning, lambda row: row.source(key))
+
+
+MATCH = [
+    _match("id", TEXT, "", "Hash of everything that defines the match."),
+    _match("study", TEXT, "", "The study that the match is exported with.", "study"),
+    _match("game", TEXT, "", "The game's name."),
+    _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
+    _match("deal_key", TEXT, "", "Equal for matches with equal parameters that share a deal; of an "
+           "imported match, its id in the other system."),
+    _match("repeat", INTEGER, ">= 0", "Counts repetitions of a seating on one deal."),
+    _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count."),
+    _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
+    _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
+    _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
+    _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
+    _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
+    Column("seed", TEXT, "", "The seed of all chance in the match.", lambda row: row.body("seed")),
+    Column("package", TEXT, "", "The version of cheaptalk that recorded the match.",
+           lambda row: row.body("package")),
+    _about("source_system", "system", "The system that an imported match comes from."),
+    _about("source_folder", "folder", "Where it lay in the folder that was imported."),
+    _about("source_date", "date", "When it was played, as that system wrote it."),
+]  # fmt: skip
+
+PLACE = [
+    _match("match_id", TEXT, "", "The match: ``id`` in the table of matches.", "match.record.id"),
+    _match("study", TEXT, "", "The study that the match is exported with.", "match.study"),
+    _match("game", TEXT, "", "The game's name.", "game"),
+]
+
+ANSWER = [
+    *PLACE,
+    _match("request", INTEGER, ">= 0", "The number of the question within the match.",
+           "answer.request"),
+    _match("seat", TEXT, "", "The seat that answered.", "answer.seat"),
+    Column("role", TEXT, "", "The seat's role.", lambda row: row.match.roles[row.answer.seat]),
+    Column("player", TEXT, "", "What the study calls the player.",
+           lambda row: row.match.record.label(row.match.roles[row.answer.seat])),
+    _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
+           "asked again with the reason; or no answer, finally, and why.", "answer.kind.value"),
+    _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
+           "answer.action"),
+    Column("calls", INTEGER, ">= 0", "How many calls the answer took.",
+           lambda row: len(row.answer.calls)),
+    Column("input_tokens", INTEGER, "tokens", "What those calls sent, as the provider counts.",
+           lambda row: row.used("input_tokens")),
+    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
+           lambda row: row.used("output_tokens")),
+    Column("latency", NUMBER, "seconds", "How long those calls took together.",
+           lambda row: row.latency),
+    Column("model", TEXT, "", "The model id that came back with the last reply.",
+           lambda row: row.last("model")),
+    Column("reply", TEXT, "", "The last reply, character for character.",
+           lambda row: row.last("text")),
+]  # fmt: skip
+
+CALL = [
+    *PLACE,
+    _match("request", INTEGER, ">= 0", "The number of the question within the match.", "request"),
+    _match("seat", TEXT, "", "The seat that was asked.", "seat"),
+    Column("role", TEXT, "", "The seat's role.", lambda row: row.match.roles[row.seat]),
+    _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
+    _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
+    _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
+           "its run was cut off.", "state"),
+    Column("asked_model", TEXT, "", "The model that was asked; empty where a person was.",
+           lambda row: row.call.get("model")),
+    Column("settings", JSON, "", "The settings that were sent.",
+           lambda row: row.call.get("settings")),
+    Column("messages", JSON, "", "The conversation that was sent.",
+           lambda row: row.call.get("messages")),
+    Column("page", JSON, "", "What a person was shown, and the form to fill in.",
+           lambda row: None if "messages" in row.call else row.call),
+    Column("reply", TEXT, "", "The reply, character for character; empty where none came.",
+           lambda row: row.reply.get("text")),
+    Column("failure", TEXT, FAILURES, "Why there is no reply.",
+           lambda row: row.reply.get("failure")),
+    Column("detail", TEXT, "", "The provider's own words about a failure.",
+           lambda row: row.reply.get("detail")),
+    Column("model", TEXT, "", "The model id that came back.", lambda row: row.reply.get("model")),
+    Column("finish", TEXT, "", "The provider's reason for ending the reply.",
+           lambda row: row.reply.get("finish")),
+    Column("input_tokens", INTEGER, "tokens", "What was sent, as the provider counts.",
+           lambda row: row.used("input_tokens")),
+    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
+           lambda row: row.used("output_tokens")),
+    Column("latency", NUMBER, "seconds", "From sending to the last byte.",
+           lambda row: row.reply.get("seconds")),
+]  # fmt: skip

@@ -1,0 +1,18 @@
+"""Taking in games that other systems published.
+
+Each system has a module with one function, which reads a folder into a :class:`Collection`;
+:func:`take_in` stores any collection. A new importer is such a module, an entry here, and a command
+in ``cli/data.py``.
+"""
+
+from cheaptalk.records.importers.glee import read_glee
+from cheaptalk.records.importers.intake import (
+    Collection,
+    ForeignGame,
+    Intake,
+    Skipped,
+    Unfit,
+    take_in,
+)
+
+__all__ = ["Collection", "ForeignGame", "Intake", "Skipped", "Unfit", "read_glee", "take_in"]

@@ -1,0 +1,106 @@
+"""Invented games in the file format of GLEE, in its older and its newer release's ways."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cheaptalk.records import MatchRecord, Store
+
+OFFERS = "alice_gain,bob_gain,message,player,round,decision"
+PRICES = "message,product_price,player,round,decision"
+PITCHES = "round_quality,product_worth,player,round,message,decision"
+BUYERS = "round_quality,product_worth,player,round,decision,message"
+
+
+def config(game: str, args: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """A configuration of a person, Alice, against a model, Bob."""
+    return {
+        "game_type": game,
+        "player_1_type": "otree",
+        "player_1_args": {"public_name": "Alice", "model_name": "otree"},
+        "player_2_type": "otree_LLM",
+        "player_2_args": {"public_name": "Bob", "model_name": "otree_LLM"},
+        "game_args": args,
+        "commit": "abc123",
+    } | changed
+
+
+def bargaining(**changed: Any) -> dict[str, Any]:
+    """The newer release: discounts among the game's settings."""
+    args = {
+        "money_to_divide": 100, "max_rounds": 2, "complete_information": True,
+        "messages_allowed": True, "delta_1": 0.8, "delta_2": 0.9,
+    }  # fmt: skip
+    return config("bargaining", args | changed)
+
+
+def models(delta_1: float = 0.8, delta_2: float = 0.9) -> dict[str, Any]:
+    """The older release's players: models, with a discount each."""
+    one = {"public_name": "Alice", "delta": delta_1, "model_name": "acme/talk-7B"}
+    two = {"public_name": "Bob", "delta": delta_2, "model_name": "publishers/acme/models/chat-1"}
+    return {
+        "player_1_type": "hf", "player_1_args": one | {"model_kwargs": {"num_gpus": 1}},
+        "player_2_type": "vertexai", "player_2_args": two | {"player_id": 3},
+        "game": None, "date": "2024-08-01 10:00:00",
+    }  # fmt: skip
+
+
+def negotiation(**changed: Any) -> dict[str, Any]:
+    args = {
+        "seller_value": 0.8, "buyer_value": 1.2, "product_price_order": 100, "max_rounds": 10,
+        "complete_information": True, "messages_allowed": True,
+    }  # fmt: skip
+    return config("negotiation", args | changed)
+
+
+def persuasion(**changed: Any) -> dict[str, Any]:
+    args = {
+        "p": 0.5, "v": 3.0, "c": 0, "product_price": 10, "total_rounds": 2, "is_myopic": False,
+        "is_seller_know_cv": True, "is_buyer_know_p": True, "seller_message_type": "text",
+        "allow_buyer_message": False,
+    }  # fmt: skip
+    return config("persuasion", args | changed)
+
+
+AGREED = ["60,40,Take it.,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,accept"]
+SOLD = ["Hello.,90,Alice,1,", ",,Bob,1,AcceptOffer"]
+PITCHED = [
+    "high-quality,30,Nature,1,,", ",,Alice,1,Good.,", ",,Bob,1,,yes",
+    "low-quality,0.0,Nature,2,,", ",,Alice,2,Good.,", ",,Bob,2,,no",
+]  # fmt: skip
+
+
+def write(
+    root: Path,
+    name: str,
+    written: dict[str, Any],
+    header: str,
+    rows: Sequence[str],
+    end: str = "\n",
+) -> Path:
+    """Write a game folder."""
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(written))
+    text = end.join([header, *rows, ""])
+    (folder / "game.csv").write_text(text, encoding="utf-8", newline="")
+    return folder
+
+
+def write_agreed(root: Path, name: str = "AGREED") -> Path:
+    """A bargaining game that ends with an agreement in the second round."""
+    return write(root, name, bargaining(), OFFERS, AGREED)
+
+
+def write_all(root: Path) -> Path:
+    """One game of each family."""
+    write_agreed(root, "one/AGREED")
+    write(root, "one/SOLD", negotiation(), PRICES, SOLD, "\r\n")
+    write(root, "two/deeper/PITCHED", persuasion(), PITCHES, PITCHED)
+    return root
+
+
+def by_id(store: Store, study: str = "glee-import") -> dict[str, MatchRecord]:
+    """A study's matches by their id in GLEE."""
+    return {record.deal_key: record for record in store.records(study, bodies=True)}

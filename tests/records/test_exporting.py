@@ -1,0 +1,473 @@
+"""Exports hold everything, exactly, with a codebook that leaves nothing out."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cheaptalk as ct
+from cheaptalk.players import Kind
+from cheaptalk.records import (
+    AnswerRecord,
+    Ended,
+    NewMatch,
+    Status,
+    Store,
+    StoreError,
+    ended,
+    pack,
+    schema,
+)
+from cheaptalk.records.exporting import codebook, export, writing
+from cheaptalk.records.exporting.columns import INTEGER, NUMBER, TEXT, Column
+from cheaptalk.records.exporting.tables import answer_columns, match_columns
+from cheaptalk.records.exporting.writing import Sheet, csv_line, value
+from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
+from tests import toys
+
+NASTY = 'Two lines,\r\nand "quotes"; ünïcode \u2028 \U0001f600, a tab\t, a NUL \0 and a | bar.\n'
+REPLY = {
+    "text": f"Well…\n{NASTY}", "model": "acme-1", "finish": "stop", "seconds": 1.5,
+    "usage": {"input_tokens": 100, "output_tokens": 20},
+}  # fmt: skip
+CALL = {
+    "model": "acme/talk", "settings": {"temperature": 0.5},
+    "messages": [{"role": "system", "content": NASTY}, {"role": "user", "content": "Go on."}],
+}  # fmt: skip
+
+
+def study() -> ct.Study:
+    return ct.studies.parse_study(
+        {
+            "name": "mixed",
+            "games": [
+                {"game": "bargaining", "fixed": {"discounts": [0.8, 0.9], "horizon": 3}},
+                {"game": "negotiation", "fixed": {"horizon": {"rounds": 30, "hidden": True}}},
+                {"game": "persuasion", "grid": {"signal": ["text", "binary"]}},
+            ],
+            "players": {"luck": {"strategy": "random"}},
+            "deals": 3,
+        },
+        "test",
+    )
+
+
+def stored(store: Store, id_: str, end: Ended) -> None:
+    """Put a bargaining match between two models into the store, in a study of its own."""
+    number = store.register_study("models", {"players": {}})
+    game = game_box("bargaining").rules.model_validate({})
+    parameters = game.model_dump(mode="json")
+    configurations = {"c": (game.name, game.version, parameters)}
+    configuration = store.register_configurations(configurations)["c"]
+    player = store.register_players({"p": {"model": "acme/talk"}})["p"]
+    store.register_roster(number, {player: "talk"})
+    seats = {"alice": player, "bob": player}
+    store.add(number, [NewMatch(id_, configuration, "0", 0, seats, end)])
+
+
+def asked_models() -> Ended:
+    """A match in which a model was asked, once again after an unreadable reply."""
+    game = game_box("bargaining").rules.model_validate({})
+    table = Table(game, game.deal(Chance("s")), "s")
+    offer = {"alice_gain": 6000.5, "bob_gain": 3999.5, "message": NASTY}
+    moves: list[tuple[str, Kind, dict[str, Any]]] = [
+        ("alice", Kind.REPAIRED, offer),
+        ("bob", Kind.OK, {"decision": "accept"}),
+    ]
+    answers = []
+    for request, (seat, kind, action) in enumerate(moves):
+        calls = [{"call": CALL, "reply": REPLY, "sending": 1}] * (2 if kind is Kind.REPAIRED else 1)
+        (ask,) = table.unanswered()
+        table.answer(seat, ask.action.model_validate(action))
+        answers.append(AnswerRecord(request, seat, kind, action, calls))
+    return ended(table, "s", answers)
+
+
+def broken() -> Ended:
+    return Ended(
+        Status.FAILED, "the provider is down", None, None, {}, 0, 0, 0, time.time(),
+        pack({"seed": "t"}),
+    )  # fmt: skip
+
+
+def lost_call(match_id: str) -> dict[str, Any]:
+    """A call in the ledger whose reply never came."""
+    return {
+        "match_id": match_id, "request": 0, "seat": "alice", "attempt": 0, "try": 2,
+        "state": "unresolved", "call": CALL, "reply": None, "sent": 1.0,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("exports") / "s.sqlite"
+    with Store.open(path, create=True) as opened:
+        ct.run(study(), opened)
+        stored(opened, "asked", asked_models())
+        stored(opened, "broken", broken())
+        with opened.transaction() as connection:
+            connection.execute(sa.insert(schema.calls), [lost_call("broken")])
+        yield opened
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+@pytest.fixture(scope="module")
+def mixed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripted study as CSV."""
+    return export(store, "mixed", tmp_path_factory.mktemp("mixed") / "out").path
+
+
+@pytest.fixture(scope="module")
+def models(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The models' study as CSV."""
+    return export(store, "models", tmp_path_factory.mktemp("models") / "out").path
+
+
+# Tables
+
+
+def test_a_row_for_every_match_and_every_answer(store: Store, mixed: Path) -> None:
+    records = {record.id: record for record in store.records("mixed", bodies=True)}
+    rows = read(mixed / "matches.csv")
+    assert {row["id"] for row in rows} == records.keys()
+    answers = Counter(row["match_id"] for row in read(mixed / "answers.csv"))
+    assert answers == {id_: len(record.answers) for id_, record in records.items()}
+    assert read(mixed / "calls.csv") == []
+    assert sorted(path.name for path in mixed.iterdir()) == [
+        "answers.csv", "calls.csv", "codebook.csv", "codebook.md", "matches.csv",
+    ]  # fmt: skip
+
+
+def test_parameters_and_labels_are_columns(mixed: Path) -> None:
+    rows = {row["game"]: row for row in read(mixed / "matches.csv")}
+    bargaining, negotiation = rows["bargaining"], rows["negotiation"]
+    assert (bargaining["discounts_alice"], bargaining["discounts_bob"]) == ("0.8", "0.9")
+    assert (bargaining["horizon_rounds"], bargaining["horizon_hidden"]) == ("3", "false")
+    assert (negotiation["horizon_rounds"], negotiation["horizon_hidden"]) == ("30", "true")
+    assert negotiation["discounts_alice"] == ""
+    assert rows["persuasion"]["signal"] in ("text", "binary")
+    assert json.loads(rows["persuasion"]["deal_qualities"]).__len__() == 20
+    for row in rows.values():
+        assert (row["player_alice"], row["player_bob"]) == ("luck", "luck")
+        assert row["study"] == "mixed"
+
+
+def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) -> None:
+    rows = {row["id"]: row for row in read(mixed / "matches.csv")}
+    for record in store.records("mixed", bodies=True):
+        row = rows[record.id]
+        assert record.payoffs is not None
+        for role, payoff in record.payoffs.items():
+            assert float(row[f"payoff_{role}"]) == payoff
+        for measure in game_box(record.game).measures.values():
+            name = "measure_price" if measure.name == "price" else measure.name
+            assert row[name] == written(measure.of(record.result()))
+            if measure.published:
+                assert row[f"{name}_published"] == written(measure.published(record.result()))
+        assert row["outcome_stage"] == written((record.outcome or {}).get("stage"))
+        assert row["answers_alice_ok"] == str(record.kinds["alice"]["ok"])
+        assert row["answers_alice_refused"] == "0"
+
+
+def written(number: float | None) -> str:
+    return "" if number is None else repr(number)
+
+
+def test_a_name_that_two_kinds_of_column_have_says_which_kind(mixed: Path) -> None:
+    rows = read(mixed / "matches.csv")
+    prices = {row["game"]: (row["price"], row["measure_price"]) for row in rows}
+    assert prices["persuasion"] == ("100.0", "")
+    assert prices["negotiation"][0] == ""
+    assert prices["bargaining"] == ("", "")
+
+
+def test_answers_hold_actions_by_field_and_whole(store: Store, mixed: Path) -> None:
+    records = {record.id: record for record in store.records("mixed", bodies=True)}
+    given: dict[tuple[str, str, str], AnswerRecord] = {
+        (record.id, str(answer.request), answer.seat): answer
+        for record in records.values()
+        for answer in record.answers
+    }
+    for row in read(mixed / "answers.csv"):
+        answer = given[row["match_id"], row["request"], row["seat"]]
+        action = answer.action or {}
+        assert json.loads(row["action"]) == action
+        assert row["message"] == action.get("message", "")
+        assert row["decision"] == action.get("decision", "")
+        assert row["price"] == written(action.get("price"))
+        assert (row["kind"], row["player"], row["calls"]) == ("ok", "luck", "0")
+        assert row["role"] == row["seat"].partition("_")[0]
+        assert (row["model"], row["reply"], row["latency"]) == ("", "", "")
+
+
+def test_messages_and_replies_come_back_character_for_character(models: Path) -> None:
+    offer, reply = read(models / "answers.csv")
+    assert offer["message"] == NASTY
+    assert offer["reply"] == REPLY["text"]
+    assert (offer["kind"], reply["kind"]) == ("repaired", "ok")
+    assert (offer["calls"], offer["input_tokens"], offer["output_tokens"]) == ("2", "200", "40")
+    assert (offer["latency"], offer["model"]) == ("3.0", "acme-1")
+    assert reply["input_tokens"] == "100"
+
+
+def test_calls_hold_conversations_and_what_came_of_them(models: Path) -> None:
+    rows = read(models / "calls.csv")
+    assert [(row["match_id"], row["attempt"], row["state"]) for row in rows] == [
+        ("asked", "0", "answered"), ("asked", "1", "answered"), ("asked", "0", "answered"),
+        ("broken", "0", "unresolved"),
+    ]  # fmt: skip
+    for row in rows:
+        assert json.loads(row["messages"]) == CALL["messages"]
+        assert json.loads(row["settings"]) == CALL["settings"]
+        assert (row["asked_model"], row["page"]) == ("acme/talk", "")
+    assert rows[0]["reply"] == REPLY["text"]
+    assert (rows[3]["reply"], rows[3]["sending"], rows[3]["input_tokens"]) == ("", "2", "")
+
+
+def test_a_match_that_failed_is_there_and_is_no_result(models: Path) -> None:
+    row = {row["id"]: row for row in read(models / "matches.csv")}["broken"]
+    assert (row["status"], row["reason"]) == ("failed", "the provider is down")
+    assert {row[name] for name in ("payoff_alice", "fairness", "outcome_stage", "deal_key")} == {
+        "", "0",
+    }  # fmt: skip
+
+
+def test_what_is_absent_is_not_an_empty_text(models: Path) -> None:
+    line = (models / "calls.csv").read_text(encoding="utf-8").splitlines()[-1]
+    assert line.endswith(",,,,,,,,")
+    assert csv_line(["", None]) == '"",\n'
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
+    (row,) = csv.reader(io.StringIO(csv_line(texts), newline=""), strict=True)
+    assert row == texts
+
+
+def test_halves_of_surrogate_pairs_can_be_written() -> None:
+    assert value("a\ud83d", TEXT) == "a\\ud83d"
+    assert value({"a": "\ud83d"}, "JSON") == '{"a": "\\ud83d"}'
+
+
+def test_columns_that_differ_between_games_find_a_common_type() -> None:
+    def column(type_: str, game: str) -> Column:
+        return Column("x", type_, "", "", lambda row: row.x, game=game)
+
+    class Row:
+        def __init__(self, game: str, x: object) -> None:
+            self.game, self.x = game, x
+
+    mixed = Sheet([column(INTEGER, "a"), column(NUMBER, "b")])
+    assert mixed.types == {"x": NUMBER}
+    assert mixed.row(Row("a", 1)) == [1.0]
+    wide = Sheet([column(INTEGER, "a"), column(TEXT, "b")])
+    assert wide.types == {"x": TEXT}
+    assert [wide.row(Row("a", 1)), wide.row(Row("b", "1"))] == [["1"], ["1"]]
+    assert Sheet([column(TEXT, "a")]).row(Row("b", "no column of its")) == [None]
+
+
+def test_any_games_declarations_become_columns() -> None:
+    names = [column.name for column in match_columns([toys.BOX])]
+    expected = ["horizon_rounds", "target", "deal_left", "player_right", "outcome_left", "hits"]
+    assert set(expected) <= set(names)
+    assert len(names) == len(set(names))
+    actions = {column.name: column for column in answer_columns([toys.BOX])}
+    assert actions["number"].range == ">= 0, <= 16"
+    assert actions["number"].meaning == "number: A guess at the target."
+
+
+# The codebook
+
+
+@pytest.mark.parametrize("name", ["matches", "answers", "calls"])
+def test_every_column_is_explained(mixed: Path, name: str) -> None:
+    with (mixed / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file))
+    explained = [row for row in read(mixed / "codebook.csv") if row["table"] == name]
+    assert list(dict.fromkeys(row["column"] for row in explained)) == header
+    for row in explained:
+        assert len(row["meaning"]) > 5, row
+        assert row["type"] in ("text", "integer", "number", "boolean", "JSON")
+
+
+def test_every_registered_game_is_explained() -> None:
+    boxes = list(games().values())
+    for column in [*match_columns(boxes), *answer_columns(boxes)]:
+        assert len(column.meaning) > 5, column
+    measures = {(c.game, c.name) for c in match_columns(boxes) if c.group == "measure"}
+    assert {("bargaining", "fairness_published"), ("persuasion", "honesty")} <= measures
+
+
+def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
+    explained = {
+        (row["table"], row["column"], row["game"]): row for row in read(mixed / "codebook.csv")
+    }
+    money = explained["matches", "money", "bargaining"]
+    assert money["meaning"] == "The sum to divide, in dollars."
+    assert money["range"] == "> 0, <= 1,000,000,000,000"
+    assert explained["matches", "signal", "persuasion"]["range"] == "binary | text"
+    assert explained["matches", "discounts_bob", "bargaining"]["meaning"].endswith("Here: bob.")
+    fairness = explained["matches", "fairness", "negotiation"]
+    assert fairness["meaning"].startswith("1 - 4 * ((p - p_f) / M) ** 2")
+    assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
+
+
+def test_the_codebook_can_be_read_as_a_page(mixed: Path) -> None:
+    page = (mixed / "codebook.md").read_text(encoding="utf-8")
+    rows = read(mixed / "codebook.csv")
+    assert page.count("\n| ") == len(rows) + 2 * 3
+    assert "| signal | persuasion | text | binary \\| text | Whether Alice writes" in page
+
+
+# Formats
+
+
+def test_parquet_holds_what_csv_holds(
+    store: Store, models: Path, mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polars = pytest.importorskip("polars")
+    monkeypatch.setattr(writing, "BATCH", 3)
+    for name, folder in {"mixed": mixed, "models": models}.items():
+        done = export(store, name, tmp_path / name, "parquet")
+        assert sorted(path.name for path in done.path.iterdir()) == [
+            "answers.parquet", "calls.parquet", "codebook.csv", "codebook.md", "matches.parquet",
+        ]  # fmt: skip
+        for table, count in done.rows.items():
+            frame = polars.read_parquet(done.path / f"{table}.parquet")
+            plain = read(folder / f"{table}.csv")
+            assert len(plain) == frame.height == count
+            assert list(map(csv_line, frame.iter_rows())) == _lines(folder / f"{table}.csv")
+    frame = polars.read_parquet(tmp_path / "mixed" / "matches.parquet")
+    assert frame.schema["horizon_hidden"] == polars.Boolean
+    assert frame.schema["repeat"] == polars.Int64
+    assert frame.schema["fairness"] == polars.Float64
+
+
+def _lines(path: Path) -> list[str]:
+    """The rows of a CSV file as they stand there, without its header."""
+    rows, quoted, start = [], False, 0
+    text = path.read_bytes().decode()
+    for place, character in enumerate(text):
+        quoted ^= character == '"'
+        if character == "\n" and not quoted:
+            rows.append(text[start : place + 1])
+            start = place + 1
+    return rows[1:]
+
+
+def test_parquet_without_polars_names_the_extra(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(writing, "import_module", missing)
+    with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
+        export(store, "mixed", tmp_path / "out", "parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
+    done = export(store, "models", tmp_path / "out", "jsonl")
+    lines = (done.path / "matches.jsonl").read_text(encoding="utf-8").splitlines()
+    data = {line["id"]: line for line in map(json.loads, lines)}
+    record = store.find("asked")
+    assert data["asked"] == {"study": "models"} | json.loads(json.dumps(record.as_json()))
+    assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
+    explained = {row["column"] for row in read(done.path / "codebook.csv")}
+    assert {key for line in data.values() for key in line} <= explained
+    assert codebook.RECORD.keys() == explained
+    assert done.rows == {"matches": 2}
+
+
+def test_a_zip_file_holds_the_same_files(store: Store, mixed: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.zip"
+    path.write_text("an older one")
+    assert export(store, "mixed", path).path == path
+    with ZipFile(path) as packed:
+        assert packed.testzip() is None
+        for file in mixed.iterdir():
+            assert packed.read(file.name) == file.read_bytes()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# What goes wrong
+
+
+def full(_folder: Path, _found: Sequence[codebook.Entry]) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("name", ["out", "out.zip"])
+def test_nothing_is_left_of_an_export_that_failed(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("cheaptalk.records.exporting.write_codebook", full)
+    with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
+        export(store, "mixed", tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_older_zip_file_outlives_an_export_that_failed(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.zip"
+    export(store, "mixed", path)
+    before = path.read_bytes()
+    monkeypatch.setattr("cheaptalk.records.exporting.write_codebook", full)
+    with pytest.raises(CheaptalkError):
+        export(store, "mixed", path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_in_use_is_not_written_to(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for place in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(CheaptalkError, match="is there already"):
+            export(store, "mixed", place)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    (tmp_path / "empty").mkdir()
+    assert (export(store, "mixed", tmp_path / "empty").path / "matches.csv").exists()
+
+
+def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match='no study "mixd" \\(did you mean "mixed"'):
+        export(store, "mixd", tmp_path / "out")
+    with pytest.raises(UnknownName, match='unknown format "xlsx"'):
+        export(store, "mixed", tmp_path / "out", "xlsx")
+    with pytest.raises(CheaptalkError, match="cannot be written: No such file or directory"):
+        export(store, "mixed", tmp_path / "missing" / "out")
+
+
+def test_the_command_says_what_it_wrote(store: Store, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cheaptalk", "export", "mixed", "--store", str(store.path),
+               "--to", "out.zip", "--format", "jsonl", "--json"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["rows"] == {"matches": len(list(store.records("mixed")))}
+    assert (tmp_path / "out.zip").exists()
+    plain = subprocess.run([*command[:8], "plain"], capture_output=True, text=True,
+                           cwd=tmp_path, check=True)  # fmt: skip
+    assert "mixed: 12 matches, " in plain.stdout
+    assert plain.stdout.endswith("0 calls written to plain\n")
+    again = subprocess.run([*command[:-1], "--to", "."], capture_output=True, text=True,
+                           cwd=tmp_path, check=False)  # fmt: skip
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
