@@ -25,10 +25,11 @@ def rows() -> Iterator[Row]:
         [PYTHON, "-c", "from importlib.metadata import version; print(version('inspect-ai'))"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-    for what, command in (
-        ("import inspect_ai", [PYTHON, "-c", "import inspect_ai"]),
-        ("inspect --help", [PYTHON.parent / "inspect", "--help"]),
-    ):
+    starts = {
+        "import inspect_ai": [str(PYTHON), "-c", "import inspect_ai"],
+        "inspect --help": [str(PYTHON.parent / "inspect"), "--help"],
+    }
+    for what, command in starts.items():
         yield Row(f"Inspect AI {found}: {what}", median_seconds(command), "s", None, "anchor")
 
 

@@ -20,7 +20,8 @@ def conceded(stage: int, rounds: int | None, start: float, end: float, power: fl
     Args:
         stage: the stage, from 1.
         rounds: the last stage; None where it is not told, and then :data:`PATIENCE`.
-        start, end: the demands at the first and at the last stage.
+        start: the demand at the first stage.
+        end: the demand at the last stage.
         power: 1 for an even pace, more to concede late, less to concede early.
 
     >>> [conceded(stage, 3, 0.9, 0.5, 1) for stage in (1, 2, 3)]

@@ -48,8 +48,10 @@ def strategies(game: str) -> dict[str, Strategy]:
     for point in entry_points(group="cheaptalk.players"):
         if point.name.partition(".")[0] == game:
             loaded: Strategy | ModuleType = point.load()
-            single = isinstance(loaded, Strategy)
-            added = {loaded.name: loaded} if single else strategies_in(loaded)
+            if isinstance(loaded, Strategy):
+                added = {loaded.name: loaded}
+            else:
+                added = strategies_in(loaded)
             if found.keys() & added.keys():
                 raise _twice(f"strategy for {game}", Counter([*found, *added]))
             found.update(added)

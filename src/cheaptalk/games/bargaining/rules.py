@@ -132,6 +132,7 @@ class Bargaining(Game):
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
     """What a dollar keeps of its worth from one stage to the next: to Alice, to Bob."""
     horizon: Horizon = Horizon(rounds=12)
+    """How many rounds there can be, and whether the players are told."""
     complete_information: bool = True
     """Whether each player knows the other's discount."""
     messages: bool = True

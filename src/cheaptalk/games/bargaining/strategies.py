@@ -146,7 +146,8 @@ def boulware(
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start, end: the shares demanded at first and in the last round.
+        start: the share demanded at first.
+        end: the share demanded in the last round.
         power: how late the concession comes, above 1.
     """
     return concede(asked, start, end, power)
@@ -163,7 +164,8 @@ def conceder(
     """Concede early (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start, end: the shares demanded at first and in the last round.
+        start: the share demanded at first.
+        end: the share demanded in the last round.
         power: how early the concession comes, below 1.
     """
     return concede(asked, start, end, power)

@@ -148,6 +148,7 @@ class Negotiation(Game):
     buyer_factor: float = Field(1.2, gt=0, le=1_000)
     """What the product is worth to Bob, as a multiple of the scale."""
     horizon: Horizon = Horizon(rounds=10)
+    """How many rounds there can be, and whether the players are told."""
     complete_information: bool = True
     """Whether each player knows what the product is worth to the other."""
     messages: bool = True

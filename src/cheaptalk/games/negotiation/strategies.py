@@ -207,8 +207,8 @@ def linear(asked: Asked, *, start: Share = 0.5, end: Share = 0.0) -> Action:
     """Concede at an even pace (Faratin, Sierra and Jennings 1998, time-dependent tactics).
 
     Args:
-        start, end: the gains demanded at first and in the last round, as shares of the own
-            value.
+        start: the gain demanded at first, as a share of the own value.
+        end: the gain demanded in the last round, likewise.
     """
     return concede(asked, start, end, power=1)
 
@@ -218,8 +218,8 @@ def boulware(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Late 
     """Hold out and concede only near the end (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start, end: the gains demanded at first and in the last round, as shares of the own
-            value.
+        start: the gain demanded at first, as a share of the own value.
+        end: the gain demanded in the last round, likewise.
         power: how late the concession comes, above 1.
     """
     return concede(asked, start, end, power)
@@ -230,8 +230,8 @@ def conceder(asked: Asked, *, start: Share = 0.5, end: Share = 0.0, power: Early
     """Concede early (Faratin, Sierra and Jennings 1998).
 
     Args:
-        start, end: the gains demanded at first and in the last round, as shares of the own
-            value.
+        start: the gain demanded at first, as a share of the own value.
+        end: the gain demanded in the last round, likewise.
         power: how early the concession comes, below 1.
     """
     return concede(asked, start, end, power)

@@ -87,11 +87,13 @@ class Persuasion(Game):
     low_value: float = Field(0, ge=0, le=1)
     """What a product of low quality is worth to Bob (u), as a multiple of the price."""
     horizon: Horizon = Horizon(rounds=20)
+    """How many rounds there are, and whether the players are told."""
     myopic: bool = False
     """Whether each round has a buyer of its own."""
     seller_knows_values: bool = True
     """Whether Alice knows what products are worth to Bob (complete information)."""
     buyer_knows_prior: bool = True
+    """Whether Bob knows the prior."""
     signal: Signal = "text"
     """Whether Alice writes a message or only recommends or not."""
     buyer_messages: bool = False

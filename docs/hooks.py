@@ -1,0 +1,232 @@
+"""Pages of the documentation that are made from the code itself, and so cannot go stale.
+
+MkDocs calls the functions whose names begin with ``on_``.
+"""
+
+import html
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import typer
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from cheaptalk.cli.base import app, as_yaml
+from cheaptalk.cli.main import COMMANDS
+from cheaptalk.rules import GameBox, field_meanings, games, strategies
+
+ROOT = Path(__file__).parents[1]
+COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
+          "CHANGELOG.md": "CHANGELOG.md"}  # fmt: skip
+"""Files beside ``docs/`` that are pages as well, and the pages they become."""
+GAMES = "reference/games"
+CLI = "reference/command-line.md"
+ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?(?:\w+\.)*(\w+)</code>")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Give every registered game its place in the navigation."""
+    pages = [{title(box): f"{GAMES}/{box.name}.md"} for box in games().values()]
+    for section in config.nav or ():
+        for name, entries in section.items():
+            if name == "Reference":
+                place = entries.index({"Games": f"{GAMES}/index.md"})
+                entries[place] = {"Games": [f"{GAMES}/index.md", *pages]}
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made from other files and from the code."""
+    for source, page in COPIED.items():
+        text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
+        files.append(File.generated(config, page, content=text))
+    for page, lines in made_pages():
+        text = "\n".join(lines) + "\n"
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Show the names that docstrings refer to without the marks that Sphinx wants."""
+    return ROLE.sub(r"<code>\1</code>", content)
+
+
+def made_pages() -> Iterator[tuple[str, Iterator[str]]]:
+    """The pages that are made from the code: name and lines."""
+    yield f"{GAMES}/index.md", index_page()
+    for box in games().values():
+        yield f"{GAMES}/{box.name}.md", game_page(box)
+    yield CLI, cli_page()
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """A table, and an empty line after it."""
+    head = list(head)
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    for row in rows:
+        cells = (" ".join(str(cell).split()).replace("|", "&#124;") for cell in row)
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+
+
+def code(text: object) -> str:
+    """Something as code."""
+    return f"<code>{html.escape(str(text))}</code>"
+
+
+def title(box: GameBox) -> str:
+    """A game's name as a heading."""
+    return box.name.replace("_", " ").capitalize()
+
+
+def first_line(thing: object) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def index_page() -> Iterator[str]:
+    """The games in a table, and what a failure to answer means in each."""
+    yield "# Games\n"
+    rows = [
+        [f"[{box.name}]({box.name}.md)", ", ".join(box.rules.roles), first_line(box.rules)]
+        for box in games().values()
+    ]
+    yield from table(["game", "roles", "what it is"], rows)
+    yield "## Forfeits\n"
+    yield "What it means that a seat finally fails to answer:\n"
+    yield from table(["game", "forfeit"], [[b.name, b.rules.forfeit] for b in games().values()])
+
+
+def game_page(box: GameBox) -> Iterator[str]:
+    """All there is to know about a game."""
+    rules = box.rules
+    yield f"# {title(box)}\n"
+    yield inspect.getdoc(rules) or ""
+    yield f"\nThe rules are of version {rules.version}. The roles: {', '.join(rules.roles)}.\n"
+    yield "## Parameters\n"
+    yield from table(["name", "default", "legal", "meaning"], parameter_rows(box))
+    yield "## Payoffs\n"
+    yield f"{inspect.getdoc(rules.payoffs)}\n"
+    yield "With the defaults a role's payoff, over all its seats together, lies in:\n"
+    bounds = [[role, *map(as_yaml, pair)] for role, pair in rules().payoff_bounds().items()]
+    yield from table(["role", "from", "to"], bounds)
+    yield f"Forfeit: {rules.forfeit}\n"
+    yield "## What players are asked and told\n"
+    yield from table(["event or action", "what it says", "fields"], word_rows(box))
+    yield "## Measures\n"
+    yield from measures_section(box)
+    yield "## Strategies\n"
+    yield from strategies_section(box)
+    yield "## Words\n"
+    yield from words_section(box)
+
+
+def parameter_rows(box: GameBox) -> Iterator[list[str]]:
+    """A game's parameters, their defaults as a study file has them."""
+    defaults = box.rules()
+    schema = box.rules.model_json_schema()
+    for name, meaning in field_meanings(box.rules).items():
+        legal = legal_values(schema["properties"][name])
+        yield [code(name), code(as_yaml(getattr(defaults, name))), legal, meaning]
+
+
+def legal_values(spec: dict[str, Any]) -> str:
+    """What a JSON schema allows, in words."""
+    if "$ref" in spec:
+        name = spec["$ref"].rpartition("/")[2]
+        return "rounds, or `{rounds: 99, hidden: true}`" if name == "Horizon" else name
+    if "enum" in spec:
+        return " or ".join(code(option) for option in spec["enum"])
+    if spec.get("type") == "array":
+        items = spec.get("prefixItems") or [spec.get("items", {})]
+        each = legal_values(items[0])
+        return f"{len(items)} times {each}" if "prefixItems" in spec else f"list of {each}"
+    words = {"boolean": "`true` or `false`", "number": "number", "integer": "whole number",
+             "string": "text", "object": "mapping"}  # fmt: skip
+    bounds = [
+        f"{sign} {spec[key]:,.15g}"
+        for key, sign in (("exclusiveMinimum", ">"), ("minimum", ">="),
+                          ("exclusiveMaximum", "<"), ("maximum", "<="))
+        if key in spec
+    ]  # fmt: skip
+    return " ".join([words.get(spec.get("type", ""), "value"), " and ".join(bounds)]).strip()
+
+
+def word_rows(box: GameBox) -> Iterator[list[str]]:
+    """A game's events and actions with their fields."""
+    for event in box.rules.events:
+        names = ", ".join(code(field.name) for field in fields(event))  # type: ignore[arg-type]
+        yield [code(event.__name__), first_line(event), names]
+    for action in box.rules.actions:
+        names = ", ".join(map(code, action.model_fields))
+        yield [code(action.__name__), first_line(action), names]
+
+
+def measures_section(box: GameBox) -> Iterator[str]:
+    """A game's measures: what their symbols mean, the table, and what there is to add."""
+    for module in dict.fromkeys(inspect.getmodule(one.of) for one in box.measures.values()):
+        yield f"{inspect.getdoc(module)}\n"
+    rows = [
+        [code(one.name), one.meaning, one.unit, first_line(one.published) if one.published else ""]
+        for one in box.measures.values()
+    ]
+    yield from table(["name", "meaning", "unit", "published variant"], rows)
+    for one in box.measures.values():
+        more = (inspect.getdoc(one.of) or "").partition("\n")[2].strip()
+        if more:
+            yield f"{code(one.name)}: {more}\n"
+
+
+def strategies_section(box: GameBox) -> Iterator[str]:
+    """A game's strategies: the table, then each with its settings and source."""
+    found = strategies(box.name)
+    rows = []
+    for one in found.values():
+        shown = ", ".join(code(f"{name}: {as_yaml(value)}") for name, value in one.settings())
+        rows.append([f"[{code(one.name)}](#{one.name})", ", ".join(one.roles), shown, one.meaning])
+    yield from table(["strategy", "roles", "settings", "what it does"], rows)
+    for one in found.values():
+        yield f"### {one.name} {{ #{one.name} }}\n"
+        yield f"::: {one.function.__module__}.{one.function.__qualname__}\n"
+
+
+def words_section(box: GameBox) -> Iterator[str]:
+    """The templates of a game's styles, word for word."""
+    for name, file in box.styles.items():
+        text = (box.words / file.template).read_text(encoding="utf-8")
+        yield f"Style `{name}`, answers as {file.codec}:\n"
+        yield f"````jinja\n{text.rstrip()}\n````\n"
+
+
+def cli_page() -> Iterator[str]:
+    """Every command with its arguments and options."""
+    yield "# Command line\n"
+    yield "`python -m cheaptalk` is the same as `cheaptalk`.\n"
+    yield from table(
+        ["exit status", "meaning"],
+        [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],
+         [130, "stopped by Ctrl-C"]],
+    )  # fmt: skip
+    assert COMMANDS, "importing the commands registers them"
+    yield from command_section(typer.main.get_command(app), "cheaptalk", None)
+
+
+def command_section(command: Any, name: str, parent: Any) -> Iterator[str]:
+    """A command, or the commands of a group one after the other."""
+    context = typer.Context(command, info_name=name, parent=parent)
+    if hasattr(command, "commands"):
+        for below, one in command.commands.items():
+            yield from command_section(one, below, context)
+        return
+    yield f"## {context.command_path}\n"
+    yield f"{inspect.cleandoc(command.help or '')}\n"
+    yield f"```text\n{' '.join(command.get_usage(context).split()[1:])}\n```\n"
+    records = [one.get_help_record(context) for one in command.params]
+    rows = [[code(record[0]), record[1]] for record in records if record]
+    if rows:
+        yield from table(["argument or option", "meaning"], rows)

@@ -1,0 +1,56 @@
+"""Plan, play and read a study without a study file.
+
+python examples/study_in_python.py            # in a store that is thrown away
+python examples/study_in_python.py my.sqlite  # in a store to keep; run it twice
+"""
+
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+
+import cheaptalk as ct
+
+STUDY = {
+    "name": "patience",
+    "description": "Does a patient rival make an impatient one pay?",
+    "seed": 7,
+    "deals": 10,
+    "games": [
+        {
+            "game": "bargaining",
+            "fixed": {"money": 100, "horizon": {"rounds": 99, "hidden": True}},
+            "grid": {"discounts": [[0.8, 0.95], [0.95, 0.8]]},
+        }
+    ],
+    "players": {
+        "equilibrium": {"strategy": "subgame_perfect"},
+        "firm": {"strategy": "fixed_demand", "share": 0.6},
+        "chance": {"strategy": "random"},
+    },
+}
+
+
+def main(path: Path) -> None:
+    """Play what the store lacks, then print Alice's mean dollars by configuration and pairing."""
+    study = ct.studies.parse_study(STUDY, "study_in_python.py")
+    print(f"{len(ct.plan(study).matches)} matches planned")
+    with ct.Store.open(path, create=True) as store:
+        progress = ct.run(study, store)
+        print(f"{progress.before} were there before, {progress.done} are there now")
+        gains = defaultdict(list)
+        for record in store.records(study.name):
+            if record.payoffs is not None:
+                cell = (str(record.parameters["discounts"]), *map(record.label, record.seats))
+                gains[cell].append(record.payoffs["alice"])
+    for (discounts, alice, bob), found in sorted(gains.items()):
+        print(f"{discounts}  {alice:<12}{bob:<12}{mean(found):>8.2f}  over {len(found)} matches")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            main(Path(folder) / "store.sqlite")

@@ -1,0 +1,11 @@
+"""Measures of the ultimatum game."""
+
+from cheaptalk import rules as ct
+
+
+def generosity(result: ct.Result) -> float:
+    """The share of the sum that was offered, accepted or not, in [0, 1]."""
+    return float(result.outcome.amount / result.outcome.pie)
+
+
+MEASURES = (ct.Measure("generosity", generosity),)

@@ -1,0 +1,184 @@
+"""The documentation keeps its word: commands run, files are as shown, every game has its page."""
+
+import doctest
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk import conformance, models, players, records, rules, statistics, studies, styles
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = [page for page in PAGES if page.parent.name in ("tutorial", "how-to")] + [PAGES[0]]
+BLOCK = re.compile(
+    r"^(?:<!-- skip: (?P<skip>[^\n]*) -->\n)?"
+    r'(?P<fence>`{3,})(?P<language>\w+)(?: title="(?P<title>[^"\n]+)")?\n'
+    r"(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A fenced block. What stands in one with a title is that file; a comment before it skips it."""
+MARK = "\x1e"
+BASH = shutil.which("bash") or "bash"
+OUTPUT = doctest.OutputChecker()
+LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PACKAGES = (rules, styles, conformance, players, models, studies, records, statistics)
+BASE = {
+    "name": "example",
+    "games": [{"game": "bargaining"}],
+    "players": {"one": {"strategy": "linear"}, "two": {"strategy": "boulware"}},
+}
+"""The study of which the fragments in the documentation replace parts."""
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    title: str | None
+    body: str
+    skip: str | None
+
+
+class Command(NamedTuple):
+    """A command as a reader types it, and what is to come of it; ``...`` stands for anything."""
+
+    typed: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [Block(m["language"], m["title"], m["body"], m["skip"]) for m in found]
+
+
+def commands(body: str) -> Iterator[Command]:
+    """The commands of a console block.
+
+    >>> list(commands("$ echo a \\\\\\n    b\\na b\\n$ true\\n"))
+    [Command(typed='echo a \\\\\\n    b', shown='a b\\n'), Command(typed='true', shown='')]
+    """
+    assert body.startswith("$ "), body
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        typed, _, shown = part.partition("\n")
+        while typed.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            typed += f"\n{more}"
+        yield Command(typed, shown)
+
+
+def script(page: Path) -> tuple[str, list[Command]]:
+    """A shell script that writes a page's files and runs its commands, in order."""
+    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT"], []
+    for block in blocks(page):
+        if block.skip is not None:
+            continue
+        if block.title is not None and not (ROOT / block.title).exists():
+            lines += [f"mkdir -p \"$(dirname '{block.title}')\""]
+            lines += [f"cat > '{block.title}' <<'{MARK}'", block.body + MARK]
+        for command in commands(block.body) if block.language == "console" else ():
+            lines += [command.typed, f"printf '{MARK}%s{MARK}' $?"]
+            run.append(command)
+    return "\n".join(lines), run
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    kept.pop("CHEAPTALK_STORE", None)
+    return kept | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "COLUMNS": "80",
+        "PIP_TARGET": str(home / "installed"),
+        "PYTHONPATH": str(home / "installed"),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: no isolation
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "model_server.py", tmp_path / "tests")
+    text, run = script(page)
+    done = subprocess.run(
+        [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=280,
+        check=False,
+    )  # fmt: skip
+    outcomes = done.stdout.split(MARK)
+    for command, got, status in zip(run, outcomes[::2], outcomes[1::2], strict=False):
+        assert status == "0", f"$ {command.typed}\n{got}\nexit status {status}"
+        if command.shown:
+            assert OUTPUT.check_output(command.shown, got, LIKE), f"$ {command.typed}\n{got}"
+    assert len(outcomes) // 2 == len(run), done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_are_tested_or_say_why_not(page: Path) -> None:
+    for block in blocks(page):
+        if block.skip is not None:
+            assert len(block.skip.split()) > 2, "a reason is missing"
+        elif block.title is not None and (ROOT / block.title).exists():
+            assert block.body == (ROOT / block.title).read_text(encoding="utf-8"), block.title
+        elif block.language == "yaml" and block.title is None:
+            check_fragment(yaml.safe_load(block.body))
+        elif block.language == "python" and block.title is None:
+            assert ">>> " in block.body
+        else:
+            assert block.title or page in RUN or block.language in ("text", "jinja"), block
+
+
+def check_fragment(fragment: dict[str, Any]) -> None:
+    """Demand that a study with this part in it can be laid out."""
+    study = BASE | fragment
+    if "deals_from" in fragment:
+        del study["games"]
+    parsed = studies.parse_study(study, "fragment")
+    if parsed.deals_from is None:
+        assert ct.plan(parsed).matches
+
+
+def documented(thing: object) -> bool:
+    """Whether something has a docstring of its own: a class or a function."""
+    return inspect.isclass(thing) or inspect.isroutine(thing)
+
+
+def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for box in ct.rules.games().values():
+        page = (tmp_path / "reference" / "games" / box.name / "index.html").read_text()
+        anchors = set(re.findall(r'<h3 id="(\w+)"', page))
+        events = [event.__name__ for event in box.rules.events]
+        named = [*box.measures, *box.rules.model_fields, *events]
+        assert set(ct.rules.strategies(box.name)) <= anchors
+        assert [name for name in named if f"<code>{name}</code>" not in page] == []
+    for package in PACKAGES:
+        page = (tmp_path / "reference" / package.__name__.split(".")[1] / "index.html").read_text()
+        public = [name for name in package.__all__ if documented(getattr(package, name))]
+        shown = set(re.findall(r' id="cheaptalk\.[\w.]*\b(\w+)"', page))
+        assert [name for name in public if name not in shown] == []
+    commands_page = (tmp_path / "reference" / "command-line" / "index.html").read_text()
+    listed = subprocess.run(
+        [sys.executable, "-m", "cheaptalk", "--help"], capture_output=True, text=True, check=True
+    )
+    for name in re.findall(r"^│ ([a-z]+) ", listed.stdout, re.MULTILINE):
+        assert f">cheaptalk {name}" in commands_page

@@ -1,0 +1,79 @@
+"""Every example runs and shows what it is there to show."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from tests.test_docs import environment
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+STUDIES = sorted((EXAMPLES / "studies").glob("*.yaml"))
+ULTIMATUM = EXAMPLES / "ultimatum"
+
+SHOWS = {
+    "first_match": r"^The proposal of round 12 was accepted: \$50 for Alice and \$50 for Bob\.",
+    "custom_strategy": r"^linear +\d+\.\d\d +\d+\.\d\d$",
+    "fork_a_match": r"^had he accepted in request 13: \$16\.91$",
+    "study_in_python": r"^\[0\.95, 0\.8\]  equilibrium equilibrium +83\.33  over 10 matches$",
+    "ask_a_model": r"^finished: .* 3 calls, kinds \{'alice': \{'repaired': 1, 'ok': 1\}",
+}
+"""A line that each script must print."""
+
+
+def run(command: list[object], folder: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], cwd=folder, env=environment(folder / "home"), text=True,
+        capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_every_script_is_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SHOWS)
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_script(name: str, tmp_path: Path) -> None:
+    shown = run([sys.executable, EXAMPLES / f"{name}.py"], tmp_path)
+    assert re.search(SHOWS[name], shown, re.MULTILINE), shown
+
+
+def test_a_study_in_python_resumes(tmp_path: Path) -> None:
+    command = [sys.executable, EXAMPLES / "study_in_python.py", "kept.sqlite"]
+    assert "0 were there before, 180 are there now" in run(command, tmp_path)
+    assert "180 were there before, 180 are there now" in run(command, tmp_path)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder whose commands know the example's game, installed as its package says."""
+    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM], tmp_path)
+    return tmp_path
+
+
+def test_the_example_game_keeps_every_law(installed: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
+    shown = run([*command, "--rootdir", installed, ULTIMATUM], installed)
+    assert re.search(r"^13 passed", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_study(path: Path, installed: Path) -> None:
+    cheaptalk = [sys.executable, "-m", "cheaptalk"]
+    assert re.search(r"\b[1-9][\d,]* matches", run([*cheaptalk, "plan", path], installed))
+    if "model:" not in path.read_text():
+        run([*cheaptalk, "run", path, "--store", "s.sqlite"], installed)
+        with ct.Store.open(installed / "s.sqlite") as store:
+            (summary,) = store.studies()
+        assert set(summary.counts) == {"finished"}
+
+
+def test_the_example_game_is_small() -> None:
+    assert len((ULTIMATUM / "ultimatum" / "rules.py").read_text().splitlines()) <= 120
