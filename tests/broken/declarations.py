@@ -75,6 +75,21 @@ def a_stranger_is_told(_: Path) -> GameBox:
     return boxed(Odd)
 
 
+@breaks("check_seats", '"left" is asked before it is told anything')
+def a_seat_without_a_briefing(_: Path) -> GameBox:
+    class Brusque(Guessing):
+        def play(self, deal: Cards, chance: Chance) -> Play[Score]:
+            yield Ask("left", toys.SpokenGuess, GuessNow(1))
+            return (yield from super().play(deal, chance))
+
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Answer in the way that is asked for."""
+        return asked.ask.action.model_validate({"number": 16, "message": ""})
+
+    return boxed(Brusque, random)
+
+
 @breaks("check_seats", 'has no strategy "random" for all its roles')
 def no_random_play(_: Path) -> GameBox:
     return boxed(Guessing, strategies={"own_card": toys.own_card})

@@ -18,7 +18,10 @@ from cheaptalk.styles import block_name, style_in
 
 
 def check_seats(box: GameBox, game: Game, seed: str) -> None:
-    """Seats have names of their own and declared roles, and none else is told or asked anything."""
+    """Seats have names of their own and declared roles, and none else is told or asked anything.
+
+    Each is told what it knows of the game, its briefing, before it is asked.
+    """
     names = Counter(seat.name for seat in game.seats)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
@@ -29,7 +32,10 @@ def check_seats(box: GameBox, game: Game, seed: str) -> None:
     for role in set(game.roles) - {seat.role for seat in game.seats}:
         raise broken(game, f'the role "{role}" has no seat')
     with no_error(game, "asking and telling the declared seats"):
-        played(box, game, seed)
+        table = played(box, game, seed)
+    for name, heard in table.heard.items():
+        if heard and heard[0].action is not None:
+            raise broken(game, f'"{name}" is asked before it is told anything')
 
 
 def check_strategies(box: GameBox, game: Game, seed: str) -> None:
