@@ -1,6 +1,6 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
-from . import games, models, players, records, reports, rules, studies, styles, web
+from . import games, models, players, records, reports, rules, statistics, studies, styles, web
 from .records import MatchRecord, Store, StoreError
 from .records.exporting import export
 from .records.importers import read_glee, take_in
@@ -76,6 +76,7 @@ __all__ = [
     "reports",
     "rules",
     "run",
+    "statistics",
     "strategy",
     "studies",
     "style",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
+from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
@@ -32,6 +36,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for script
 StudyArgument = Annotated[
     str, typer.Argument(help="A study file, a preset's name, or the name of a study in the store.")
 ]
+PlayerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--player",
+        help="Add or replace a player: a strategy, a model string, or YAML such as "
+        "'{model: openai/gpt-4o, temperature: 1}'. Repeat it for several.",
+        metavar="LABEL=SPEC",
+    ),
+]
 
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
@@ -53,29 +66,103 @@ def print_table(title: str | None, columns: list[str], rows: list[list[object]])
     out.print(table)
 
 
-def find_study(name: str, store: Path) -> ct.Study:
+@contextmanager
+def reading(path: Path) -> Iterator[ct.Store | None]:
+    """The store, or None where there is none yet."""
+    if not path.exists():
+        yield None
+        return
+    with ct.Store.open(path) as opened:
+        yield opened
+
+
+@contextmanager
+def naming(source: str) -> Iterator[None]:
+    """Begin what is said against a study with where it was written."""
+    try:
+        yield
+    except ct.StudyError as error:
+        raise ct.StudyError(f"{source}: {error}") from None
+
+
+def find_study(name: str, store: Path, players: Sequence[str] = ()) -> ct.Study:
     """A study from a file, a preset, or a store, looked for in this order.
+
+    Args:
+        players: roster entries to add or to put in place of others, as LABEL=SPEC.
 
     Raises:
         StudyError: there is none, or it is not legal.
     """
+    study = _study_named(name, store)
+    if not players:
+        return study
+    data = study.written()
+    for written in players:
+        label, equals, spec = written.partition("=")
+        if not equals or not label:
+            raise typer.BadParameter(f'"{written}" is not LABEL=SPEC', param_hint="--player")
+        data["players"][label] = player_entry(spec)
+    return ct.studies.parse_study(data, name)
+
+
+def _study_named(name: str, store: Path) -> ct.Study:
     path = Path(name)
     if path.suffix in (".yaml", ".yml", ".json") or path.is_file():
         return ct.load_study(path)
     found = ct.preset(name)
     if found is not None:
         return found
-    if store.exists():
-        with ct.Store.open(store) as opened:
-            known = {summary.name: summary.spec for summary in opened.studies()}
-        if name in known and "players" in known[name]:
-            return ct.studies.parse_study(known[name], name)
-    else:
-        known = {}
+    with reading(store) as opened:
+        known = {one.name: one.spec for one in opened.studies()} if opened else {}
+    if name in known:
+        return stored_study(name, known[name])
     names = sorted({*ct.studies.preset_names(), *known})
     raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")
 
 
-def store_name() -> str:
-    """How the user has to name the store in a further command; empty where not at all."""
-    return "" if os.environ.get("CHEAPTALK_STORE") else " --store FILE"
+def stored_study(name: str, spec: dict[str, Any]) -> ct.Study:
+    """A study as the store holds it.
+
+    Raises:
+        StudyError: it was imported, or is not legal in this version.
+    """
+    if "players" not in spec:
+        raise ct.StudyError(f'"{name}" was imported; there is nothing to play')
+    return ct.studies.parse_study(spec, name)
+
+
+def player_entry(written: str) -> Any:
+    """A player as a roster entry: a strategy's name, a model string, or an entry in YAML.
+
+    >>> player_entry("linear"), player_entry("openai/gpt-4o")
+    ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
+    >>> player_entry("{strategy: linear, start: 0.9}")
+    {'strategy': 'linear', 'start': 0.9}
+
+    Raises:
+        StudyError: it is not YAML.
+    """
+    try:
+        data = yaml.safe_load(written)
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise ct.StudyError(f"{written} cannot be read as YAML: {problem}") from None
+    if isinstance(data, str):
+        return {"model": data} if "/" in data else {"strategy": data}
+    return data
+
+
+def as_yaml(value: Any) -> str:
+    """A value in one line, as people write it in a study file.
+
+    >>> as_yaml(ct.Horizon(rounds=12)), as_yaml(ct.Horizon(rounds=99, hidden=True))
+    ('12', '{rounds: 99, hidden: true}')
+    >>> as_yaml((0.9, 0.9)), as_yaml(True), as_yaml({})
+    ('[0.9, 0.9]', 'true', '{}')
+    """
+    if isinstance(value, ct.Horizon) and not value.hidden:
+        value = value.rounds
+    plain = TypeAdapter[Any](Any).dump_python(value, mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(plain, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.strip().removesuffix("\n...")

@@ -7,10 +7,10 @@ stopped by Ctrl-C.
 import sys
 
 import cheaptalk as ct
-from cheaptalk.cli import data, listing, playing, reporting, running, showing
+from cheaptalk.cli import checking, data, listing, planning, playing, reporting, running, showing
 from cheaptalk.cli.base import app, err
 
-COMMANDS = (listing, running, showing, playing, reporting, data)
+COMMANDS = (listing, planning, running, showing, playing, reporting, data, checking)
 """The modules whose commands make up the application."""
 
 

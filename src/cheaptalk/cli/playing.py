@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import shlex
 import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
 from typing import Annotated, Any
 
 import typer
@@ -14,47 +19,65 @@ from rich.markup import escape
 from rich.panel import Panel
 
 import cheaptalk as ct
-from cheaptalk.cli.base import DEFAULT_STORE, StoreOption, app, out
+from cheaptalk.cli.base import DEFAULT_STORE, StoreOption, app, err, out, player_entry, reading
+
+Question = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
 @app.command()
 def play(
     game: Annotated[str, typer.Argument(help="The game, such as bargaining.")],
     against: Annotated[
-        str | None,
-        typer.Option(help="A strategy, or a model string such as ollama/llama3.", metavar="PLAYER"),
+        str,
+        typer.Option(
+            help="A strategy, a model string such as ollama/llama3, or YAML such as "
+            "'{strategy: linear, start: 0.9}'.",
+            metavar="SPEC",
+        ),
+    ] = "random",
+    role: Annotated[
+        str | None, typer.Option("--as", help="The role you play.", show_default="the first")
     ] = None,
-    role: Annotated[str | None, typer.Option("--as", help="The role you play.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the game.", metavar="NAME=VALUE"),
+        typer.Option("--set", help="A parameter of the game, in YAML.", metavar="NAME=VALUE"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the deal; random without.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the deal.", show_default="random")] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Play a game yourself at the terminal; the match is recorded like any other."""
-    box = ct.game_box(game)
-    roles = box.rules.roles
+    roles = ct.game_box(game).rules.roles
     mine = role or roles[0]
     if mine not in roles:
         raise ct.rules.unknown("role", mine, list(roles))
-    rival = against or "random"
-    entry = {"model": rival} if "/" in rival else {"strategy": rival}
+    number = secrets.randbelow(2**31) if seed is None else seed
     study = ct.studies.parse_study(
         {
             "name": f"played-{game}",
-            "seed": secrets.randbelow(2**31) if seed is None else seed,
+            "seed": number,
             "games": [{"game": game, "fixed": _parameters(set_ or [])}],
-            "players": {"you": {"person": "terminal"}, "rival": entry},
+            "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
             "pairing": [["you" if one == mine else "rival" for one in roles]],
         },
         "cheaptalk play",
     )
+    laid = ct.studies.plan(study)
+    terminal = _Terminal()
+    with reading(store) as earlier:
+        ct.studies.check_seats(laid, earlier, terminal.ask)
+    again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
+    again += [part for one in set_ or [] for part in ("--set", one)]
+    again += ["--seed", str(number), "--store", str(store)]
     with ct.Store.open(store, create=True) as opened:
-        progress = ct.run(study, opened, ask_person=_at_the_terminal, concurrency=1)
-        laid = ct.studies.lay_out(study, opened)
+        try:
+            progress = terminal.play(laid, opened)
+        except KeyboardInterrupt:
+            err.print(f"stopped; go on with: {shlex.join(again)}", markup=False, soft_wrap=True)
+            raise
         record = opened.find(laid.matches[0].id)
-    _end(record, mine, progress)
+    _end(record, mine, store)
+    if progress.failed:
+        raise typer.Exit(1)
 
 
 def _parameters(written: list[str]) -> dict[str, Any]:
@@ -67,48 +90,108 @@ def _parameters(written: list[str]) -> dict[str, Any]:
     return values
 
 
-def _end(record: ct.MatchRecord, mine: str, progress: ct.Progress) -> None:
-    for line in ct.records.transcript(record)[-2:] if record.body.get("answers") else ():
-        if line.seat.partition("_")[0] == mine and line.kind is None:
-            out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
-    if record.payoffs is None:
-        out.print(f"The match ended as {record.status.value}: {record.reason}", markup=False)
-    else:
-        for role, gain in record.payoffs.items():
-            out.print(f"{role}: {gain:,.10g}")
-    out.print(f"\nRead it again with: cheaptalk show {record.id}")
-    if progress.failed:
-        raise typer.Exit(1)
+class _Terminal:
+    """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another."""
+
+    def __init__(self) -> None:
+        self.questions: SimpleQueue[Question | None] = SimpleQueue()
+
+    async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
+        """Put a question to the main thread and wait for the person's answer."""
+        answer: Future[ct.models.Reply] = Future()
+        self.questions.put((call, answer))
+        return await asyncio.wrap_future(answer)
+
+    def play(self, laid: ct.studies.Plan, store: ct.Store) -> ct.Progress:
+        """Play, asking the person whenever it is their turn.
+
+        Raises:
+            KeyboardInterrupt: the person left; an answer that a model still gives is recorded.
+        """
+        left, told = False, False
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(ct.run, laid, store, ask_person=self.ask, concurrency=1)
+            running.add_done_callback(lambda _: self.questions.put(None))
+            while not running.done():
+                question: Question | None = None
+                try:
+                    question = self.questions.get()
+                    if question is not None and not left:
+                        question[1].set_result(_ask(question[0], retell=not told))
+                        told = True
+                        continue
+                except (KeyboardInterrupt, EOFError):
+                    left = True
+                    err.print("\nstopping once what is under way is recorded")
+                if question is not None:
+                    question[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
+        return running.result()
 
 
-async def _at_the_terminal(call: ct.players.PersonCall) -> ct.models.Reply:
-    text = await asyncio.to_thread(_ask, call)
-    return ct.models.Reply(text=text)
+def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
+    """Show a person what is new and let them fill in the form.
 
-
-def _ask(call: ct.players.PersonCall) -> str:
-    if call.problem is None:
+    Args:
+        retell: show it although only their last answer was refused: they come back to the match.
+    """
+    started = time.monotonic()
+    if call.problem is None or retell:
         for paragraph in call.news:
             out.print(Panel(escape(paragraph)), soft_wrap=False)
         out.print(escape(call.question))
-    else:
+    if call.problem is not None:
         out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
-    return json.dumps({name: _field(name, spec) for name, spec in call.form["properties"].items()})
+    fields = call.form.get("properties", {})
+    text = json.dumps({name: _field(name, spec) for name, spec in fields.items()})
+    return ct.models.Reply(text=text, seconds=round(time.monotonic() - started, 4))
 
 
 def _field(name: str, spec: dict[str, Any]) -> object:
     """Ask for one field of the answer; a choice may be shortened to its first letters."""
-    options = [str(option) for option in spec.get("enum", ())]
+    options: dict[str, object] = {str(option): option for option in spec.get("enum", ())}
     hint = f" ({' / '.join(options)})" if options else ""
     while True:
-        out.print(f"[bold]{name.replace('_', ' ')}[/]{hint}: ", end="")
+        out.print(f"[bold]{escape(name.replace('_', ' '))}[/]{escape(hint)}: ", end="")
         line = sys.stdin.readline()
         if not line:
-            raise KeyboardInterrupt
+            raise EOFError
         text = line.rstrip("\n")
         if not options:
-            return text
-        chosen = [option for option in options if text and option.startswith(text.strip().lower())]
+            return text if spec.get("type") == "string" else _plain(text)
+        chosen = _chosen(text.strip().casefold(), options)
         if len(chosen) == 1:
-            return chosen[0]
-        out.print(f"[red]Please write one of {', '.join(options)}.[/]")
+            return options[chosen[0]]
+        out.print(f"[red]Please write one of {escape(', '.join(options))}.[/]")
+
+
+def _chosen(text: str, options: dict[str, object]) -> list[str]:
+    """The options that a text can mean; one that it names in full goes before longer ones."""
+    whole = [option for option in options if option.casefold() == text]
+    return whole or [name for name in options if text and name.casefold().startswith(text)]
+
+
+def _plain(text: str) -> object:
+    """A number, true, false or a list as JSON has it; anything else for the form to refuse."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _end(record: ct.MatchRecord, mine: str, store: Path) -> None:
+    """Show what the person heard after their last answer, and the gains."""
+    seats = {seat.name for seat in record.rules.seats if seat.role == mine}
+    lines = ct.records.transcript(record) if record.body.get("answers") else []
+    heard = [line for line in lines if line.seat in seats]
+    asked = [place for place, line in enumerate(heard) if line.kind is not None]
+    for line in heard[asked[-1] + 1 :] if asked else ():
+        out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
+    if record.payoffs is None:
+        out.print(f"The match ended as {record.status.value}: {record.reason}", markup=False)
+    else:
+        for one, gain in record.payoffs.items():
+            out.print(f"{one}: {gain:,.10g}")
+    where = shlex.quote(str(store))
+    again = f"cheaptalk show {record.id} --store {where}"
+    out.print(f"\nRead it again with: {again}", markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,13 +18,17 @@ import cheaptalk as ct
 from cheaptalk.cli.base import (
     DEFAULT_STORE,
     JsonOption,
+    PlayerOption,
     StoreOption,
     StudyArgument,
     app,
     err,
     find_study,
+    naming,
     out,
     print_json,
+    reading,
+    stored_study,
 )
 
 Workers = Annotated[
@@ -40,13 +45,17 @@ CORES = os.cpu_count() or 1
 def run(
     study: StudyArgument,
     store: StoreOption = DEFAULT_STORE,
+    player: PlayerOption = None,
     workers: Workers = CORES,
     concurrency: Concurrency = 64,
     allow_failures: AllowFailures = False,
     json: JsonOption = False,
 ) -> None:
     """Play a study; what the store already holds is not played again."""
-    _play(find_study(study, store), store, workers, concurrency, allow_failures, json)
+    found = find_study(study, store, player or ())
+    with naming(study):
+        laid = _laid_out(found, store)
+    _play(laid, store, workers, concurrency, allow_failures, json)
 
 
 @app.command()
@@ -60,43 +69,44 @@ def resume(
 ) -> None:
     """Go on with a study that was stopped, from what the store holds."""
     with ct.Store.open(store) as opened:
-        spec = opened.study(study).spec
-    if "players" not in spec:
-        raise ct.StudyError(f'"{study}" was imported; there is nothing to resume')
-    found = ct.studies.parse_study(spec, study)
-    _play(found, store, workers, concurrency, allow_failures, json)
+        found = stored_study(study, opened.study(study).spec)
+    with naming(study):
+        laid = _laid_out(found, store)
+    _play(laid, store, workers, concurrency, allow_failures, json)
+
+
+def _laid_out(study: ct.Study, path: Path) -> ct.studies.Plan:
+    """The plan, checked before a store is made or written."""
+    with reading(path) as store:
+        laid = ct.studies.lay_out(study, store)
+        ct.studies.check_seats(laid, store)
+    return laid
 
 
 def _play(
-    study: ct.Study,
+    laid: ct.studies.Plan,
     path: Path,
     workers: int,
     concurrency: int,
     allow_failures: bool,
     as_json: bool,
 ) -> None:
-    laid = _laid_out(study, path)
-    with ct.Store.open(path, create=True) as store, _shown(study.name) as show:
-        started = time.monotonic()
-        try:
+    study = laid.study
+    started = time.monotonic()
+    try:
+        with ct.Store.open(path, create=True) as store, _shown(study.name) as show:
             progress = ct.run(laid, store, workers=workers, concurrency=concurrency, progress=show)
-        except KeyboardInterrupt:
-            err.print(f"\nstopped; go on with: cheaptalk resume {study.name} --store {path}")
-            raise
+    except KeyboardInterrupt:
+        again = f"stopped; go on with: {_resume(study, path)}"
+        err.print(again, markup=False, soft_wrap=True)
+        raise
     _summarise(study, path, progress, time.monotonic() - started, as_json)
-    if progress.left or (progress.failed and not allow_failures):
-        raise typer.Exit(0 if allow_failures and not progress.halted else 1)
+    if progress.left and (progress.halted or not allow_failures):
+        raise typer.Exit(1)
 
 
-def _laid_out(study: ct.Study, path: Path) -> ct.studies.Plan:
-    """The plan, checked before a store is made or written."""
-    if path.exists():
-        with ct.Store.open(path) as store:
-            laid = ct.studies.lay_out(study, store)
-    else:
-        laid = ct.studies.lay_out(study, None)
-    ct.studies.check_seats(laid)
-    return laid
+def _resume(study: ct.Study, path: Path) -> str:
+    return f"cheaptalk resume {study.name} --store {shlex.quote(str(path))}"
 
 
 def _summarise(
@@ -134,10 +144,11 @@ def _summarise(
     if progress.halted:
         out.print(f"halted: {progress.halted}", markup=False)
     if progress.left:
-        out.print(f"{progress.left:,} left; go on with: cheaptalk resume {study.name} "
-                  f"--store {path}")  # fmt: skip
+        next_step = f"{progress.left:,} left; go on with: {_resume(study, path)}"
     else:
-        out.print(f"report it with: cheaptalk report {study.name} --store {path}")
+        where = shlex.quote(str(path))
+        next_step = f"report it with: cheaptalk report {study.name} --store {where}"
+    out.print(next_step, markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -52,6 +52,10 @@ def _header(record: ct.MatchRecord) -> None:
         settings = {key: value for key, value in player["spec"].items() if value is not None}
         out.print(f"{role}: {player['label']} {settings}", markup=False)
     out.print(", ".join(f"{key}={value}" for key, value in record.parameters.items()), markup=False)
+    source = record.body.get("source")
+    if source:
+        out.print(f"imported from {source['system']}, {source['id']}; the players read that "
+                  "system's words, not the ones below", markup=False)  # fmt: skip
     out.print()
 
 

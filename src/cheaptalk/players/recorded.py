@@ -7,20 +7,21 @@ from cheaptalk.rules import Asked, Given
 
 
 class Recorded:
-    """Answers each seat's k-th question with that seat's k-th recorded move.
+    """Answers each seat's k-th question with that seat's k-th recorded move, from the first on.
 
-    Where the record has run out, or its move does not fit the question, there is no answer: a
-    move is never invented, and the seat forfeits.
+    Where the record has run out, the seat had forfeited or its move does not fit the question,
+    there is no answer: a move is never invented, and the seat forfeits.
     """
 
     def __init__(self, given: Sequence[Given]) -> None:
-        self.given = given
+        seats = {move.seat for move in given}
+        self.left = {
+            seat: iter([move.action for move in given if move.seat == seat]) for seat in seats
+        }
 
     def answer(self, asked: Asked) -> Thinking:
         """The recorded move, if it fits."""
-        moves = [move.action for move in self.given if move.seat == asked.seat]
-        place = sum(moment.action is not None for moment in asked.heard)
-        action = moves[place] if place < len(moves) else None
+        action = next(self.left.get(asked.seat, iter(())), None)
         if action is None or asked.ask.refuse(action) is not None:
             return Answer(None, Kind.ILLEGAL)
         return Answer(action, Kind.OK)

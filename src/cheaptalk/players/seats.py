@@ -10,7 +10,6 @@ A roster entry in a study file is one of
 * ``{recorded: MATCH}``: the moves that the same role made in a recorded match.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -35,6 +34,7 @@ from cheaptalk.rules import (
     strategy_named,
     suggest,
 )
+from cheaptalk.rules.errors import shown
 from cheaptalk.styles import style
 
 
@@ -205,15 +205,11 @@ class Entry(Value):
             named = named.get(role)
         return None if named is None else strategy_seat(game, role, named)
 
-    def games(self) -> list[str] | None:
-        """The games this player names itself; None if it names none."""
-        return None if self.strategies is None else list(self.strategies)
-
 
 def _check_strategy(written: Any) -> None:
     if not isinstance(written, Mapping) or not isinstance(written.get("strategy"), str):
         raise ValueError(
-            f"{_shown(written)} is no strategy: write its name, or "
+            f"{shown(written)} is no strategy: write its name, or "
             "{strategy: NAME, SETTING: VALUE}"
         )
 
@@ -225,15 +221,11 @@ def _strategies(data: Mapping[str, Any]) -> dict[str, Any]:
         other = next(key for key in data if key != "strategies")
         raise ValueError(f'"{other}" does not go with strategies: settings stand with a strategy')
     if not isinstance(found, Mapping) or not found:
-        raise ValueError(f"strategies: {_shown(found)} is no mapping from games to strategies")
+        raise ValueError(f"strategies: {shown(found)} is no mapping from games to strategies")
     for game in found:
         if game not in games():
             raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
     return dict(found)
-
-
-def _shown(written: object) -> str:
-    return json.dumps(written, default=str)
 
 
 def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:

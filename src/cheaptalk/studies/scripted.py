@@ -4,6 +4,7 @@ import signal
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context
@@ -12,7 +13,7 @@ from time import time
 
 from cheaptalk.players import StrategySeat
 from cheaptalk.records import Ended, Status, ended, pack, scripted_answers
-from cheaptalk.rules import Decide, StrategyError, play
+from cheaptalk.rules import CheaptalkError, Decide, StrategyError, play
 from cheaptalk.studies.planning import PlannedMatch
 
 CHUNK = 256
@@ -34,6 +35,11 @@ def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chu
     pool = ProcessPoolExecutor(workers, get_context("spawn"))
     try:
         yield from _over(pool, chunks, ahead=3 * workers)
+    except BrokenProcessPool:
+        raise CheaptalkError(
+            "a process that plays matches was killed, perhaps for want of memory; what was played "
+            "is kept: run the study again, with fewer workers"
+        ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -89,9 +95,9 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
         players[role] = deciding[key]
     try:
         table = play(game, match.deal, match.seed, players)
+        return ended(table, match.seed, scripted_answers(table.given))
     except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
         return failed(describe(error), match.seed)
-    return ended(table, match.seed, scripted_answers(table.given))
 
 
 def describe(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """A study as written: which games, which players, who meets whom, on which deals."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cheaptalk.players import Entry
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box
+from cheaptalk.rules.errors import shown
 
 
 class StudyError(CheaptalkError, ValueError):
@@ -29,7 +29,7 @@ def read_pairing(data: Any) -> Any:
         return data
     if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
         raise ValueError(
-            f"{_shown(data)} is no pairing: write all, self, a list of seatings such as "
+            f"{shown(data)} is no pairing: write all, self, a list of seatings such as "
             "[[LABEL, LABEL]], or {sample: N}"
         )
     return [[str(label) for label in row] for row in data]
@@ -137,7 +137,7 @@ class Study(Value):
     def _is_name(cls, data: Any) -> Any:
         if not isinstance(data, str) or not re.fullmatch(r"[\w.-]{1,80}", data):
             raise ValueError(
-                f"{_shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
+                f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
                 "underscores"
             )
         return data
@@ -187,12 +187,7 @@ def _plain(kind: str, message: str, written: object) -> str:
     if kind in ("model_type", "dict_type"):
         message = "should be a mapping"
     should = message.partition("should")[2].partition(", ")[0].replace(" after validation", "")
-    return f"should{should}, not {_shown(written)}" if should else message
-
-
-def _shown(written: object) -> str:
-    """What was written, as in the file."""
-    return json.dumps(written, default=str, ensure_ascii=False)
+    return f"should{should}, not {shown(written)}" if should else message
 
 
 def _machine(step: int | str) -> bool:

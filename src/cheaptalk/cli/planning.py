@@ -1,0 +1,132 @@
+"""Commands that look ahead and back: plan and status."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+import cheaptalk as ct
+from cheaptalk.cli.base import (
+    DEFAULT_STORE,
+    JsonOption,
+    PlayerOption,
+    StoreOption,
+    StudyArgument,
+    app,
+    find_study,
+    naming,
+    out,
+    print_json,
+    print_table,
+    reading,
+    stored_study,
+)
+
+
+@app.command()
+def plan(
+    study: StudyArgument,
+    store: StoreOption = DEFAULT_STORE,
+    player: PlayerOption = None,
+    matches: Annotated[bool, typer.Option("--matches", help="Also list every match.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show what a study consists of before anything runs."""
+    spec = find_study(study, store, player or ())
+    with reading(store) as opened, naming(study):
+        laid = ct.studies.lay_out(spec, opened)
+        known = opened.statuses(match.id for match in laid.matches) if opened else {}
+    settled = sum(status in ct.studies.SETTLED for status in known.values())
+    if json:
+        data: dict[str, Any] = {
+            "study": spec.name,
+            "matches": len(laid.matches),
+            "settled": settled,
+            "configurations": laid.configurations(),
+            "seatings": [
+                {"game": game, "seating": seating, "matches": count}
+                for (game, seating), count in laid.counts().items()
+            ],
+            "idle": laid.idle,
+        }
+        if matches:
+            data["plan"] = [_planned(match) for match in laid.matches]
+        print_json(data)
+        return
+    if matches:
+        for match in laid.matches:
+            who = " / ".join(player.label for player in match.seating)
+            out.print(f"{match.id}  {match.configuration.game.name}  {who}  deal {match.dealt.key}")
+    rows: list[list[object]] = [
+        [game, " / ".join(seating), count] for (game, seating), count in laid.counts().items()
+    ]
+    print_table(f"{spec.name}: {spec.description}", ["game", "seating", "matches"], rows)
+    for label, game in laid.idle:
+        out.print(f"{label} does not play {game}")
+    for game, count in laid.configurations().items():
+        out.print(f"{game}: {count:,} configurations")
+    there = f"{settled:,} of them already in" if store.exists() else "none played: there is no"
+    out.print(f"[bold]{len(laid.matches):,} matches[/], {there} {escape(str(store))}")
+
+
+def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
+    return {
+        "id": match.id,
+        "game": match.configuration.game.name,
+        "parameters": match.configuration.game.model_dump(mode="json"),
+        "seating": [player.label for player in match.seating],
+        "deal": match.dealt.key,
+        "repeat": match.repeat,
+    }
+
+
+@app.command()
+def status(
+    study: Annotated[str | None, typer.Argument(help="Only this study.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show the studies in the store, how far each is, and calls left unresolved."""
+    with ct.Store.open(store) as opened:
+        summaries = [opened.study(study)] if study else opened.studies()
+        unresolved = opened.unresolved()
+        problems = {one.name: opened.problems(one.name) for one in summaries}
+        planned = {one.name: _planned_count(one, opened) for one in summaries}
+    if json:
+        print_json(
+            {
+                "studies": [
+                    {"name": one.name, "planned": planned[one.name], "matches": one.counts,
+                     "problems": problems[one.name]}
+                    for one in summaries
+                ],
+                "unresolved": unresolved,
+            }
+        )  # fmt: skip
+        return
+    rows: list[list[object]] = []
+    for one in summaries:
+        counts = [one.counts.get(status.value, 0) for status in ct.records.Status]
+        rows.append([one.name, planned[one.name], *counts])
+    kinds = [status.value for status in ct.records.Status]
+    print_table(None, ["study", "planned", *kinds], rows)
+    for name, found in problems.items():
+        for reason, count in found.items():
+            out.print(f"{name}: {count:,} x {reason}", markup=False)
+    if unresolved:
+        out.print(f"{len(unresolved)} calls were sent and their replies never recorded:")
+        for call in unresolved:
+            place = f"match {call['match_id']} request {call['request']} {call['seat']}"
+            out.print(f"  {place}, sending {call['try']}")
+
+
+def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | str:
+    if "players" not in summary.spec:
+        return sum(summary.counts.values())
+    try:
+        laid = ct.studies.lay_out(stored_study(summary.name, summary.spec), store)
+    except ct.CheaptalkError:
+        return "?"
+    return len(laid.matches)

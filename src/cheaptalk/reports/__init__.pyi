@@ -1,0 +1,3 @@
+from .report import report
+
+__all__ = ["report"]

@@ -1,0 +1,164 @@
+"""What the report and the viewer share: templates, style, and how numbers are written."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import jinja2
+from markupsafe import Markup
+
+from cheaptalk.players import Kind
+from cheaptalk.records import Status
+
+PORT = 8642
+"""Where the viewer listens unless told otherwise."""
+HERE = Path(__file__).parent / "templates"
+
+STATUSES = {
+    Status.FINISHED: "ended by the rules; the only matches that are scored",
+    Status.FORFEITED: "ended because a seat finally gave no valid answer; not scored",
+    Status.FAILED: "stopped by an error that is not play, such as a provider's; can be resumed",
+    Status.LIVE: "begun and not ended: under way, or interrupted",
+}
+"""What each status of a match means."""
+
+KINDS = {
+    Kind.OK: "valid at the first try",
+    Kind.REPAIRED: "valid after being asked again with the reason",
+    Kind.ILLEGAL: "finally a move that the rules refuse",
+    Kind.UNPARSABLE: "finally nothing readable, or something ambiguous",
+    Kind.REFUSED: "the model declined",
+    Kind.TIMED_OUT: "no answer before the deadline",
+    Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
+}
+"""What each kind of answer means."""
+
+
+def plain(name: object) -> str:
+    """A name in the code's spelling as words.
+
+    >>> plain("alice_gain")
+    'alice gain'
+    """
+    return str(name).replace("_", " ")
+
+
+def capital(name: object) -> str:
+    """A name in the code's spelling as it begins a line: ``Alice gain``."""
+    text = plain(name)
+    return text[:1].upper() + text[1:]
+
+
+def readable(value: object) -> str:
+    """A parameter's value, a setting or a field of an answer as people write it.
+
+    >>> readable({"rounds": 12, "hidden": False}), readable([0.9, 0.95]), readable(1e6)
+    ('rounds 12, hidden no', '0.9, 0.95', '1,000,000')
+    """
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:,.10g}"
+        case Mapping():
+            return ", ".join(f"{plain(key)} {readable(inner)}" for key, inner in value.items())
+        case list() | tuple():
+            return ", ".join(map(readable, value))
+        case _:
+            return str(value)
+
+
+def fixed(value: float, places: int = 0) -> str:
+    """A number with so many decimals, thousands separated, and no minus before a zero.
+
+    >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
+    ('1,234.5', '0.000', '7')
+    """
+    text = f"{value:,.{places}f}"
+    return text if text.strip("-0.,") else text.lstrip("-")
+
+
+def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without those that are not set."""
+    return {name: value for name, value in settings.items() if value not in (None, {}, [])}
+
+
+def single(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those values that are set and no lists."""
+    return {name: value for name, value in values.items()
+            if value is not None and not isinstance(value, list | dict)}  # fmt: skip
+
+
+def moment(seconds: float) -> str:
+    """A time, given in seconds since 1970, in UTC.
+
+    >>> moment(0)
+    '1 January 1970, 00:00 UTC'
+    """
+    then = datetime.fromtimestamp(seconds, UTC)
+    return f"{then.day} {then:%B %Y, %H:%M} UTC"
+
+
+def viewer_path(study: str, game: str | None = None, query: Mapping[str, str] | None = None) -> str:
+    """Where the viewer shows a study's matches of a game that fit a query."""
+    path = f"/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def as_data(value: object) -> Markup:
+    """JSON that is safe within an HTML script element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&'"}))  # noqa: S704 - no such character is left in it
+
+
+def verbatim(code: str) -> Markup:
+    """Our own style or script as it stands in a page, unescaped."""
+    return Markup(code.replace("\r\n", "\n"))  # noqa: S704 - files of this package or of Plotly
+
+
+@cache
+def source(name: str) -> Markup:
+    """A style sheet or script from the templates' folder."""
+    return verbatim((HERE / name).read_text(encoding="utf-8"))
+
+
+def policy(*scripts: str, forms: str = "'none'") -> str:
+    """A content security policy: only these scripts run, and nothing is ever fetched.
+
+    Args:
+        scripts: the page's scripts, exactly as they stand in it.
+        forms: where forms may be sent.
+    """
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        f"img-src data:; base-uri 'none'; form-action {forms}"
+    )
+
+
+def environment(*folders: Path) -> jinja2.Environment:
+    """Templates for HTML, everything in them escaped; those in ``folders`` come first."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, HERE]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "as_data": as_data, "capital": capital, "fixed": fixed, "moment": moment, "plain": plain,
+        "readable": readable, "set_values": set_values, "single": single,
+    }  # fmt: skip
+    made.globals |= {
+        "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,
+    }  # fmt: skip
+    return made

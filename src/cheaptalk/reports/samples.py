@@ -1,0 +1,52 @@
+"""A sample of transcripts, chosen by rule, to be read in the report itself."""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jinja2
+import polars as pl
+
+from cheaptalk.records import MatchRecord, Status
+from cheaptalk.reports.talk import talk
+from cheaptalk.rules import Chance
+
+
+def sampled(frames: Mapping[str, pl.DataFrame], number: int, chance: Chance) -> list[str]:
+    """Ids of so many matches that ended of every pairing and status, drawn at random.
+
+    Every pairing has a stream of its own, so that what is drawn depends on its matches alone.
+    """
+    chosen: list[str] = []
+    for game, frame in frames.items():
+        players = [name for name in frame.columns if name.startswith("player.")]
+        by = [*players, "status"]
+        ended = frame.filter(pl.col("status") != Status.LIVE.value)
+        groups = ended.group_by(by).agg(pl.col("match").sort()).sort(by)
+        for *place, ids in groups.iter_rows():
+            chosen += chance("transcripts", game, *place).shuffled(ids)[:number]
+    return chosen
+
+
+def packed(records: Iterable[MatchRecord], template: jinja2.Template) -> str:
+    """Transcripts as the page keeps them: JSON, compressed, in base64.
+
+    Each is an object with what it can be found by (``game``, ``status``, ``players`` and
+    ``kinds`` by role) and its ``html``, in which all that players wrote is escaped.
+    """
+    entries = [_entry(record, template) for record in records]
+    data = gzip.compress(json.dumps(entries).encode(), mtime=0)
+    return base64.b64encode(data).decode()
+
+
+def _entry(record: MatchRecord, template: jinja2.Template) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "game": record.game,
+        "status": record.status.value,
+        "players": {role: record.label(role) for role in record.seats},
+        "kinds": {role: list(counts) for role, counts in record.kinds.items()},
+        "html": template.render(record=record, talk=talk(record), calls=False),
+    }

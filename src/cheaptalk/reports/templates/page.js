@@ -1,0 +1,273 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  root.classList.add("js");
+  const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+  const make = (tag, text = "", attributes = {}) =>
+    Object.assign(document.createElement(tag), { textContent: text }, attributes);
+
+  const plain = (name) => name.replaceAll("_", " ");
+  const capital = (name) => plain(name).replace(/^./u, (first) => first.toUpperCase());
+
+  // Light and dark
+
+  const dark = () => getComputedStyle(root).colorScheme.startsWith("dark")
+    || (getComputedStyle(root).colorScheme === "light dark"
+        && matchMedia("(prefers-color-scheme: dark)").matches);
+  const kept = (value) => {
+    try {
+      if (value) localStorage.setItem("cheaptalk-theme", value);
+      return localStorage.getItem("cheaptalk-theme");
+    } catch { return null; } // storage may be closed to local files
+  };
+  const toggle = document.querySelector(".theme");
+  const named = () => { toggle.textContent = dark() ? "Light" : "Dark"; toggle.title = "Change the colours"; };
+  if (kept()) root.dataset.theme = kept();
+  toggle.hidden = false;
+  named();
+  toggle.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    kept(root.dataset.theme);
+    named();
+    repaint();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { named(); repaint(); });
+
+  // Tables: sort, filter, export
+
+  const key = (cell) => {
+    if (!cell) return "";
+    if (!("v" in cell.dataset)) {
+      const number = Number(cell.textContent.replaceAll(",", ""));
+      return cell.textContent === "" || Number.isNaN(number) ? cell.textContent : number;
+    }
+    return cell.dataset.v === "" ? "" : Number(cell.dataset.v);
+  };
+  const before = (a, b) => {
+    if (a === "" || b === "") return (a === "") - (b === "");
+    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  };
+
+  function sortBy(header) {
+    const table = header.closest("table"), body = table.tBodies[0], place = header.cellIndex;
+    const rows = [...body.rows];
+    const numeric = header.classList.contains("number");
+    const now = header.getAttribute("aria-sort");
+    const next = now === "none" ? (numeric ? "descending" : "ascending")
+      : now === "ascending" ? "descending" : "ascending";
+    all("th[aria-sort]", table).forEach((other) => other.setAttribute("aria-sort", "none"));
+    header.setAttribute("aria-sort", next);
+    const turn = next === "ascending" ? 1 : -1;
+    const keyed = rows.map((row) => [key(row.cells[place]), row]);
+    keyed.sort(([a], [b]) => (a === "" || b === "" ? before(a, b) : turn * before(a, b)));
+    body.append(...keyed.map(([, row]) => row));
+  }
+
+  function csvOf(table) {
+    const quote = (value) => /[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+    const heads = [...table.tHead.rows[0].cells];
+    const spread = heads.map((_, place) =>
+      [...table.tBodies[0].rows].some((row) => "low" in row.cells[place].dataset));
+    const title = (head) => (head.querySelector("button") ?? head).textContent.trim();
+    const text = (cell) => {
+      const plain = "v" in cell.dataset ? cell.dataset.v : cell.textContent.trim();
+      return /^[=+@\t]|^-(?![\d.])/.test(plain) ? `'${plain}` : plain; // no formula for a spreadsheet
+    };
+    const line = (cells) => cells.map(quote).join(",");
+    const top = heads.flatMap((head, place) => spread[place]
+      ? ["mean", "low", "high", "matches", "deals"].map((part) => `${title(head)} ${part}`)
+      : [title(head)]);
+    const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) =>
+      line([...row.cells].flatMap((cell, place) => spread[place]
+        ? [text(cell), ...["low", "high", "n", "deals"].map((part) => cell.dataset[part] ?? "")]
+        : [text(cell)])));
+    return [line(top), ...rows].join("\r\n") + "\r\n";
+  }
+
+  for (const box of all(".tabular")) {
+    const table = box.querySelector("table"), rows = [...table.tBodies[0].rows];
+    const found = box.querySelector(".found"), search = box.querySelector("input[type=search]");
+    const count = () => {
+      const shown = rows.filter((row) => !row.hidden).length;
+      const total = `${rows.length} row${rows.length === 1 ? "" : "s"}`;
+      found.textContent = shown < rows.length ? `${shown} of ${total}` : total;
+    };
+    count();
+    search?.addEventListener("input", () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of rows) {
+        const names = all("th, td:not(.number)", row).map((cell) => cell.textContent.toLowerCase()).join(" ");
+        row.hidden = !words.every((word) => names.includes(word));
+      }
+      count();
+    });
+    all("th[aria-sort] button", table).forEach((button) =>
+      button.addEventListener("click", () => sortBy(button.closest("th"))));
+    box.querySelector(".csv")?.addEventListener("click", () => {
+      const file = URL.createObjectURL(new Blob(["\ufeff", csvOf(table)], { type: "text/csv" }));
+      make("a", "", { href: file, download: `${box.dataset.name}.csv` }).click();
+      setTimeout(() => URL.revokeObjectURL(file), 1000);
+    });
+  }
+
+  // The reader: transcripts and explanations over the page
+
+  const reader = document.getElementById("reader");
+  if (reader) {
+    const title = reader.querySelector("h2"), content = reader.querySelector("div");
+    reader.querySelector(".close").addEventListener("click", () => reader.close());
+    reader.addEventListener("click", (event) => { if (event.target === reader) reader.close(); });
+    const show = (heading, ...nodes) => {
+      title.textContent = heading;
+      content.replaceChildren(...nodes);
+      if (!reader.open) reader.showModal();
+      reader.scrollTop = 0;
+    };
+
+    let unpacked;
+    const transcripts = () => unpacked ??= (async () => {
+      const packed = atob(document.getElementById("transcripts").textContent);
+      const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      return JSON.parse(await new Response(stream).text());
+    })();
+
+    const fits = (entry, name, value) => {
+      const [what, role] = [name.split(".")[0], name.slice(name.indexOf(".") + 1)];
+      if (what === "player") return entry.players[role] === value;
+      if (what === "kind") return (entry.kinds[role] ?? []).includes(value);
+      return what !== "status" || entry.status === value;
+    };
+
+    const opened = (entry, open) => {
+      const details = make("details", "", { open });
+      const who = Object.entries(entry.players).map(([role, label]) => `${capital(role)} ${label}`).join(", ");
+      details.append(make("summary", `${who}: ${entry.status}`));
+      const body = make("div");
+      const fill = () => { if (!body.hasChildNodes()) body.innerHTML = entry.html; }; // escaped when made
+      details.append(body);
+      if (open) fill();
+      details.addEventListener("toggle", fill);
+      return details;
+    };
+
+    window.readMatches = async (url) => {
+      const [, , study, game] = url.pathname.split("/").map(decodeURIComponent);
+      const query = [...url.searchParams];
+      const words = query.map(([name, value]) => ({
+        player: `${capital(name.slice(7))} ${value}`,
+        kind: `an answer of ${capital(name.slice(5))} ${plain(value)}`,
+      })[name.split(".")[0]] ?? value);
+      const heading = `${capital(game ?? study)}: ${words.join(", ")}`;
+      let entries;
+      try {
+        entries = (await transcripts()).filter((entry) =>
+          entry.game === game && query.every(([name, value]) => fits(entry, name, value)));
+      } catch {
+        show(heading, make("p", "This browser cannot unpack the transcripts; the viewer shows them all."));
+        return;
+      }
+      const said = entries.length
+        ? `${entries.length} of these matches ${entries.length > 1 ? "are" : "is"} in this page, drawn at random. `
+        : "None of these matches is in this page's sample. ";
+      const note = make("p", said);
+      note.append("All of them: ", make("a", "open the viewer", { href: url.href, target: "_blank", rel: "noreferrer" }),
+        " (while ", make("code", `cheaptalk view ${document.body.dataset.study}`), " runs).");
+      show(heading, note, ...entries.map((entry, place) => opened(entry, place === 0)));
+    };
+
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[href]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
+      if (link.href.startsWith(`${document.body.dataset.viewer}/`)) {
+        event.preventDefault();
+        window.readMatches(new URL(link.href));
+      } else if (link.classList.contains("about")) {
+        const term = document.getElementById(link.hash.slice(1));
+        if (!term) return;
+        event.preventDefault();
+        const texts = [];
+        for (let next = term.nextElementSibling; next?.tagName === "DD"; next = next.nextElementSibling) {
+          texts.push(make("p", next.textContent, { className: "docs" }));
+        }
+        show(term.firstChild.textContent, ...texts);
+      }
+    });
+  }
+
+  // Figures
+
+  const probe = document.body.appendChild(make("span", "", { hidden: true }));
+  const colour = (name) => { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; };
+
+  function themed(layout) {
+    const axis = { gridcolor: colour("--rule"), zerolinecolor: colour("--soft"), linecolor: colour("--rule"),
+                   automargin: true, fixedrange: true, title: { standoff: 8 } };
+    const merge = (name) => ({ ...axis, ...layout[name], title: { ...axis.title, ...layout[name]?.title } });
+    return {
+      font: { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: colour("--ink") },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false, hovermode: "closest",
+      margin: { l: 8, r: 14, t: 8, b: 8 }, showlegend: false,
+      hoverlabel: { bgcolor: colour("--raised"), bordercolor: colour("--rule"), font: { color: colour("--ink") } },
+      ...layout, xaxis: merge("xaxis"), yaxis: merge("yaxis"),
+    };
+  }
+
+  function coloured(trace) {
+    if (trace.type !== "heatmap") return trace;
+    const steps = trace.texttemplate ? ["low", "mid", "high"] : ["low", "high", "deep"]; // words need contrast
+    const scale = steps.map((step, place) => [place / 2, colour(`--heat-${step}`)]);
+    return { ...trace, colorscale: scale, textfont: { color: colour("--ink") },
+             colorbar: { thickness: 8, outlinewidth: 0, len: 1, tickfont: { color: colour("--soft") } } };
+  }
+
+  const plots = all(".plot").map((plot) => [plot, JSON.parse(plot.querySelector("script").textContent)]);
+  const drawn = new Set();
+
+  function draw([plot, spec], width) {
+    const layout = { ...themed(spec.layout), ...(width && { width }) };
+    Plotly.react(plot, spec.data.map(coloured), layout, { displayModeBar: false, responsive: !width });
+    if (drawn.has(plot)) return;
+    drawn.add(plot);
+    plot.on("plotly_click", ({ points: [point] }) => {
+      const query = point.customdata;
+      if (!query) return;
+      const place = [document.body.dataset.study, plot.closest("section").dataset.game].map(encodeURIComponent);
+      const url = new URL(`${document.body.dataset.viewer}/studies/${place.join("/")}`);
+      Object.entries(query).forEach(([name, value]) => url.searchParams.set(name, value));
+      url.searchParams.set("status", "finished");
+      window.readMatches(url);
+    });
+  }
+
+  function repaint() { plots.filter(([plot]) => drawn.has(plot)).forEach((one) => draw(one)); }
+
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 30));
+  const waiting = [...plots];
+  const next = () => {
+    const one = waiting.find(([plot]) => {
+      const { top, bottom } = plot.getBoundingClientRect();
+      return bottom > -200 && top < innerHeight + 200;
+    }) ?? waiting[0];
+    if (!one) return;
+    waiting.splice(waiting.indexOf(one), 1);
+    if (!drawn.has(one[0])) draw(one);
+    idle(next);
+  };
+  idle(next);
+
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    root.dataset.before = root.dataset.theme ?? "";
+    root.dataset.theme = "light";
+    closed = all("main details:not([open])");
+    closed.forEach((details) => { details.open = true; });
+    plots.forEach((one) => draw(one, Math.min(one[0].clientWidth, one[0].closest(".wide") ? 620 : 320)));
+  });
+  addEventListener("afterprint", () => {
+    root.dataset.theme = root.dataset.before;
+    if (!root.dataset.before) delete root.dataset.theme;
+    closed.forEach((details) => { details.open = false; });
+    plots.forEach((one) => draw(one));
+  });
+})();

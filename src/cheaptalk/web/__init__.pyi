@@ -1,0 +1,3 @@
+from .viewer import listen, make_viewer, serve
+
+__all__ = ["listen", "make_viewer", "serve"]

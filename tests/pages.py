@@ -1,0 +1,120 @@
+"""Pages as tests read them: tables by name, links, scripts and text."""
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+Attributes = dict[str, str | None]
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+
+@dataclass
+class Cell:
+    """A table cell: its text, that of a button in it, and where its link leads."""
+
+    attributes: Attributes
+    text: str = ""
+    button: str = ""
+    link: str | None = None
+    title: str | None = None
+
+    def number(self, name: str = "data-v") -> float | None:
+        written = self.attributes[name]
+        return float(written) if written else None
+
+
+Row = list[Cell]
+
+
+@dataclass
+class Page(HTMLParser):
+    """A parsed page.
+
+    Attributes:
+        tables: rows of cells by the name of the table, the heading first.
+        elements: every element, as (tag, attributes).
+        scripts: what stands in script elements, as (attributes, text).
+        text: all text outside scripts and styles.
+    """
+
+    source: str
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+    elements: list[tuple[str, Attributes]] = field(default_factory=list)
+    scripts: list[tuple[Attributes, str]] = field(default_factory=list)
+    text: str = ""
+    open: list[str] = field(default_factory=list)
+    name: str | None = None
+    cell: Cell | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.feed(self.source)
+        self.close()
+        assert self.open == [], f"not closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.elements.append((tag, found))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append((found, ""))
+        elif "tabular" in (found.get("class") or "").split():
+            self.name = found["data-name"] or ""
+            self.tables[self.name] = []
+        elif tag == "tr" and self.name:
+            self.tables[self.name].append([])
+        elif tag in ("td", "th") and self.name:
+            self.cell = Cell(found)
+            self.tables[self.name][-1].append(self.cell)
+        elif tag == "a" and self.cell and self.cell.link is None:
+            self.cell.link, self.cell.title = found["href"], found.get("title")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.cell = None
+        elif tag == "table":
+            self.name = None
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif not self.open or self.open[-1] != "style":
+            self.text += data
+            if self.cell:
+                self.cell.text += data
+                self.cell.button += data if self.open[-1] == "button" else ""
+
+    def tags(self) -> set[str]:
+        return {tag for tag, _ in self.elements}
+
+    def attributes(self, name: str) -> list[str]:
+        """All values of an attribute."""
+        return [found[name] or "" for _, found in self.elements if name in found]
+
+    def running(self) -> list[str]:
+        """The scripts that a browser runs."""
+        return [text for found, text in self.scripts if "type" not in found]
+
+    def figures(self) -> list[dict[str, Any]]:
+        """The data of all charts."""
+        return [
+            json.loads(text) for found, text in self.scripts
+            if found.get("type") == "application/json"
+        ]  # fmt: skip
+
+    def transcripts(self) -> list[dict[str, Any]]:
+        """The sampled transcripts of a report."""
+        (packed,) = [text for found, text in self.scripts if found.get("id") == "transcripts"]
+        unpacked: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(packed)))
+        return unpacked
+
+    def headings(self, table: str) -> list[str]:
+        """The names of a table's columns."""
+        return [cell.button for cell in self.tables[table][0]]

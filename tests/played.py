@@ -1,0 +1,97 @@
+"""Studies played for tests: one in which all goes well, and one in which everything goes wrong."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from tests.model_server import answer
+
+EVIL = (
+    """<script>alert(1)</script></script><!-- "it's" & &amp; {{ 7 * 7 }} {% raw %} ]]> """
+    "<img src=x onerror=alert(2)>"
+)
+"""What a player might say to break a page."""
+
+WELL: dict[str, Any] = {
+    "name": "well",
+    "description": "Three games, <b>all</b> finished.",
+    "seed": 5,
+    "games": [
+        {
+            "game": "bargaining",
+            "grid": {
+                "discounts": [[0.9, 0.9], [1, 0.8]],
+                "horizon": [3, {"rounds": 9, "hidden": True}],
+            },
+        },
+        {"game": "negotiation", "grid": {"buyer_factor": [0.8, 1.5]}, "fixed": {"horizon": 4}},
+        {"game": "persuasion", "grid": {"myopic": [True, False]}, "fixed": {"horizon": 5}},
+    ],
+    "players": {
+        "luck": {
+            "strategies": {
+                "bargaining": "random",
+                "negotiation": "zero_intelligence",
+                "persuasion": "random",
+            }
+        },
+        "hard & fast": {
+            "strategies": {
+                "bargaining": "boulware",
+                "negotiation": "random",
+                "persuasion": {"alice": "always_recommend", "bob": "sceptical"},
+            }
+        },
+    },
+    "deals": 4,
+    "repeats": 2,
+}
+
+BADLY: dict[str, Any] = {
+    "name": "badly",
+    "description": EVIL,
+    "seed": 6,
+    "games": [
+        {"game": "bargaining", "fixed": {"horizon": 3}},
+        {"game": "persuasion", "grid": {"myopic": [True, False]}, "fixed": {"horizon": 3}},
+    ],
+    "players": {
+        EVIL: {"model": "vllm/evil", "temperature": 0.5},
+        "mute": {"model": "vllm/mute", "tries": 2},
+        "broken": {"model": "vllm/broken"},
+    },
+    "deals": 2,
+}
+
+HALTED = BADLY | {"name": "halted", "players": {EVIL: {"model": "vllm/evil"}},
+                  "budget": {"calls": 9}}  # fmt: skip
+"""Stopped by its budget: some matches are live, some have not begun."""
+
+
+class Models:
+    """Models that answer like the scripted server, each with a vice of its own.
+
+    ``evil`` says what might break a page, and in every fourth question something unreadable
+    first; ``mute`` never says anything readable; the provider of ``broken`` fails.
+    """
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        _, request, _, attempt, _ = number.split("/")
+        usage = Usage(input_tokens=100, output_tokens=10)
+        if call.model == "vllm/broken":
+            return Reply(failure=Failure.PROVIDER_ERROR, detail=f"out of order {EVIL}")
+        if call.model == "vllm/mute" or (attempt == "0" and int(request) % 4 == 3):
+            return Reply(text=f"I say nothing. {EVIL}", usage=usage, seconds=0.25)
+        text = answer([message.model_dump() for message in call.messages])
+        text = text.replace("My luck", f"{json.dumps(EVIL)[1:-1]} My luck")
+        return Reply(text=text, model="evil-2026", usage=usage, seconds=1.5)
+
+
+def play(folder: Path, study: dict[str, Any]) -> Path:
+    """Play a study into a store of its own name, once; the path of the store."""
+    path = folder / f"{study['name']}.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.studies.parse_study(study, "a test"), store, models=Models(), concurrency=3)
+    return path

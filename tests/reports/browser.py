@@ -1,0 +1,134 @@
+"""A real browser without a window, driven over its debugging protocol."""
+
+import asyncio
+import base64
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-port=0",
+)  # fmt: skip
+PATIENCE = 60.0
+"""Seconds after which something that does not come is given up."""
+
+
+class Tab:
+    """A tab of the browser.
+
+    Attributes:
+        fetched: the addresses asked for.
+        complaints: errors and warnings of the page.
+    """
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+        self.numbers = count(1)
+        self.fetched: list[str] = []
+        self.complaints: list[str] = []
+
+    async def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command and wait for its result, noting what happens meanwhile."""
+        number = next(self.numbers)
+        await self.socket.send_json({"id": number, "method": method, "params": parameters})
+        while True:
+            message = json.loads((await self.socket.receive(PATIENCE)).data)
+            if message.get("id") == number:
+                assert "error" not in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+            self.note(message["method"], message["params"])
+
+    def note(self, method: str, parameters: dict[str, Any]) -> None:
+        if method == "Network.requestWillBeSent":
+            self.fetched.append(parameters["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(str(parameters["exceptionDetails"]))
+        elif method == "Log.entryAdded":
+            self.complaints.append(parameters["entry"]["text"])
+        elif method == "Page.javascriptDialogOpening":
+            self.complaints.append(f"dialog: {parameters['message']}")
+
+    async def run(self, code: str) -> Any:
+        """The value of a JavaScript expression; a promise's when it comes."""
+        found = await self.send(
+            "Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    async def until(self, code: str) -> None:
+        """Wait until an expression is true."""
+        deadline = time.monotonic() + PATIENCE
+        while not await self.run(code):
+            assert time.monotonic() < deadline, f"never true: {code}"
+            await asyncio.sleep(0.05)
+
+    async def visit(self, address: str, width: int = 1280, scheme: str = "light") -> None:
+        """Load a page in a window of this width, under a colour scheme."""
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            await self.send(f"{domain}.enable")
+        await self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                        deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
+        await self.send("Emulation.setEmulatedMedia",
+                        features=[{"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip
+        await self.send("Page.navigate", url=address)
+        await self.until("document.readyState === 'complete'")
+
+    async def press(self, key: str) -> None:
+        """Press a key."""
+        code = {"Enter": 13, "Escape": 27}[key]
+        pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        text = "\r" if key == "Enter" else ""
+        await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
+        await self.send("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
+    async def printed(self) -> bytes:
+        """The page as PDF."""
+        return base64.b64decode((await self.send("Page.printToPDF"))["data"])
+
+
+@asynccontextmanager
+async def _tab(folder: Path) -> AsyncIterator[Tab]:
+    assert CHROMIUM is not None
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            port = await _port(folder / "DevToolsActivePort")
+            async with aiohttp.ClientSession() as client:
+                async with client.get(f"http://127.0.0.1:{port}/json/list") as response:
+                    pages = [one for one in await response.json() if one["type"] == "page"]
+                address = pages[0]["webSocketDebuggerUrl"]
+                async with client.ws_connect(address, max_msg_size=0) as socket:
+                    yield Tab(socket)
+        finally:
+            process.kill()
+
+
+async def _port(file: Path) -> int:
+    deadline = time.monotonic() + PATIENCE
+    while not (file.exists() and file.read_text().count("\n")):
+        assert time.monotonic() < deadline, "the browser did not start"
+        await asyncio.sleep(0.05)
+    return int(file.read_text().split()[0])
+
+
+def browse(folder: Path, visit: Callable[[Tab], Any]) -> None:
+    """Let a coroutine function use a tab of a new browser, whose profile lies in a folder."""
+
+    async def work() -> None:
+        async with _tab(folder) as tab:
+            await visit(tab)
+
+    asyncio.run(work())

@@ -1,0 +1,66 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.cli import reporting
+from cheaptalk.reports.pages import PORT
+
+
+def cheaptalk(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cheaptalk", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def test_says_where_the_report_lies(well: Path, tmp_path: Path) -> None:
+    done = cheaptalk("report", "well", "--store", str(well), folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"The report is at {tmp_path / 'well-report.html'}\n"
+    assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
+
+
+def test_tells_scripts_in_json(badly: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    options = [
+        "--store",
+        str(badly),
+        "--out",
+        str(out),
+        "--json",
+        "--sample",
+        "0",
+        "--as-published",
+    ]
+    done = cheaptalk("report", "badly", *options, folder=tmp_path)
+    told = json.loads(done.stdout)
+    assert (told["study"], told["report"]) == ("badly", str(out))
+    assert sum(told["matches"].values()) == 54
+    assert "computes what the code does" in out.read_text()
+
+
+def test_an_unknown_study_is_an_error_and_writes_nothing(well: Path, tmp_path: Path) -> None:
+    done = cheaptalk("report", "wel", "--store", str(well), folder=tmp_path)
+    assert done.returncode == 2
+    assert 'did you mean "well"' in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("command", "package"), [("report", "polars"), ("view", "fastapi")])
+def test_a_missing_extra_is_named(well: Path, tmp_path: Path, command: str, package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; from cheaptalk.cli import main; "
+        f"sys.argv = ['cheaptalk', {command!r}, 'well', '--store', {str(well)!r}]; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2
+    assert f'{package} is not installed; get it with: pip install "cheaptalk[analysis]"' in (
+        " ".join(done.stderr.split())
+    )
+
+
+def test_reports_link_to_where_the_viewer_listens() -> None:
+    assert reporting.PORT == PORT

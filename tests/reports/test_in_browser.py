@@ -1,0 +1,116 @@
+"""Reports as a browser shows them: by mouse and keyboard, on phones, in the dark and on paper."""
+
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from tests.played import EVIL
+from tests.reports.browser import CHROMIUM, Tab, browse
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+DRAWN = "[...document.querySelectorAll('.plot')].every(one => one.querySelector('.main-svg'))"
+PAIRINGS = "document.querySelector('[data-name=badly-persuasion-pairings]')"
+SHOWN = f"[...{PAIRINGS}.querySelectorAll('tbody tr:not([hidden])')]"
+SAVING = """{ window.saved = null; URL.createObjectURL = (blob) => {
+    blob.text().then((text) => { saved = text; }); return "#"; } }"""
+
+
+@pytest.fixture
+def page(badly: Path, tmp_path: Path) -> str:
+    """The address of a report of what went wrong."""
+    out = tmp_path / "report.html"
+    with ct.Store.open(badly) as store:
+        ct.reports.report(store, "badly", out, sample=9)
+    return out.as_uri()
+
+
+def test_opens_alone_and_draws_all_figures(page: str, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page)
+        await tab.until(DRAWN)
+        assert await tab.run("document.querySelectorAll('.plot').length") > 10
+        assert tab.complaints == []
+        assert [url for url in tab.fetched if not url.startswith("data:")] == [page]
+
+    browse(tmp_path / "profile", visit)
+
+
+def test_tables_sort_by_keyboard_filter_and_export(page: str, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page)
+        numbers = f"{SHOWN}.map(row => row.cells[3].textContent)"
+        await tab.run(f"{PAIRINGS}.querySelectorAll('thead button')[3].focus()")
+        await tab.press("Enter")
+        falling = [int(number) for number in await tab.run(numbers)]
+        assert falling == sorted(falling, reverse=True) != sorted(falling)
+        await tab.press("Enter")
+        assert [int(number) for number in await tab.run(numbers)] == sorted(falling)
+        sorts = f"[...{PAIRINGS}.querySelectorAll('th[aria-sort]')].map(one => one.ariaSort)"
+        assert (await tab.run(sorts)).count("ascending") == 1
+        await tab.run(f"""{{ const search = {PAIRINGS}.querySelector('input');
+            search.value = 'mute broken'; search.dispatchEvent(new Event('input')) }}""")
+        assert sorted(await tab.run(f"{SHOWN}.map(row => row.cells[0].textContent)")) == [
+            "broken",
+            "mute",
+        ]
+        await tab.run(SAVING)
+        await tab.run(f"{PAIRINGS}.querySelector('.csv').click()")
+        await tab.until("saved !== null")
+        head, *rows = (await tab.run("saved")).removeprefix("\ufeff").strip().split("\r\n")
+        assert head.startswith("Alice,Bob,Finished,Forfeited,Failed,")
+        assert sorted(row.partition(",")[0] for row in rows) == ["broken", "mute"]
+
+    browse(tmp_path / "profile", visit)
+
+
+def test_a_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page)
+        reader = "document.getElementById('reader')"
+        await tab.run("""[...document.querySelectorAll('[data-name=badly-bargaining-pairings] a')]
+            .find(link => link.href.includes('finished')).focus()""")
+        await tab.press("Enter")
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 3")
+        said = " ".join((await tab.run(f"{reader}.textContent")).split())
+        assert " ".join(EVIL.split()) in said
+        assert await tab.run(f"{reader}.querySelectorAll('script, img').length") == 0
+        link = await tab.run(f"{reader}.querySelector('a').href")
+        assert link.startswith("http://127.0.0.1:8642/studies/badly/bargaining?")
+        await tab.press("Escape")
+        await tab.until(f"!{reader}.open")
+        await tab.run("document.querySelector('a.about').click()")
+        await tab.until(f"{reader}.open")
+        assert "1 if an offer was accepted" in await tab.run(f"{reader}.textContent")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (360, "light")])
+def test_fits_the_window_and_follows_the_scheme(
+    page: str, tmp_path: Path, width: int, scheme: str
+) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page, width, scheme)
+        await tab.until(DRAWN)
+        assert await tab.run("document.documentElement.scrollWidth") <= width
+        light = "getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0] > 200"
+        assert await tab.run(light) is (scheme == "light")
+        await tab.run("document.querySelector('.theme').click()")
+        assert await tab.run(light) is (scheme == "dark")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)
+
+
+def test_prints_on_paper(page: str, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page, scheme="dark")
+        paper = await tab.printed()
+        assert paper.startswith(b"%PDF")
+        assert await tab.run(DRAWN)
+        assert await tab.run("document.documentElement.dataset.theme ?? null") is None
+
+    browse(tmp_path / "profile", visit)

@@ -1,0 +1,381 @@
+import base64
+import hashlib
+import inspect
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import plotly.graph_objects as go
+import pytest
+from scipy.stats import t as student
+
+import cheaptalk as ct
+from cheaptalk.rules import field_meanings, games, registry
+from tests.pages import Cell, Page
+from tests.played import BADLY, EVIL, HALTED, WELL, play
+from tests.reports.conftest import Reported
+from tests.toys import BOX, Guessing
+
+
+def records_of(path: Path) -> list[ct.MatchRecord]:
+    with ct.Store.open(path) as store:
+        return list(store.records(bodies=True))
+
+
+def labels(record: ct.MatchRecord) -> tuple[str, ...]:
+    return tuple(record.label(role) for role in record.seats)
+
+
+def summed_up(values: Iterable[tuple[str, float]]) -> tuple[float, float, float, int, int]:
+    """Mean, limits of its interval, values and clusters, of values with their clusters."""
+    known = list(values)
+    clusters = {cluster for cluster, _ in known}
+    mean = math.fsum(value for _, value in known) / len(known)
+    squares = 0.0
+    for cluster in clusters:
+        squares += math.fsum(value - mean for place, value in known if place == cluster) ** 2
+    count = len(clusters)
+    error = math.sqrt(count / (count - 1) * squares) / len(known)
+    half = float(student.ppf(0.975, count - 1)) * error
+    return mean, mean - half, mean + half, len(known), count
+
+
+def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
+    measures = ct.game_box(record.game).measures.values()
+    payoffs = record.payoffs or {}
+    return {m.name.replace("_", " "): m.of(record.result()) for m in measures} | {
+        f"payoff {role}": value for role, value in payoffs.items()
+    }
+
+
+@pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
+def test_every_number_of_a_pairing_is_what_its_matches_say(
+    well: Path, reported: Reported, game: str
+) -> None:
+    page = reported(well)
+    records = [record for record in records_of(well) if record.game == game]
+    table, headings = page.tables[f"well-{game}-pairings"], page.headings(f"well-{game}-pairings")
+    assert len(table) == 1 + 4
+    checked = 0
+    for row in table[1:]:
+        matches = [record for record in records if labels(record) == (row[0].text, row[1].text)]
+        assert row[2].number() == len(matches) > 0
+        for heading, cell in list(zip(headings, row, strict=True))[5:]:
+            values = [
+                (f"{r.parameters} {r.deal_key}", measured(r)[heading.lower()]) for r in matches
+            ]
+            known = [(cluster, value) for cluster, value in values if value is not None]
+            if not known:
+                assert cell.text == "none"
+                continue
+            checked += 1
+            names = ("data-v", "data-low", "data-high", "data-n", "data-deals")
+            shown = [cell.number(name) for name in names]
+            assert shown == pytest.approx(summed_up(known), rel=2e-6, abs=2e-6)
+    assert checked > 20
+
+
+def test_players_are_summed_up_over_their_rivals(well: Path, reported: Reported) -> None:
+    page = reported(well)
+    records = [record for record in records_of(well) if record.game == "bargaining"]
+    rows = page.tables["well-bargaining-players"][1:]
+    assert {(row[0].text, row[1].text) for row in rows} == {
+        (label, role) for label in WELL["players"] for role in ("Alice", "Bob")
+    }
+    for row in rows:
+        own = [r for r in records if r.label(row[1].text.lower()) == row[0].text]
+        gains = [measured(record)["alice gain"] for record in own]
+        assert row[6].number() == pytest.approx(sum(filter(None, gains)) / len(own), rel=1e-6)
+    gained = [row[6].number() for row in rows if row[1].text == "Alice"]
+    assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
+
+
+def test_published_variants_are_used_and_named_on_demand(well: Path, reported: Reported) -> None:
+    paper, published = reported(well), reported(well, as_published=True)
+
+    def fairness(page: Page) -> list[float | None]:
+        return [row[9].number() for row in page.tables["well-bargaining-pairings"][1:]]
+
+    assert paper.headings("well-bargaining-pairings")[9] == "Fairness"
+    assert fairness(paper) != fairness(published)
+    assert "A published variant, not used here" in paper.text
+    assert "The published variant, used here" in published.text
+
+
+def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported) -> None:
+    page = reported(well)
+    ids = set(page.attributes("id"))
+    assert {link[1:] for link in page.attributes("href") if link.startswith("#")} <= ids
+    for name in ("bargaining", "negotiation", "persuasion"):
+        box = ct.game_box(name)
+        for measure in box.measures.values():
+            assert f"about-{name}-{measure.name}" in ids
+            assert measure.meaning in page.text
+    assert field_meanings(ct.game_box("negotiation").rules)["buyer_factor"] in page.text
+
+
+def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: Reported) -> None:
+    games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
+    page = reported(play(tmp_path, WELL | {"games": games, "deals": 1, "repeats": 1}))
+    for row in page.tables["well-bargaining-pairings"][1:]:
+        assert row[2].number() == 1
+        assert row[5].number("data-low") is None
+        assert row[5].text.endswith("one deal")
+        assert row[5].title == "no interval: one deal only; 1 match in 1 deal"
+
+
+def test_equal_values_are_shown_as_such(tmp_path: Path, reported: Reported) -> None:
+    players = {"fair": {"strategy": "equal_split"}}
+    games = [{"game": "bargaining"}]
+    page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
+    (row,) = page.tables["well-bargaining-pairings"][1:]
+    assert page.headings("well-bargaining-pairings")[5] == "Agreement"
+    assert row[5].text == "1.000±\u20090"
+    assert row[5].title == "all values are equal; 8 matches in 4 deals"
+
+
+def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
+    page = reported(badly)
+    records = [record for record in records_of(badly) if record.game == "persuasion"]
+    statuses = Counter((labels(record), record.status.value) for record in records)
+    headings = page.headings("badly-persuasion-pairings")
+    assert headings[2:5] == ["Finished", "Forfeited", "Failed"]
+    for row in page.tables["badly-persuasion-pairings"][1:]:
+        who = (row[0].text, row[1].text)
+        counted = [row[place].number() for place in (2, 3, 4)]
+        assert counted == [statuses[who, status] for status in ("finished", "forfeited", "failed")]
+        assert (row[5].text == "none") == (counted[0] == 0)
+
+
+def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
+    page = reported(badly)
+    records = [record for record in records_of(badly) if record.game == "persuasion"]
+    headings = [heading.lower() for heading in page.headings("badly-persuasion-answers")]
+    assert headings[3:6] == ["ok", "repaired", "unparsable"]
+    for row in page.tables["badly-persuasion-answers"][1:]:
+        role = row[1].text.lower()
+        kinds: Counter[str] = Counter()
+        for record in records:
+            if record.label(role) == row[0].text:
+                kinds.update(record.kinds.get(role, {}))
+        assert row[2].number() == kinds.total()
+        for kind, cell in zip(headings[3:6], row[3:6], strict=True):
+            rate = kinds[kind] / kinds.total() if kinds else None
+            assert cell.number() == (pytest.approx(rate) if kinds else None)
+
+
+def test_an_unfinished_study_says_so(tmp_path: Path, reported: Reported) -> None:
+    page = reported(play(tmp_path, HALTED))
+    assert "This study is not complete." in page.text
+    assert re.search(r"Of its matches, \d+ have not begun, \d+ are live", page.text)
+    assert "Calls to models9whatever" in page.text
+
+
+def test_a_study_of_failures_alone_is_reported(tmp_path: Path, reported: Reported) -> None:
+    players = {"broken": {"model": "vllm/broken"}}
+    page = reported(play(tmp_path, BADLY | {"players": players}))
+    assert "6 failed. What follows covers the 0 that finished." in page.text
+    assert f"out of order {EVIL}" in page.text
+    assert page.text.count("No match finished, so there is nothing to score.") == 2
+    assert [row[4].number() for row in page.tables["badly-persuasion-pairings"][1:]] == [4]
+
+
+def test_a_study_without_matches_is_reported(tmp_path: Path, reported: Reported) -> None:
+    path = tmp_path / "empty.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        store.register_study("empty", {"name": "empty"})
+    page = reported(path)
+    assert "No match of this study has begun." in page.text
+    assert len(page.source) < 100_000
+
+
+def test_matches_under_other_rules_are_excluded_and_named(
+    tmp_path: Path, reported: Reported
+) -> None:
+    path = play(tmp_path, WELL)
+    with sqlite3.connect(path) as database:
+        database.execute("update configurations set version = 7 where game = 'negotiation'")
+    page = reported(path, sample=1)
+    assert "64 finished matches of negotiation were played under another version" in page.text
+    assert any("version 7 of the rules" in one["html"] for one in page.transcripts())
+    (row, *_) = page.tables["well-negotiation-pairings"][1:]
+    assert [row[5].text, row[-1].text == "none"] == ["none", False]
+
+
+def cells_with_links(page: Page) -> list[Cell]:
+    return [cell for rows in page.tables.values() for row in rows[1:] for cell in row[2:]
+            if cell.link is not None and cell.link.startswith("http")]  # fmt: skip
+
+
+def test_every_number_leads_to_its_matches(badly: Path, reported: Reported) -> None:
+    page = reported(badly, port=9999)
+    for name in ("players", "pairings", "answers"):
+        for row in page.tables[f"badly-persuasion-{name}"][1:]:
+            numbers = [cell for cell in row[2:] if cell.attributes.get("data-v") and cell.number()]
+            unlinked = [cell.text for cell in numbers if cell.link is None]
+            assert unlinked == ([row[2].text] if name == "answers" and row[2].number() else [])
+    for cell in cells_with_links(page):
+        url = urlsplit(cell.link or "")
+        assert (url.netloc, url.path.split("/")[:3]) == ("127.0.0.1:9999", ["", "studies", "badly"])
+
+
+def test_samples_are_drawn_by_rule_for_every_pairing_and_ending(
+    badly: Path, reported: Reported
+) -> None:
+    records = {record.id: record for record in records_of(badly)}
+    groups = Counter((one.game, labels(one), one.status.value) for one in records.values())
+    for number in (0, 1, 3):
+        drawn = reported(badly, sample=number).transcripts()
+        found = Counter(
+            (one["game"], tuple(one["players"].values()), one["status"]) for one in drawn
+        )
+        assert found == {key: min(count, number) for key, count in groups.items() if number}
+    for one in drawn:
+        assert one["kinds"] == {r: list(kinds) for r, kinds in records[one["id"]].kinds.items()}
+
+
+def test_a_transcript_says_what_was_said(well: Path, reported: Reported) -> None:
+    records = {record.id: record for record in records_of(well)}
+    for one in reported(well, sample=1).transcripts():
+        text = " ".join(Page(one["html"]).text.split())
+        for line in ct.records.transcript(records[one["id"]]):
+            assert " ".join(line.text.split()) in text
+
+
+def test_what_players_say_is_inert(badly: Path, reported: Reported) -> None:
+    page = reported(badly, sample=9)
+    kinds = Counter(found.get("type") for found, _ in page.scripts)
+    assert kinds == {None: 2, "application/gzip": 1, "application/json": len(page.figures())}
+    assert page.tags().isdisjoint({"img", "iframe", "object", "embed", "link", "base"})
+    assert EVIL in page.text
+    said = 0
+    for one in page.transcripts():
+        transcript = Page(one["html"])
+        assert transcript.tags().isdisjoint({"script", "img", "a", "style"})
+        assert not any(name.startswith("on") for _, found in transcript.elements for name in found)
+        said += " ".join(EVIL.split()) in " ".join(transcript.text.split())
+    assert said > 3
+
+
+def test_nothing_is_fetched_and_only_our_scripts_run(well: Path, reported: Reported) -> None:
+    page = reported(well)
+    assert page.attributes("src") == []
+    assert page.tags().isdisjoint({"img", "iframe", "link", "object", "embed", "base", "form"})
+    style = re.findall(r"<style>(.*?)</style>", page.source, re.DOTALL)
+    assert len(style) == 1
+    assert not re.search(r"url\(|@import", style[0])
+    for link in page.attributes("href"):
+        assert link.startswith(("#", "http://127.0.0.1:8642/studies/well"))
+    (policy,) = [found["content"] or "" for tag, found in page.elements
+                 if tag == "meta" and "http-equiv" in found]  # fmt: skip
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in page.running()
+    ]
+    assert len(digests) == 2
+    assert "script-src " + " ".join(f"'sha256-{one}'" for one in digests) + ";" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_figures_are_legal_and_show_the_tables_numbers(well: Path, reported: Reported) -> None:
+    page = reported(well)
+    figures = page.figures()
+    assert len(figures) > 30
+    for figure in figures:
+        go.Figure(figure)
+    (agreement, *_) = [f["data"][0] for f in figures if f["data"][0]["type"] == "heatmap"]
+    for row in page.tables["well-bargaining-pairings"][1:]:
+        place = agreement["y"].index(row[0].text), agreement["x"].index(row[1].text)
+        assert agreement["z"][place[0]][place[1]] == pytest.approx(row[5].number(), rel=1e-6)
+
+
+def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
+    study: dict[str, Any] = WELL | {"pairing": [["luck", "hard & fast"]]}
+    page = reported(play(tmp_path, study))
+    assert {trace["type"] for f in page.figures() for trace in f["data"]} == {"scatter", "bar"}
+
+
+def test_the_same_store_gives_the_same_page(well: Path, reported: Reported) -> None:
+    assert reported(well).source == reported(well).source
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(
+    well: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("the old report")
+    monkeypatch.setattr("cheaptalk.reports.scores.GameScores.notes", property(lambda _: 1 / 0))
+    with ct.Store.open(well) as store, pytest.raises(ZeroDivisionError):
+        ct.reports.report(store, "well", out)
+    assert list(tmp_path.iterdir()) == [out]
+    assert out.read_text() == "the old report"
+
+
+def test_a_place_that_cannot_be_written_is_named(well: Path, tmp_path: Path) -> None:
+    with (
+        ct.Store.open(well) as store,
+        pytest.raises(ct.CheaptalkError, match=r"report\.html: cannot be written: No such file"),
+    ):
+        ct.reports.report(store, "well", tmp_path / "nowhere" / "report.html", sample=0)
+
+
+def test_links_name_the_players_exactly(well: Path, reported: Reported) -> None:
+    page = reported(well)
+    for row in page.tables["well-bargaining-pairings"][1:]:
+        query = parse_qs(urlsplit(row[5].link or "").query)
+        assert query == {
+            "player.alice": [row[0].text],
+            "player.bob": [row[1].text],
+            "status": ["finished"],
+        }
+
+
+def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: Reported) -> None:
+    players = {
+        f"a player who demands {share} of it": {"strategy": "fixed_demand", "share": share}
+        for share in (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
+    }
+    games = [{"game": "bargaining", "fixed": {"horizon": 2}}]
+    page = reported(play(tmp_path, WELL | {"games": games, "players": players, "deals": 2}))
+    traces = [figure["data"] for figure in page.figures()]
+    (cloud,) = [data for data in traces if "error_y" in data[0]]
+    assert [len(group["x"]) for group in cloud] == [49]
+    (matrix, *_) = [figure for figure in page.figures() if figure["data"][0]["type"] == "heatmap"]
+    assert "texttemplate" not in matrix["data"][0]
+    assert set(matrix["layout"]["xaxis"]["ticktext"]) == {"a player who dema…"}
+    assert len(set(matrix["data"][0]["x"])) == 7
+
+
+def test_games_of_others_get_a_report_too(
+    tmp_path: Path, reported: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "games", lambda: games() | {"guessing": BOX})
+    monkeypatch.setattr(registry, "strategies", lambda name: dict(BOX.strategies))
+    study = {
+        "name": "toys",
+        "games": [{"game": "guessing", "grid": {"talk": [True, False]}}],
+        "players": {"careful": {"strategy": "own_card", "plus": 1}, "wild": {"strategy": "random"}},
+        "deals": 5,
+    }
+    page = reported(play(tmp_path, study))
+    headings = page.headings("toys-guessing-pairings")
+    assert headings[:2] == ["Left", "Right"]
+    assert headings[5:] == ["Hits", "Payoff Left", "Payoff Right"]
+    hits = {
+        labels: [
+            sum((record.payoffs or {}).values())
+            for record in records_of(tmp_path / "toys.sqlite")
+            if tuple(player["label"] for player in record.seats.values()) == labels
+        ]
+        for labels in (("careful", "wild"), ("wild", "wild"))
+    }
+    for row in page.tables["toys-guessing-pairings"][1:]:
+        gained = hits.get((row[0].text, row[1].text))
+        if gained:
+            assert row[5].number() == pytest.approx(sum(gained) / len(gained))
+    assert (inspect.getdoc(Guessing) or "?").partition("\n")[0] in page.text

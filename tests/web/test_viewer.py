@@ -1,0 +1,235 @@
+import base64
+import hashlib
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+import cheaptalk as ct
+from cheaptalk.reports.pages import PORT
+from cheaptalk.web import make_viewer
+from tests.pages import Page
+from tests.played import BADLY, EVIL, HALTED, WELL, play
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three stores, each with the study it is named after."""
+    made = tmp_path_factory.mktemp("stores")
+    for study in (WELL, BADLY, HALTED):
+        play(made, study)
+    return made
+
+
+class Viewer:
+    """A browser without scripts on the viewer of a store."""
+
+    def __init__(self, store: ct.Store) -> None:
+        self.store = store
+        self.client = TestClient(make_viewer(store), base_url="http://127.0.0.1")
+
+    def page(self, path: str, status: int = 200) -> Page:
+        response = self.client.get(path)
+        assert response.status_code == status, response.text
+        return Page(response.text)
+
+    def matches(self, path: str) -> list[str]:
+        """The ids of all matches of a list, over all its pages."""
+        found: list[str] = []
+        while path:
+            page = self.page(path)
+            links = [link for link in page.attributes("href") if link.startswith("/matches/")]
+            found += [urlsplit(link).path.removeprefix("/matches/") for link in links]
+            more = [a["href"] or "" for _, a in page.elements if a.get("rel") == "next"]
+            path = more[0] if more else ""
+        return found
+
+
+@pytest.fixture
+def well(folder: Path) -> Iterator[Viewer]:
+    with ct.Store.open(folder / "well.sqlite") as store:
+        yield Viewer(store)
+
+
+@pytest.fixture
+def badly(folder: Path) -> Iterator[Viewer]:
+    with ct.Store.open(folder / "badly.sqlite") as store:
+        yield Viewer(store)
+
+
+@pytest.fixture
+def halted(folder: Path) -> Iterator[Viewer]:
+    with ct.Store.open(folder / "halted.sqlite") as store:
+        yield Viewer(store)
+
+
+def test_studies_lead_to_pairings_and_these_to_their_matches(badly: Viewer) -> None:
+    (link,) = [link for link in badly.page("/").attributes("href") if "studies" in link]
+    page = badly.page(link)
+    records = list(badly.store.records("badly"))
+    seen: list[str] = []
+    for name in ("bargaining", "persuasion"):
+        for row in page.tables[f"badly-{name}"][1:]:
+            for cell in row[2:]:
+                ids = badly.matches(cell.link) if cell.link else []
+                assert len(ids) == cell.number()
+                seen += ids
+    assert sorted(seen) == sorted(record.id for record in records)
+
+
+def test_pages_of_a_list_hold_every_match_once_and_in_order(well: Viewer) -> None:
+    stored = [record.id for record in well.store.records("well") if record.game == "bargaining"]
+    assert len(stored) > 100
+    assert well.matches("/studies/well/bargaining") == stored
+
+
+@pytest.mark.parametrize(
+    ("query", "keep"),
+    [
+        ("status=forfeited", lambda r: r.status == "forfeited"),
+        ("player=mute", lambda r: "mute" in {r.label("alice"), r.label("bob")}),
+        ("player.alice=mute", lambda r: r.label("alice") == "mute"),
+        ("player.alice=mute&player.bob=broken", lambda r: r.label("alice") == "mute"
+         and r.label("bob") == "broken"),
+        ("kind=repaired", lambda r: any("repaired" in kinds for kinds in r.kinds.values())),
+        ("kind.bob=unparsable", lambda r: "unparsable" in r.kinds.get("bob", {})),
+        ("parameters=MYOPIC%3Dtrue", lambda r: r.parameters["myopic"]),
+        ("parameters=text+myopic%3Dfalse", lambda r: not r.parameters["myopic"]),
+        ("player.alice=nobody", lambda r: False),
+        ("status=&player=&kind=&parameters=", lambda r: True),
+    ],
+)  # fmt: skip
+def test_filters(badly: Viewer, query: str, keep: object) -> None:
+    assert callable(keep)
+    records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
+    wanted = [record.id for record in records if keep(record)]
+    assert badly.matches(f"/studies/badly/persuasion?{query}") == wanted
+    said = f"{len(wanted)} match{'es' if len(wanted) != 1 else ''}"
+    assert said in badly.page(f"/studies/badly/persuasion?{query}").text
+
+
+def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    ct.reports.report(badly.store, "badly", out)
+    page = Page(out.read_text())
+    for row in page.tables["badly-persuasion-pairings"][1:]:
+        for cell in row[2:]:
+            if cell.link:
+                counted = row[2] if "data-n" in cell.attributes else cell
+                path = cell.link.removeprefix(f"http://127.0.0.1:{PORT}")
+                assert len(badly.matches(path)) == counted.number()
+
+
+def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:
+    for record in badly.store.records("badly", bodies=True):
+        if record.status == "failed":
+            continue
+        text = " ".join(badly.page(f"/matches/{record.id}?study=badly").text.split())
+        for line in ct.records.transcript(record):
+            assert " ".join(line.text.split()) in text
+            for call in line.calls:
+                assert " ".join((call["reply"]["text"]).split()) in text
+                for message in call["call"]["messages"]:
+                    assert " ".join(message["content"].split()) in text
+        assert "100 tokens in, 10 out, 1.50 s" in text or "100 tokens in, 10 out, 0.25 s" in text
+        assert record.status.value in text
+
+
+def test_what_players_say_is_inert(badly: Viewer) -> None:
+    paths = ["/", "/studies/badly", "/studies/badly/bargaining"]
+    paths += [f"/matches/{record.id}" for record in badly.store.records("badly")]
+    for path in paths:
+        page = badly.page(path)
+        assert len(page.scripts) == 1
+        assert page.tags().isdisjoint({"img", "iframe", "object", "embed", "link", "base"})
+        assert not any(name.startswith("on") for _, found in page.elements for name in found)
+        assert " ".join(EVIL.split()) in " ".join(page.text.split()) or "mute" in page.text
+
+
+def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -> None:
+    failed = [record for record in badly.store.records("badly") if record.status == "failed"]
+    page = badly.page(f"/matches/{failed[0].id}")
+    assert "Calls outside the record" in page.text
+    assert "provider error" in page.text or "failed" in page.text
+    assert "out of order <script>" in page.text
+
+
+def test_a_live_match_shows_the_calls_so_far(halted: Viewer) -> None:
+    live = [record for record in halted.store.records("halted") if record.status == "live"]
+    assert live
+    asked = [record for record in live if halted.store.open_calls(record.id)]
+    page = halted.page(f"/matches/{asked[0].id}")
+    assert "This match has not ended" in page.text
+    assert "answered" in page.text
+
+
+def test_a_match_under_other_rules_is_shown_as_recorded(tmp_path: Path) -> None:
+    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    with sqlite3.connect(path) as database:
+        database.execute("update configurations set version = 7")
+    with ct.Store.open(path) as store:
+        record = next(store.records("well", bodies=True))
+        text = Viewer(store).page(f"/matches/{record.id}").text
+    assert "version 7 of the rules" in text
+    assert f"{record.answers[0].seat} (ok)" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/studies/wel", 'did you mean "well"'),
+        ("/studies/well/bargainin", 'did you mean "bargaining"'),
+        ("/matches/00", 'no match "00"'),
+        ("/matches/00?study=well", 'no match "00" in well'),
+    ],
+)
+def test_what_is_not_there_is_not_found(well: Viewer, path: str, said: str) -> None:
+    assert said in well.page(path, 404).text
+
+
+def test_only_this_machine_reads_and_nobody_writes(well: Viewer) -> None:
+    assert well.client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert well.client.request(method, "/studies/well").status_code == 405
+
+
+def test_nothing_is_fetched_and_only_our_script_runs(well: Viewer) -> None:
+    response = well.client.get("/studies/well")
+    (script,) = Page(response.text).running()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = response.headers["content-security-policy"]
+    assert f"default-src 'none'; script-src 'sha256-{digest}';" in policy
+    assert all(link.startswith(("/", "#")) for link in Page(response.text).attributes("href"))
+
+
+def test_the_command_prints_where_it_listens(folder: Path) -> None:
+    command = [sys.executable, "-m", "cheaptalk", "view", "well", "--port", "0"]
+    environment = os.environ | {"CHEAPTALK_STORE": str(folder / "well.sqlite")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            found = re.match(r"Open (\S+/studies/well) ", process.stdout.readline())
+            assert found
+            with urllib.request.urlopen(found[1], timeout=30) as response:  # noqa: S310 - our own
+                text = response.read().decode()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+        finally:
+            process.kill()
+    assert "Three games, &lt;b&gt;all&lt;/b&gt; finished." in text
+
+
+def test_a_taken_port_is_named(folder: Path) -> None:
+    with ct.web.listen(0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ct.CheaptalkError, match=f"port {port} cannot be used"):
+            ct.web.listen(port)
