@@ -12,14 +12,17 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 CALL_HEADER = "X-Cheaptalk-Call"
+CALLS = web.AppKey("CALLS", list[str])
 Answerer = Callable[[list[dict[str, str]]], str]
+Handler = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse | None]]
+"""Answers a request itself, or returns None to have it answered as usual."""
 
 
 def answer(messages: list[dict[str, str]]) -> str:
@@ -34,7 +37,7 @@ def answer(messages: list[dict[str, str]]) -> str:
         choices = re.findall(r'"(\w+)"', options.group(1))
         fields["decision"] = choices[int(luck * len(choices))]
     if '"alice_gain"' in form:
-        money = amount(question, r"divide \$([\d,.]+)")
+        money = amount(spoken, r"divide \$([\d,.]+)")
         fields["alice_gain"] = round(money * luck)
         fields["bob_gain"] = money - fields["alice_gain"]
     if '"price"' in form:
@@ -49,10 +52,43 @@ def amount(text: str, pattern: str) -> float:
     return float(re.findall(pattern, text)[-1].rstrip(".").replace(",", ""))
 
 
+def completion(body: dict[str, Any], text: str) -> dict[str, Any]:
+    """A completion in the OpenAI chat format; each word counts as a token."""
+    words = sum(len(message["content"].split()) for message in body["messages"])
+    said = len(text.split())
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": f"{body['model']}-2026-01-01",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {
+            "prompt_tokens": words,
+            "completion_tokens": said,
+            "total_tokens": words + said,
+        },
+    }
+
+
+async def nothing_special(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    """Leave every request to be answered as usual."""
+    return None
+
+
 def make_app(
-    log: Path | None = None, delay: float = 0.0, faults: float = 0.0, answerer: Answerer = answer
+    log: Path | None = None,
+    delay: float = 0.0,
+    faults: float = 0.0,
+    answerer: Answerer = answer,
+    handler: Handler = nothing_special,
 ) -> web.Application:
-    """The server; its ``calls`` list collects the call numbers that arrived."""
+    """The server; ``app[CALLS]`` collects the numbers of the calls that arrived."""
     calls: list[str] = []
     app = web.Application()
 
@@ -66,31 +102,13 @@ def make_app(
         await asyncio.sleep(delay)
         if faults and int(hashlib.sha256(number.encode()).hexdigest()[:8], 16) / 2**32 < faults:
             return web.json_response({"error": {"message": "overloaded"}}, status=503)
-        text = answerer(body["messages"])
-        words = sum(len(message["content"].split()) for message in body["messages"])
-        return web.json_response(
-            {
-                "id": f"chatcmpl-{len(calls)}",
-                "object": "chat.completion",
-                "created": 0,
-                "model": f"{body['model']}-2026-01-01",
-                "choices": [
-                    {
-                        "index": 0,
-                        "message": {"role": "assistant", "content": text},
-                        "finish_reason": "stop",
-                    }
-                ],
-                "usage": {
-                    "prompt_tokens": words,
-                    "completion_tokens": len(text.split()),
-                    "total_tokens": words + len(text.split()),
-                },
-            }
-        )
+        special = await handler(request, body)
+        if special is not None:
+            return special
+        return web.json_response(completion(body, answerer(body["messages"])))
 
     app.router.add_post("/v1/chat/completions", chat)
-    app["calls"] = calls
+    app[CALLS] = calls
     return app
 
 

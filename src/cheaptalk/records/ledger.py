@@ -118,15 +118,19 @@ class Ledger:
                 self._commit(batch)
 
     def _commit(self, batch: list[Job]) -> None:
+        """Write all jobs or, where one of them cannot be written, each by itself."""
         try:
             with clear_errors(self.store.path), self.store.engine.begin() as connection:
                 results = [work(connection) for work, _ in batch]
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
-            for _, future in batch:
-                future.set_exception(error)
-            return
-        for (_, future), result in zip(batch, results, strict=True):
-            future.set_result(result)
+            if len(batch) > 1:
+                for job in batch:
+                    self._commit([job])
+            else:
+                batch[0][1].set_exception(error)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                future.set_result(result)
 
 
 def mark_unresolved(store: Store) -> int:

@@ -134,7 +134,9 @@ class StoreReader:
         """What is wrong with the file, or None if it is sound."""
         with clear_errors(self.path), self.engine.connect() as connection:
             found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
-        return None if found == "ok" else f"{self.path} is damaged: {found}"
+        if found == "ok":
+            return None
+        return f"{self.path} is damaged ({' '.join(found.split())}); restore a copy of it"
 
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
         """The calls of a match that are no part of its record: live, failed or unresolved ones."""

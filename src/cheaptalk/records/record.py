@@ -53,13 +53,9 @@ class AnswerRecord(NamedTuple):
     calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "request": self.request,
-            "seat": self.seat,
-            "kind": self.kind,
-            "action": self.action,
-        }
-        return data | {"calls": list(self.calls)} if self.calls else data
+        data = self._asdict()
+        calls = list(data.pop("calls"))
+        return data | {"calls": calls} if calls else data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
@@ -227,8 +223,7 @@ class MatchRecord:
 
     def label(self, role: str) -> str:
         """What the study calls the player of this role."""
-        label: str = self.seats[role]["label"]
-        return label
+        return str(self.seats[role]["label"])
 
     def result(self) -> Result:
         """The match as measures see it; only for one that finished, read with its body."""
@@ -246,7 +241,12 @@ class MatchRecord:
 
         Raises:
             OtherVersion: it was played under other rules than those installed.
+            ReplayMismatch: there is nothing to replay.
         """
+        if "deal" not in self.body:
+            over = self.status in (Status.FINISHED, Status.FORFEITED)
+            why = "it was read without its body" if over else f"it is {self.status.value}"
+            raise ReplayMismatch(f"match {self.id} has no answers to replay: {why}")
         rules = self.rules
         if rules.version != self.version:
             raise OtherVersion(

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,8 +64,12 @@ class Store(StoreReader):
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(f"{path} is no place for a store file; name one with --store")
         store = cls(path)
-        with clear_errors(path):
-            store._migrate()
+        try:
+            with clear_errors(path):
+                store._migrate()
+        except BaseException:
+            store.close()
+            raise
         return store
 
     def close(self) -> None:
@@ -78,23 +82,27 @@ class Store(StoreReader):
         self.close()
 
     def _migrate(self) -> None:
-        if self._is_newest():
+        if self._is_ready():
             return
         migrating = import_module("cheaptalk.records.migrating")  # slow, and seldom needed
         with self.writing(wait=MIGRATION_WAIT):
-            if not self._is_newest():
+            if not self._is_ready():
+                with closing(self.engine.raw_connection()) as raw:
+                    raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
                 with self.engine.begin() as connection:
                     migrating.upgrade(connection)
 
-    def _is_newest(self) -> bool:
+    def _is_ready(self) -> bool:
+        """Whether the schema is the newest one and there is a write-ahead log."""
         with self.engine.connect() as connection:
             found = _revision(connection, self.path)
+            journal = connection.scalar(sa.text("PRAGMA journal_mode"))
         if found is not None and found > NEWEST:
             raise StoreError(
                 f"{self.path} was written by a newer cheaptalk (schema {found}; this one knows "
                 f"{NEWEST}); upgrade cheaptalk to use it"
             )
-        return found == NEWEST
+        return found == NEWEST and journal == "wal"
 
     @contextmanager
     def writing(self, wait: float = 0) -> Iterator[None]:
@@ -260,7 +268,6 @@ def _row(match: NewMatch) -> dict[str, Any]:
 
 def _pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where _begin says, DDL included
-    connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
 

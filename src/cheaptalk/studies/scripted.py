@@ -1,5 +1,6 @@
 """Playing matches between scripted players: in this process, or over several."""
 
+import os
 import signal
 import traceback
 from collections.abc import Iterator, Sequence
@@ -7,8 +8,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from time import time
 
 from cheaptalk.players import StrategySeat
@@ -32,7 +34,7 @@ def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chu
         for chunk in chunks:
             yield play_chunk(chunk)
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
     try:
         yield from _over(pool, chunks, ahead=3 * workers)
     except BrokenProcessPool:
@@ -72,6 +74,18 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it does, however that one ended."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:

@@ -242,19 +242,23 @@
 
   function repaint() { plots.filter(([plot]) => drawn.has(plot)).forEach((one) => draw(one)); }
 
-  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 30));
+  // What can be seen is drawn before the page counts as loaded, the rest one by one after it.
   const waiting = [...plots];
-  const next = () => {
-    const one = waiting.find(([plot]) => {
-      const { top, bottom } = plot.getBoundingClientRect();
-      return bottom > -200 && top < innerHeight + 200;
-    }) ?? waiting[0];
-    if (!one) return;
+  const seen = ([plot]) => {
+    const { top, bottom } = plot.getBoundingClientRect();
+    return bottom > -200 && top < innerHeight + 200;
+  };
+  const take = (one) => {
     waiting.splice(waiting.indexOf(one), 1);
     if (!drawn.has(one[0])) draw(one);
-    idle(next);
   };
-  idle(next);
+  waiting.filter(seen).forEach(take);
+  const next = () => {
+    if (!waiting.length) return;
+    take(waiting.find(seen) ?? waiting[0]);
+    setTimeout(next);
+  };
+  setTimeout(next);
 
   let closed = [];
   addEventListener("beforeprint", () => {

@@ -1,0 +1,94 @@
+"""A terminal for tests: a command runs on a pty, as it does for a person."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+PATIENCE = 60.0
+"""Seconds after which a text that does not come is given up."""
+
+
+class Terminal:
+    """A `cheaptalk` command on a terminal of 100 columns. Use as a context manager."""
+
+    def __init__(
+        self, *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.screen = ""
+        self.leader, follower = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "cheaptalk", *arguments],
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            cwd=folder,
+            env=os.environ | {"COLUMNS": "100", "TERM": "xterm"} | dict(environment or {}),
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        os.close(follower)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.leader)
+
+    def read_until(self, text: str) -> str:
+        """What is printed up to a text, without colours."""
+        until = time.monotonic() + PATIENCE
+        while text not in plain(self.screen):
+            if not self._read(until):
+                raise AssertionError(f"{text!r} was never printed; all there was: {self.screen}")
+        shown, _, rest = plain(self.screen).partition(text)
+        self.screen = rest
+        return shown + text
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        os.write(self.leader, line.encode() + b"\n")
+
+    def press_ctrl_c(self) -> None:
+        os.write(self.leader, b"\x03")
+
+    def ends(self) -> tuple[int, str]:
+        """Wait for the end: the exit status and what was still printed."""
+        until = time.monotonic() + PATIENCE
+        while self._read(until):
+            pass
+        return self.process.wait(timeout=PATIENCE), plain(self.screen)
+
+    def _read(self, until: float) -> bool:
+        if not select.select([self.leader], [], [], max(0.0, until - time.monotonic()))[0]:
+            return False
+        try:
+            data = os.read(self.leader, 65536)
+        except OSError:  # the command has ended
+            return False
+        self.screen += data.decode(errors="replace")
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    """Make standard input the terminal whose Ctrl-C this process hears."""
+    os.close(os.open(os.ttyname(0), os.O_RDWR))
+
+
+def plain(screen: str) -> str:
+    """A screen without colours and cursor movements."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "")

@@ -1,0 +1,78 @@
+"""What many tests need: a store, the toy game in the registry, and the command line."""
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cheaptalk.cli import main
+from cheaptalk.records import Store
+from cheaptalk.rules import games, registry, strategies
+from cheaptalk.studies import live
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A new store."""
+    with Store.open(tmp_path / "store.sqlite", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The guessing game, in which two seats answer at once, among the registered games."""
+    installed = {
+        group: list(entry_points(group=group)) for group in ("cheaptalk.games", "cheaptalk.players")
+    }
+    installed["cheaptalk.games"].append(EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games"))
+    monkeypatch.setattr(registry, "entry_points", lambda group: installed[group])
+    for cached in (games, strategies):
+        cached.cache_clear()
+    yield
+    for cached in (games, strategies):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed calls are sent again at once."""
+    monkeypatch.setattr(live, "FIRST_WAIT", 0.0)
+
+
+class Done(NamedTuple):
+    """What a command did: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        """The error in one line, however it was wrapped."""
+        return " ".join(self.err.split())
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def cheaptalk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
+    """Runs the command line in a folder of its own: ``cheaptalk("plan", "quickstart")``."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CHEAPTALK_STORE", raising=False)
+
+    def command(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["cheaptalk", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        status = left.value.code
+        assert status is None or isinstance(status, int)
+        return Done(status or 0, *capsys.readouterr())
+
+    return command

@@ -1,0 +1,144 @@
+"""Stand-ins for tests: models in this process, a model server in a thread, and small studies."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from threading import Thread
+from types import TracebackType
+from typing import Any
+
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from tests.model_server import CALLS, Answerer, Handler, answer, make_app, nothing_special
+
+Answers = Callable[[ModelCall, str], Reply | str]
+"""What a model says to a call with this number."""
+
+
+def legal(call: ModelCall, number: str = "") -> str:
+    """A legal answer, chosen by a hash of the conversation."""
+    return answer([message.model_dump() for message in call.messages])
+
+
+class Canned:
+    """Models that reply from a function; ``calls`` holds the calls and ``numbers`` their numbers.
+
+    ``most`` is the greatest number of calls that were ever in flight at once.
+    """
+
+    def __init__(self, answers: Answers = legal, tokens: int = 10) -> None:
+        self.answers = answers
+        self.tokens = tokens
+        self.calls: list[ModelCall] = []
+        self.numbers: list[str] = []
+        self.in_flight = self.most = 0
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        self.calls.append(call)
+        self.numbers.append(number)
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= 1
+        said = self.answers(call, number)
+        if isinstance(said, Reply):
+            return said
+        return Reply(
+            text=said, model="canned", usage=Usage(input_tokens=self.tokens - 1, output_tokens=1)
+        )
+
+
+def broken(detail: str = "overloaded", *, retry: bool = True) -> Reply:
+    """A provider that fails."""
+    return Reply(failure=Failure.PROVIDER_ERROR, detail=detail, retry=retry)
+
+
+def late() -> Reply:
+    """A model that does not answer in time."""
+    return Reply(failure=Failure.TIMED_OUT, detail="too late", retry=True)
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    """A study of two short matches of bargaining between scripted players, with changes."""
+    return {
+        "name": "small",
+        "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
+        "players": {"fair": {"strategy": "equal_split"}, "firm": {"strategy": "fixed_demand"}},
+        "pairing": [["fair", "firm"], ["firm", "fair"]],
+    } | changes
+
+
+def study(**changes: Any) -> ct.Study:
+    """The study of :func:`spec`."""
+    return ct.studies.parse_study(spec(**changes), "small.yaml")
+
+
+def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
+    """Changes that let a model meet ``fair``, as Alice and as Bob, on three deals each."""
+    model = {"model": "vllm/tiny" + (f"@{url}" if url else "")} | settings
+    return {
+        "players": {"tiny": model, "fair": {"strategy": "equal_split"}},
+        "pairing": [["tiny", "fair"], ["fair", "tiny"]],
+        "deals": 3,
+    }
+
+
+def essence(record: ct.MatchRecord) -> dict[str, Any]:
+    """A record without what differs between two runs of one match: times and sendings."""
+    data: dict[str, Any] = json.loads(json.dumps(record.as_json()))
+    del data["finished"]
+    for given in data.get("answers", ()):
+        for call in given.get("calls", ()):
+            del call["sending"], call["reply"]["seconds"]
+    return data
+
+
+class Server:
+    """A model server in a thread of its own. Use as a context manager.
+
+    Attributes:
+        url: where it listens.
+        calls: the numbers of the calls that arrived.
+        bodies: what was sent.
+        headers: the headers of the last request.
+    """
+
+    def __init__(self, answerer: Answerer = answer, handler: Handler = nothing_special) -> None:
+        self.headers: Mapping[str, str] = {}
+        self.bodies: list[dict[str, Any]] = []
+
+        async def listen(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+            self.headers = request.headers
+            self.bodies.append(body)
+            return await handler(request, body)
+
+        self._app = make_app(answerer=answerer, handler=listen)
+        self.calls = self._app[CALLS]
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._runner = web.AppRunner(self._app, handler_cancellation=True, shutdown_timeout=0.01)
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        self.url = f"http://127.0.0.1:{port}/v1"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _start(self) -> int:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        port: int = self._runner.addresses[0][1]
+        return port

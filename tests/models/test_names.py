@@ -1,0 +1,64 @@
+"""Model strings, and what is asked of a model beside the conversation."""
+
+import pytest
+from pydantic import ValidationError
+
+from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage
+from cheaptalk.rules import UnknownName
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "model", "url"),
+    [
+        ("openai/gpt-4o", "openai", "gpt-4o", "https://api.openai.com/v1"),
+        ("together/meta/llama-3", "together", "meta/llama-3", "https://api.together.xyz/v1"),
+        ("ollama/llama3:8b", "ollama", "llama3:8b", "http://localhost:11434/v1"),
+        ("vllm/a/b@http://gpu:8000/v1", "vllm", "a/b", "http://gpu:8000/v1"),
+        ("vllm/x@https://gpu/v1/", "vllm", "x", "https://gpu/v1"),
+        ("vllm/user@host", "vllm", "user@host", "http://localhost:8000/v1"),
+    ],
+)
+def test_a_model_string_is_provider_name_and_perhaps_url(
+    text: str, provider: str, model: str, url: str
+) -> None:
+    assert ModelName.parse(text) == (provider, model, url)
+
+
+@pytest.mark.parametrize("text", ["gpt-4o", "openai/", "openai", ""])
+def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
+    with pytest.raises(ValueError, match="write provider/NAME or provider/NAME@URL") as caught:
+        ModelName.parse(text)
+    assert f'"{text}" is no model string' in str(caught.value)
+    assert all(provider in str(caught.value) for provider in PROVIDERS)
+
+
+def test_an_unknown_provider_is_told_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r'unknown provider "opanai" [(]did you mean "openai"'):
+        ModelName.parse("opanai/gpt-4o")
+
+
+def test_only_servers_that_people_run_themselves_need_no_key() -> None:
+    assert {name for name, one in PROVIDERS.items() if not one.needs_key} == {"vllm", "ollama"}
+    assert all(one.key.endswith("_API_KEY") for one in PROVIDERS.values())
+
+
+def test_settings_that_are_not_set_are_not_sent() -> None:
+    assert ModelSettings().sent() == {}
+    assert ModelSettings(temperature=0, seed=0, stop=("END",)).sent() == {
+        "temperature": 0.0,
+        "seed": 0,
+        "stop": ["END"],
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"temperature": -0.1}, {"temperature": 2.1}, {"top_p": 0}, {"max_tokens": 0}]
+)
+def test_settings_have_ranges(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        ModelSettings.model_validate(wrong)
+
+
+def test_usage_adds_up() -> None:
+    one = Usage(input_tokens=3, output_tokens=1)
+    assert one + one == Usage(input_tokens=6, output_tokens=2)

@@ -1,0 +1,131 @@
+"""A model hears the game as a conversation, and what it says is read without guessing."""
+
+import pytest
+
+from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.players import Answer, Kind, LanguageModel
+from cheaptalk.rules import Table
+from cheaptalk.styles import style_in
+from tests.players.thinking import think
+from tests.toys import BOX, Cards, Guessing, SpokenGuess
+
+GAME = Guessing()
+SETTINGS = ModelSettings(temperature=0.5)
+HOW = (
+    'Answer with {"number": <whole number>, "message": "<text>"}; '
+    "the other reads your message after the round."
+)
+
+
+def model(tries: int = 3) -> LanguageModel:
+    return LanguageModel(GAME, style_in(BOX), "vllm/tiny", SETTINGS, tries)
+
+
+def table() -> Table:
+    return Table(GAME, Cards(left=3, right=2), "seed")
+
+
+def messages(*pairs: tuple[str, str]) -> tuple[Message, ...]:
+    return tuple(Message.model_validate({"role": role, "content": text}) for role, text in pairs)
+
+
+OPENING = (
+    ("system", "You are Left. Your card is 3."),
+    ("user", f"Round 1. What is your guess?\n\n{HOW}"),
+)
+
+
+def test_the_first_question_is_a_briefing_and_a_question() -> None:
+    calls, answer = think(model(), table().asked("left"), '{"number": 5, "message": "Hi."}')
+    assert calls == [ModelCall(model="vllm/tiny", messages=messages(*OPENING), settings=SETTINGS)]
+    assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
+
+
+def test_a_later_question_tells_what_happened_between_the_model_s_own_answers() -> None:
+    played = table()
+    played.answer("right", SpokenGuess(number=7, message='Say "please".'))
+    played.answer("left", SpokenGuess(number=5, message=""))
+    calls, _ = think(model(), played.asked("left"), '{"number": 6, "message": ""}')
+    happened = 'Left guessed 5.\nRight guessed 7 and said "Say \\"please\\".".'
+    assert [call.messages for call in calls if isinstance(call, ModelCall)] == [
+        messages(
+            *OPENING,
+            ("assistant", '{"number":5,"message":""}'),
+            ("user", f"{happened}\n\nRound 2. What is your guess?\n\n{HOW}"),
+        )
+    ]
+
+
+def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
+    game = Guessing(lenient=True)
+    played = Table(game, Cards(left=3, right=2), "seed")
+    played.forfeit("left")
+    played.answer("right", SpokenGuess(number=7, message=""))
+    player = LanguageModel(game, style_in(BOX), "vllm/tiny", SETTINGS)
+    assert player.conversation(played.asked("left")) == [
+        *messages(OPENING[0]),
+        Message(
+            role="user",
+            content=f"Round 1. What is your guess?\n\nRight guessed 7.\n\n"
+            f"Round 2. What is your guess?\n\n{HOW}",
+        ),
+    ]
+
+
+def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
+    replies = ("Let me think.", '{"number": 1, "message": ""}', '{"number": 9, "message": "So."}')
+    calls, answer = think(model(), table().asked("left"), *replies)
+    asked = [call.messages for call in calls if isinstance(call, ModelCall)]
+    illegal = "the sum is no less than your card"
+    why = "no answer could be read from the reply: it contains no complete JSON object"
+    first = (
+        ("assistant", "Let me think."),
+        ("user", f"That answer does not count: {why}.\n\nPlease answer again. {HOW}"),
+    )
+    second = (
+        ("assistant", '{"number": 1, "message": ""}'),
+        (
+            "user",
+            f"That answer does not count: {illegal}.\n\nPlease answer again. {HOW}",
+        ),
+    )
+    assert asked == [
+        messages(*OPENING),
+        messages(*OPENING, *first),
+        messages(*OPENING, *first, *second),
+    ]
+    assert answer == Answer(SpokenGuess(number=9, message="So."), Kind.REPAIRED)
+
+
+@pytest.mark.parametrize(
+    ("replies", "kind"),
+    [
+        (["what?", "what?"], Kind.UNPARSABLE),
+        (['{"number": 5, "message": "a"} {"number": 6, "message": "b"}'] * 2, Kind.UNPARSABLE),
+        (['{"number": 99, "message": "a"}'] * 2, Kind.UNPARSABLE),
+        (["what?", '{"number": 0, "message": ""}'], Kind.ILLEGAL),
+        (['{"number": 0, "message": ""}', "what?"], Kind.UNPARSABLE),
+    ],
+)
+def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], kind: Kind) -> None:
+    calls, answer = think(model(tries=2), table().asked("left"), *replies)
+    assert answer == Answer(None, kind)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (Failure.REFUSED, Kind.REFUSED),
+        (Failure.TIMED_OUT, Kind.TIMED_OUT),
+        (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
+    ],
+)
+def test_a_call_that_fails_is_not_repeated_by_the_player(failure: Failure, kind: Kind) -> None:
+    _, answer = think(model(), table().asked("left"), "what?", Reply(failure=failure))
+    assert answer == Answer(None, kind)
+
+
+def test_silence_without_a_reason_is_the_harness_s_fault() -> None:
+    _, answer = think(model(), table().asked("left"), Reply())
+    assert answer == Answer(None, Kind.PROVIDER_ERROR)

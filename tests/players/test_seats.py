@@ -1,0 +1,182 @@
+"""Roster entries: what is written in a study file, and the players it makes."""
+
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import ModelSettings
+from cheaptalk.players import (
+    Entry,
+    ImportedSeat,
+    LanguageModel,
+    ModelSeat,
+    Person,
+    PersonSeat,
+    Recorded,
+    RecordedSeat,
+    Scripted,
+    SeatSpec,
+    StrategySeat,
+    make_player,
+)
+from cheaptalk.rules import CheaptalkError, Game, Given, UnknownName, game_box
+from cheaptalk.styles import style
+
+EACH_ROLE = {"strategies": {"persuasion": {"alice": "honest"}}}
+
+
+def bargaining() -> Game:
+    return game_box("bargaining").rules()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"strategy": "linear", "start": 0.8},
+        {"strategies": {"bargaining": "linear", "negotiation": {"strategy": "linear", "end": 0.1}}},
+        EACH_ROLE,
+        {"model": "vllm/tiny@http://gpu:1/v1", "temperature": 0.0, "tries": 2, "deadline": 5.0},
+        {"person": "terminal"},
+        {"recorded": "0123456789abcdef"},
+    ],
+)
+def test_an_entry_is_written_as_it_was_read(written: dict[str, Any]) -> None:
+    entry = Entry.model_validate(written)
+    again = entry.model_dump(mode="json")
+    assert written.items() <= again.items()
+    assert Entry.model_validate(again) == entry
+
+
+def sit_everywhere(written: Any) -> None:
+    """Read an entry and seat it at bargaining and persuasion."""
+    entry = Entry.model_validate(written)
+    for game in ("bargaining", "persuasion"):
+        entry.seat(game, "alice")
+
+
+@pytest.mark.parametrize(
+    ("written", "saying"),
+    [
+        (None, "a player is written as a mapping, such as {strategy: equal_split}"),
+        ("linear", "a player is written as a mapping"),
+        ({}, "a player needs one of strategy, strategies, model, person, recorded"),
+        ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
+        ({5: "linear"}, 'unknown key "5" (known: strategy, strategies, model, person, recorded)'),
+        ({"strategy": 5}, '{"strategy": 5} is no strategy: write its name, or {strategy: NAME, '),
+        ({"strategy": ["linear"]}, '{"strategy": ["linear"]} is no strategy'),
+        ({"strategy": "linear", "strat": 1}, 'unknown key "strat" (did you mean "start"?)'),
+        ({"strategy": "linear", "start": 7}, "less than or equal to 1"),
+        ({"strategies": "linear"}, 'strategies: "linear" is no mapping from games to strategies'),
+        ({"strategies": {}}, "strategies: {} is no mapping from games to strategies"),
+        (
+            {"strategies": {"bargainin": "linear"}},
+            'strategies: unknown game "bargainin" (did you mean "bargaining"?)',
+        ),
+        (
+            {"strategies": {"bargaining": "liner"}},
+            'unknown strategy for bargaining "liner" (did you mean "linear"?)',
+        ),
+        ({"strategies": {"bargaining": 5}}, "5 is no strategy: write its name"),
+        ({"strategies": {"persuasion": {"alice": ["x"]}}}, '["x"] is no strategy'),
+        (
+            {"strategies": {"persuasion": {"alise": "honest"}}},
+            'unknown role "alise" (did you mean "alice"?) of persuasion',
+        ),
+        (
+            {"strategies": {"bargaining": "linear"}, "start": 1},
+            '"start" does not go with strategies: settings stand with a strategy',
+        ),
+        ({"model": "gpt-4o"}, '"gpt-4o" is no model string: write provider/NAME or'),
+        ({"model": "opnai/gpt-4o"}, 'unknown provider "opnai" (did you mean "openai"?)'),
+        ({"model": "vllm/x", "temprature": 1}, 'unknown key "temprature" (did you mean "temp'),
+        ({"model": "vllm/x", "tries": 0}, "greater than or equal to 1"),
+        ({"model": "vllm/x", "deadline": 0}, "greater than 0"),
+        ({"model": "vllm/x", "style": "plan"}, 'unknown style of bargaining "plan" (did you mean'),
+        ({"person": "browser"}, "'terminal'"),
+        ({"person": "terminal", "name": "Ann"}, 'unknown key "name"'),
+        ({"recorded": 5}, "valid string"),
+    ],
+)  # fmt: skip
+def test_what_is_no_entry_is_told_what_one_is(written: Any, saying: str) -> None:
+    with pytest.raises((ValueError, UnknownName)) as caught:
+        sit_everywhere(written)
+    assert saying in str(caught.value)
+
+
+def test_a_strategy_sits_where_it_is_known_with_all_its_settings() -> None:
+    entry = Entry.model_validate({"strategy": "linear", "start": 0.8})
+    assert entry.seat("bargaining", "bob") == StrategySeat(
+        game="bargaining", strategy="linear", settings={"start": 0.8, "end": 0.5}
+    )
+    assert entry.seat("persuasion", "bob") is None
+
+
+def test_a_strategy_for_one_role_does_not_sit_in_another() -> None:
+    entry = Entry.model_validate({"strategy": "honest"})
+    assert entry.seat("persuasion", "alice") is not None
+    assert entry.seat("persuasion", "bob") is None
+
+
+def test_a_player_may_have_a_strategy_for_each_game_and_role() -> None:
+    entry = Entry.model_validate(EACH_ROLE)
+    seat = entry.seat("persuasion", "alice")
+    assert isinstance(seat, StrategySeat)
+    assert seat.strategy == "honest"
+    assert entry.seat("persuasion", "bob") is None
+    assert entry.seat("bargaining", "alice") is None
+
+
+def test_models_and_people_note_whose_words_they_read() -> None:
+    words = style("bargaining")
+    for written in ({"model": "vllm/tiny"}, {"person": "terminal"}):
+        seat = Entry.model_validate(written).seat("bargaining", "alice")
+        assert isinstance(seat, ModelSeat | PersonSeat)
+        assert (seat.style, seat.words) == (words.name, words.digest)
+
+
+def test_a_recorded_player_is_the_same_everywhere() -> None:
+    seat = Entry.model_validate({"recorded": "abc"}).seat("bargaining", "alice")
+    assert seat == RecordedSeat(recorded="abc")
+
+
+def test_a_model_s_settings_are_what_is_sent() -> None:
+    seat = ModelSeat(model="vllm/x", temperature=1, seed=4, stop=("END",), tries=5)
+    assert seat.settings() == ModelSettings(temperature=1, seed=4, stop=("END",))
+
+
+def test_a_key_that_must_be_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert ModelSeat(model="openai/gpt-4o").missing_key() == "OPENAI_API_KEY"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert ModelSeat(model="openai/gpt-4o").missing_key() is None
+    monkeypatch.delenv("VLLM_API_KEY", raising=False)
+    assert ModelSeat(model="vllm/x").missing_key() is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        (StrategySeat(game="bargaining", strategy="random"), Scripted),
+        (ModelSeat(model="vllm/tiny"), LanguageModel),
+        (PersonSeat(person="terminal"), Person),
+        (RecordedSeat(recorded="abc"), Recorded),
+    ],
+)
+def test_settings_make_a_player(spec: SeatSpec, kind: type) -> None:
+    recorded: dict[str, list[Given]] = {"abc": []}
+    assert isinstance(make_player(spec, bargaining(), recorded), kind)
+
+
+def test_a_model_seat_s_settings_reach_its_player() -> None:
+    spec = ModelSeat(model="vllm/tiny", temperature=0.25, tries=7, style="plain")
+    player = make_player(spec, bargaining(), {})
+    assert isinstance(player, LanguageModel)
+    assert (player.model, player.tries) == ("vllm/tiny", 7)
+    assert player.settings == ModelSettings(temperature=0.25)
+    assert player.style.name == "plain"
+
+
+def test_whoever_played_elsewhere_cannot_be_asked_to_play() -> None:
+    spec = ImportedSeat(imported="glee", model="gpt-4o")
+    with pytest.raises(CheaptalkError, match="imported from glee and cannot be asked"):
+        make_player(spec, bargaining(), {})

@@ -1,0 +1,113 @@
+"""Ctrl-C stops a run cleanly, says how to resume, and a resume ends it."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.records.ledger import mark_unresolved
+from tests.fakes import Server, spec, with_model
+
+PATIENCE = 60.0
+
+
+def begin(folder: Path, url: str, *options: str) -> "subprocess.Popen[str]":
+    """Start a study of long matches with a model at this server."""
+    games = [{"game": "bargaining", "fixed": {"horizon": 8}}]
+    (folder / "long.yaml").write_text(json.dumps(spec(**with_model(url) | {"games": games})))
+    command = [sys.executable, "-m", "cheaptalk", "run", "long.yaml", "--store", "my store.sqlite"]
+    return subprocess.Popen(
+        [*command, *options],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(server: Server, calls: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while len(server.calls) < calls:
+        assert time.monotonic() < until, "the calls never arrived"
+        time.sleep(0.01)
+
+
+async def taking_time(request: web.Request, body: dict[str, Any]) -> None:
+    await asyncio.sleep(0.1)
+
+
+async def hanging(request: web.Request, body: dict[str, Any]) -> None:
+    await asyncio.sleep(3600)
+
+
+HINT = "stopped; go on with: cheaptalk resume small --store 'my store.sqlite'"
+
+
+def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path: Path) -> None:
+    with Server(handler=taking_time) as server:
+        with begin(tmp_path, server.url, "--concurrency", "3") as process:
+            wait_for(server, 4)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130
+        assert said.splitlines()[-1] == HINT
+        assert "Traceback" not in said
+        with ct.Store.open(tmp_path / "my store.sqlite") as store:
+            assert store.studies()[0].counts.keys() <= {"live", "finished"}
+        again = subprocess.run(
+            [sys.executable, "-m", "cheaptalk", "resume", "small", "--store", "my store.sqlite"],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    assert "small: 6 of 6 matches done" in again.stdout
+    keys = Counter(number.rpartition("/")[0] for number in server.calls)
+    assert max(keys.values()) == 1, "an answer was bought twice"
+    with ct.Store.open(tmp_path / "my store.sqlite") as store:
+        assert store.unresolved() == []
+        assert store.studies()[0].counts == {"finished": 6}
+
+
+def test_a_second_interrupt_does_not_wait_for_calls_in_flight(tmp_path: Path) -> None:
+    with (
+        Server(handler=hanging) as server,
+        begin(tmp_path, server.url, "--concurrency", "2") as process,
+    ):
+        wait_for(server, 2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert process.poll() is None, "the calls in flight were not waited for"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == HINT
+    assert "Traceback" not in said
+    with ct.Store.open(tmp_path / "my store.sqlite") as store:
+        assert store.studies()[0].counts == {"live": 2}
+        assert mark_unresolved(store) == len(store.unresolved()) == 2
+
+
+def test_an_interrupt_while_matches_are_laid_out_ends_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "cheaptalk", "run", "glee", "--store", "glee.sqlite"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        until = time.monotonic() + PATIENCE
+        while not (tmp_path / "glee.sqlite").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in said

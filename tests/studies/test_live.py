@@ -1,0 +1,370 @@
+"""Matches with models and people: what was answered is kept, and nothing is asked twice."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.players import Kind, PersonCall
+from cheaptalk.records import Status, Store, schema
+from cheaptalk.records.ledger import mark_unresolved, spent
+from cheaptalk.rules import Asked
+from cheaptalk.studies import INTERRUPTED, Halted, lay_out, live
+from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
+from tests.toys import BOX
+
+GUESSING = {
+    "games": [{"game": "guessing", "fixed": {"horizon": 2}}],
+    "players": {"tiny": {"model": "vllm/tiny"}, "luck": {"strategy": "random"}},
+    "pairing": [["tiny", "tiny"]],
+}
+GUESS = json.dumps({"number": 9, "message": "Nine."})
+
+
+def records(store: Store) -> list[ct.MatchRecord]:
+    return list(store.records("small", bodies=True))
+
+
+def numbers(record: ct.MatchRecord) -> list[str]:
+    """The numbers under which a record's calls were sent."""
+    return [
+        f"{record.id}/{answer.request}/{answer.seat}/{attempt}/{call['sending']}"
+        for answer in record.answers
+        for attempt, call in enumerate(answer.calls)
+    ]
+
+
+def test_every_call_goes_out_once_under_its_own_number(store: Store) -> None:
+    models = Canned()
+    progress = ct.run(study(**with_model()), store, models=models)
+    assert progress.counts == {Status.FINISHED: 6}
+    recorded = [number for record in records(store) for number in numbers(record)]
+    assert sorted(recorded) == sorted(models.numbers)
+    assert max(Counter(recorded).values()) == 1
+    assert all(number.endswith("/1") for number in recorded)
+    assert not store.unresolved()
+    assert all(not store.open_calls(record.id) for record in records(store))
+
+
+def test_a_record_holds_what_was_asked_and_replied_and_counts_it(store: Store) -> None:
+    models = Canned(tokens=10)
+    ct.run(study(**with_model(temperature=0.5)), store, models=models)
+    for record in records(store):
+        calls = [call for answer in record.answers for call in answer.calls]
+        assert record.calls == len(calls) > 0
+        assert (record.input_tokens, record.output_tokens) == (9 * len(calls), len(calls))
+        assert {call["call"]["settings"]["temperature"] for call in calls} == {0.5}
+        assert {call["reply"]["model"] for call in calls} == {"canned"}
+    told = {json.dumps(call.model_dump(mode="json", exclude_none=True)) for call in models.calls}
+    kept = {json.dumps(c["call"]) for r in records(store) for a in r.answers for c in a.calls}
+    assert kept == told
+
+
+def test_a_second_run_asks_nothing(store: Store) -> None:
+    ct.run(study(**with_model()), store, models=Canned())
+    models = Canned()
+    assert ct.run(study(**with_model()), store, models=models).before == 6
+    assert models.calls == []
+
+
+def test_repaired_answers_are_counted_as_such(store: Store) -> None:
+    def mumble_first(call: ModelCall, number: str) -> str:
+        return "Hm?" if number.split("/")[3] == "0" else legal(call)
+
+    ct.run(study(**with_model()), store, models=Canned(mumble_first))
+    for record in records(store):
+        role = next(role for role in ("alice", "bob") if record.label(role) == "tiny")
+        assert set(record.kinds[role]) == {Kind.REPAIRED}
+        assert record.calls == 2 * record.kinds[role][Kind.REPAIRED]
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind", "calls"),
+    [
+        (lambda call, number: "Hm?", Kind.UNPARSABLE, 3),
+        (lambda call, number: Reply(failure="refused", detail="No."), Kind.REFUSED, 1),
+        (lambda call, number: late(), Kind.TIMED_OUT, 1),
+    ],
+)
+def test_a_model_that_finally_fails_forfeits(
+    store: Store, no_waits: None, answers: Answers, kind: Kind, calls: int
+) -> None:
+    made = with_model() | {"deals": 1, "pairing": [["tiny", "fair"]]}
+    progress = ct.run(study(**made), store, models=Canned(answers))
+    assert progress.counts == {Status.FORFEITED: 1}
+    assert progress.problems == {"bargaining, tiny / fair: forfeited by alice": 1}
+    (record,) = records(store)
+    assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by alice")
+    assert (record.payoffs, record.kinds, record.calls) == (None, {"alice": {kind: 1}}, calls)
+    assert ct.run(study(**made), store, models=Canned()).before == 1, "a forfeit is an end"
+
+
+def test_a_provider_that_stumbles_is_asked_again_and_all_sendings_are_kept(
+    store: Store, no_waits: None
+) -> None:
+    def stumble(call: ModelCall, number: str) -> Reply | str:
+        return legal(call) if number.endswith("/3") else broken()
+
+    models = Canned(stumble)
+    progress = ct.run(study(**with_model()), store, models=models)
+    assert progress.counts == {Status.FINISHED: 6}
+    for record in records(store):
+        assert {number.rpartition("/")[2] for number in numbers(record)} == {"3"}
+        failed = store.open_calls(record.id)
+        assert {call["state"] for call in failed} == {"failed"}
+        assert len(failed) == 2 * record.calls
+    assert spent(store, 1)[0] == len(models.calls)
+
+
+def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_there(
+    store: Store, no_waits: None
+) -> None:
+    def down_later(call: ModelCall, number: str) -> Reply | str:
+        return broken("out of order") if len(call.messages) > 2 else legal(call)
+
+    made = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}])
+    first = Canned(down_later)
+    progress = ct.run(made, store, models=first)
+    failed = [record for record in records(store) if record.status is Status.FAILED]
+    assert progress.failed == len(failed) > 0
+    assert all(record.reason == _complaint(store, record.id) for record in failed)
+    down = Counter(number.rpartition("/")[0] for number in first.numbers)
+    assert {down[key] for key in down} == {1, live.SENDINGS}
+
+    second = Canned()
+    progress = ct.run(made, store, models=second)
+    assert (progress.done, progress.left) == (6, 0)
+    answered = {key for key, times in down.items() if times == 1}
+    again = {number.rpartition("/")[0] for number in second.numbers}
+    assert answered
+    assert not answered & again, "an answer was bought twice"
+    assert f"{live.SENDINGS + 1}" in {number.rpartition("/")[2] for number in second.numbers}
+
+
+def _complaint(store: Store, match_id: str) -> str:
+    last = store.open_calls(match_id)[-1]
+    return f'call for "{last["seat"]}" in request {last["request"]}: out of order'
+
+
+def test_a_fault_that_is_no_use_trying_again_is_tried_once(store: Store) -> None:
+    models = Canned(lambda call, number: broken("status 401: no such key", retry=False))
+    progress = ct.run(study(**with_model()), store, models=models)
+    assert progress.failed == len(models.calls) == 6
+
+
+def test_a_resumed_run_ends_as_one_that_was_never_stopped(store: Store, tmp_path: Any) -> None:
+    made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 4}}]}
+    with Store.open(tmp_path / "quiet.sqlite", create=True) as other:
+        ct.run(study(**made), other, models=Canned())
+        whole = {record.id: essence(record) for record in records(other)}
+        calls = spent(other, 1)[0]
+    bought = []
+    for cap in range(1, calls + 1):
+        models = Canned()
+        progress = ct.run(study(**made, budget={"calls": cap}), store, models=models)
+        bought += [number.rpartition("/")[0] for number in models.numbers]
+        assert len(models.calls) == 1
+    assert progress.left == 0
+    assert len(set(bought)) == len(bought) == calls
+    assert {record.id: essence(record) for record in records(store)} == whole
+
+
+def test_answers_given_at_once_survive_one_by_one(store: Store, toys: None, no_waits: None) -> None:
+    def right_is_down(call: ModelCall, number: str) -> Reply | str:
+        return broken() if "/right/" in number else GUESS
+
+    progress = ct.run(study(**GUESSING), store, models=Canned(right_is_down))
+    assert progress.counts == {Status.FAILED: 1}
+    models = Canned(lambda call, number: GUESS)
+    assert ct.run(study(**GUESSING), store, models=models).done == 1
+    asked = [number.split("/")[1:3] for number in models.numbers]
+    assert sorted(asked) == [["0", "right"], ["1", "left"], ["1", "right"]]
+    (record,) = records(store)
+    assert [(one.request, one.seat) for one in record.answers] == [
+        (0, "left"), (0, "right"), (1, "left"), (1, "right"),
+    ]  # fmt: skip
+
+
+def test_a_timeout_that_play_went_on_from_is_final(
+    store: Store, toys: None, no_waits: None
+) -> None:
+    """Where rules live with a seat's silence, a resume must not ask that seat again."""
+    made = GUESSING | {"games": [{"game": "guessing", "fixed": {"horizon": 2, "lenient": True}}]}
+
+    def left_sleeps(call: ModelCall, number: str) -> Reply | str:
+        return late() if "/0/left/" in number else GUESS
+
+    first = Canned(left_sleeps)
+    halted = ct.run(study(**made, budget={"calls": live.SENDINGS + 2}), store, models=first)
+    assert halted.halted
+    second = Canned(lambda call, number: GUESS)
+    assert ct.run(study(**made), store, models=second).counts == {Status.FINISHED: 1}
+    assert {number.split("/")[1] for number in second.numbers} == {"1"}
+    (record,) = records(store)
+    assert record.answers[0].kind is Kind.TIMED_OUT
+
+
+def tamper(store: Store) -> str:
+    """Change what a live match was asked; the match's id."""
+    calls = schema.calls
+    with store.transaction() as connection:
+        row = connection.execute(sa.select(calls)).first()
+        assert row is not None
+        changed = {**row.call, "messages": row.call["messages"][:1]}
+        connection.execute(sa.update(calls).where(calls.c.id == row.id).values(call=changed))
+    return str(row.match_id)
+
+
+def test_a_match_that_would_be_asked_otherwise_now_is_named_and_left_untouched(
+    store: Store,
+) -> None:
+    made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]}
+    ct.run(study(**made, budget={"calls": 1}), store, models=Canned())
+    changed = tamper(store)
+    before = store.open_calls(changed)
+    progress = ct.run(study(**made), store, models=Canned())
+    assert (progress.done, progress.failed, progress.left) == (5, 1, 1)
+    (problem,) = progress.problems
+    assert problem.startswith(f"match {changed}: what ")
+    assert problem.endswith("differs from what would be asked now (other words or settings)")
+    assert store.find(changed).status is Status.LIVE
+    assert store.open_calls(changed) == before
+
+
+def test_a_strategy_that_fails_against_a_model_fails_only_its_match(
+    store: Store, toys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(asked: Asked) -> Any:
+        raise KeyError("lost")
+
+    assert isinstance(BOX.strategies, dict)
+    broken_one = BOX.strategies["random"].__class__("random", ("left", "right"), fail,
+                                                    BOX.strategies["random"].settings)  # fmt: skip
+    monkeypatch.setitem(BOX.strategies, "random", broken_one)
+    made = GUESSING | {"pairing": [["tiny", "luck"], ["tiny", "tiny"]]}
+    progress = ct.run(study(**made), store, models=Canned(lambda call, number: GUESS))
+    assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 1}
+    (reason,) = store.problems("small")
+    assert "KeyError" in reason
+    assert "lost" in reason
+
+
+def test_a_recorded_player_repeats_its_moves_against_a_model(store: Store) -> None:
+    fair = {"strategy": "equal_split"}
+    ct.run(study(name="before", players={"fair": fair}, pairing="self"), store)
+    (old,) = store.records("before", bodies=True)
+    players = {"old": {"recorded": old.id[:12]}, "tiny": {"model": "vllm/tiny"}}
+    made = study(players=players, pairing=[["old", "tiny"]])
+    assert ct.run(made, store, models=Canned()).done == 1
+    (record,) = records(store)
+    assert record.answers[0].action == old.answers[0].action
+    assert "old" in record.label("alice")
+
+
+@pytest.mark.parametrize(
+    ("changes", "saying"),
+    [
+        ({"recorded": "ffff"}, 'players.a: no match begins with "ffff" in '),
+        ({"recorded": "LIVE"}, "has not ended"),
+        ({"recorded": "OTHER"}, "is one of negotiation, not bargaining"),
+        ({"model": "openai/gpt-4o"}, "players.a: set the environment variable OPENAI_API_KEY"),
+        ({"person": "terminal"}, "players.a: a person plays with: cheaptalk play"),
+    ],
+)
+def test_players_who_cannot_be_reached_are_named_before_anything_is_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], saying: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    stopped = study(**with_model(), name="stopped", budget={"calls": 1})
+    ct.run(stopped, store, models=Canned())
+    luck = {"luck": {"strategy": "random"}}
+    ct.run(
+        study(name="others", games=[{"game": "negotiation"}], players=luck, pairing="self"), store
+    )
+    live_one = next(r.id for r in store.records("stopped") if r.status is Status.LIVE)
+    ids = {"LIVE": live_one, "OTHER": next(store.records("others")).id}
+    written = {key: ids.get(value, value) for key, value in changes.items()}
+    with pytest.raises(ct.StudyError) as caught:
+        ct.run(study(players={"a": written}, pairing="self"), store)
+    assert saying in str(caught.value)
+    assert [one.name for one in store.studies()] == ["stopped", "others"]
+
+
+def test_a_recorded_player_needs_a_store() -> None:
+    laid = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
+    with pytest.raises(ct.StudyError, match="there is no store to take match ffff from"):
+        ct.studies.check_seats(laid, None)
+
+
+PEOPLE = {
+    "players": {"ann": {"person": "terminal"}, "fair": {"strategy": "equal_split"}},
+    "pairing": [["ann", "fair"]],
+    "games": [{"game": "bargaining", "fixed": {"horizon": 4}}],
+}
+
+
+def test_a_person_s_answers_are_kept_and_a_person_who_left_may_come_back(store: Store) -> None:
+    asked: list[PersonCall] = []
+    offer = {"alice_gain": 6000, "bob_gain": 4000, "message": ""}
+
+    async def offer_then_leave(call: PersonCall) -> Reply:
+        asked.append(call)
+        if len(asked) > 1:
+            raise Halted(INTERRUPTED)
+        return Reply(text=json.dumps(offer), seconds=3)
+
+    with pytest.raises(KeyboardInterrupt):
+        ct.run(study(**PEOPLE), store, ask_person=offer_then_leave)
+    (record,) = records(store)
+    assert record.status is Status.LIVE
+    assert [call["state"] for call in store.open_calls(record.id)] == ["answered", "failed"]
+
+    async def accept(call: PersonCall) -> Reply:
+        asked.append(call)
+        return Reply(text='{"decision": "accept"}')
+
+    assert ct.run(study(**PEOPLE), store, ask_person=accept).done == 1
+    assert asked[1] == asked[2], "the same question again, and no other"
+    (record,) = records(store)
+    assert record.calls == 0, "people's answers are no calls to models"
+    replies = [answer.calls[0]["reply"] for answer in record.answers if answer.calls]
+    assert [reply["seconds"] for reply in replies] == [3, 0]
+    assert not store.unresolved()
+
+
+def test_calls_without_a_reply_are_listed_as_unresolved_and_asked_again(store: Store) -> None:
+    made = with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]}
+    ct.run(study(**made, budget={"calls": 1}), store, models=Canned())
+    with store.transaction() as connection:
+        connection.execute(sa.update(schema.calls).values(state="sent", reply=None))
+    models = Canned()
+    progress = ct.run(study(**made), store, models=models)
+    assert (progress.unresolved, progress.done) == (1, 6)
+    (lost,) = store.unresolved()
+    place = "/".join(str(lost[key]) for key in ("match_id", "request", "seat", "attempt"))
+    assert f"{place}/2" in models.numbers
+    assert f"{place}/1" not in models.numbers
+    assert mark_unresolved(store) == 0
+    assert ct.run(study(**made), store, models=models).unresolved == 0
+
+
+def test_a_store_that_fails_stops_the_run_with_its_own_error(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def out_of_order(*_: Any) -> None:
+        raise ct.StoreError("the disk is gone")
+
+    models = Canned()
+    monkeypatch.setattr("cheaptalk.records.ledger.write_matches", out_of_order)
+    with pytest.raises(ct.StoreError, match="the disk is gone"):
+        ct.run(study(**with_model()), store, models=models)
+    monkeypatch.undo()
+    again = Canned()
+    assert ct.run(study(**with_model()), store, models=again).done == 6
+    keys = [number.rpartition("/")[0] for number in models.numbers + again.numbers]
+    unresolved = len(store.unresolved())
+    assert len(keys) - len(set(keys)) == unresolved, "a recorded answer was bought again"

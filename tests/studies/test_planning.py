@@ -1,0 +1,257 @@
+"""The plan: every match of a study, the same for everyone who lays it out."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.studies import Plan, plan
+from tests.fakes import spec, study
+
+ROSTER = {
+    "fair": {"strategy": "equal_split"},
+    "firm": {"strategy": "fixed_demand"},
+    "luck": {"strategy": "random"},
+}
+FAMILIES = [{"game": "bargaining"}, {"game": "negotiation"}, {"game": "persuasion"}]
+
+
+def seatings(laid: Plan) -> list[tuple[str, ...]]:
+    return [tuple(player.label for player in match.seating) for match in laid.matches]
+
+
+def small(**changes: Any) -> Plan:
+    return plan(study(**changes))
+
+
+def test_all_pairings_seat_everyone_with_everyone_in_both_orders() -> None:
+    laid = small(players=ROSTER, pairing="all")
+    assert seatings(laid) == [(one, other) for one in ROSTER for other in ROSTER]
+
+
+def test_self_pairing_seats_each_with_itself() -> None:
+    assert seatings(small(players=ROSTER, pairing="self")) == [(one, one) for one in ROSTER]
+
+
+def test_listed_seatings_are_played_as_listed_and_swapped_on_demand() -> None:
+    listed = {"players": ROSTER, "pairing": [["fair", "luck"], ["luck", "firm"]]}
+    assert seatings(small(**listed)) == [("fair", "luck"), ("luck", "firm")]
+    assert seatings(small(**listed, swap=True)) == [
+        ("fair", "luck"), ("luck", "fair"), ("luck", "firm"), ("firm", "luck"),
+    ]  # fmt: skip
+
+
+def test_a_swap_that_is_listed_too_is_played_once() -> None:
+    laid = small(players=ROSTER, pairing=[["fair", "luck"], ["luck", "fair"]], swap=True)
+    assert seatings(laid) == [("fair", "luck"), ("luck", "fair")]
+
+
+def test_a_game_may_have_a_pairing_and_a_number_of_deals_of_its_own() -> None:
+    games = [
+        {"game": "bargaining", "pairing": [["fair", "firm"]], "deals": 3},
+        {"game": "bargaining", "fixed": {"horizon": 2}},
+    ]
+    laid = small(players=ROSTER, pairing="self", games=games, deals=2)
+    assert Counter(seatings(laid)) == {
+        ("fair", "firm"): 3, ("fair", "fair"): 2, ("firm", "firm"): 2, ("luck", "luck"): 2,
+    }  # fmt: skip
+
+
+def test_matches_are_games_times_deals_times_seatings_times_repeats() -> None:
+    grid = [{"game": "bargaining", "grid": {"money": [1, 2], "horizon": [1, 2, 3]}}]
+    laid = small(games=grid, players=ROSTER, pairing="all", deals=4, repeats=2)
+    assert len(laid.matches) == 6 * 4 * 9 * 2
+    assert laid.configurations() == {"bargaining": 6}
+    assert laid.counts()["bargaining", ("luck", "fair")] == 6 * 4 * 2
+    assert sorted(player.label for player in laid.players().values()) == sorted(ROSTER)
+    assert len({match.id for match in laid.matches}) == len(laid.matches)
+
+
+def test_all_seatings_and_repeats_share_a_deal() -> None:
+    games = [{"game": "persuasion", "fixed": {"horizon": 12}}]
+    players = {"luck": {"strategy": "random"}, "plain": {"strategies": {
+        "persuasion": {"alice": "honest", "bob": "trusting"}}}}  # fmt: skip
+    laid = small(games=games, players=players, pairing="all", deals=5, repeats=2)
+    deals: dict[str, set[Any]] = {}
+    for match in laid.matches:
+        deals.setdefault(match.dealt.key, set()).add(match.deal)
+    assert list(deals) == ["0", "1", "2", "3", "4"]
+    assert {len(shared) for shared in deals.values()} == {1}
+    assert len(set.union(*deals.values())) == 5, "two deals are the same"
+
+
+def test_both_orders_of_a_pair_have_one_seed_and_each_repeat_another() -> None:
+    seeds = {
+        (tuple(player.label for player in match.seating), match.repeat): match.seed
+        for match in small(repeats=2).matches
+    }
+    assert seeds[("fair", "firm"), 0] == seeds[("firm", "fair"), 0]
+    assert seeds[("fair", "firm"), 1] == seeds[("firm", "fair"), 1]
+    assert seeds[("fair", "firm"), 0] != seeds[("fair", "firm"), 1]
+
+
+def test_a_match_keeps_its_id_when_the_study_grows_or_calls_things_otherwise() -> None:
+    before = {match.id for match in small().matches}
+    grown = small(
+        name="other",
+        description="more",
+        players={"even": {"strategy": "equal_split"}, "firm": {"strategy": "fixed_demand"},
+                 "luck": {"strategy": "random"}},
+        pairing="all",
+        games=[{"game": "negotiation"} | {"pairing": [["luck", "luck"]]}, *spec()["games"]],
+        deals=2,
+    )  # fmt: skip
+    assert before < {match.id for match in grown.matches}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"games": [{"game": "bargaining", "fixed": {"horizon": 3}}]},
+        {"players": {"fair": {"strategy": "equal_split"},
+                     "firm": {"strategy": "fixed_demand", "share": 0.7}}},
+    ],
+)  # fmt: skip
+def test_another_seed_parameter_or_setting_makes_another_match(changes: dict[str, Any]) -> None:
+    before = {match.id for match in small().matches}
+    assert before.isdisjoint(match.id for match in small(**changes).matches)
+
+
+def test_ids_stay_what_they_were(toys: None) -> None:
+    """Were they to change, every store would play its studies anew."""
+    players = {"card": {"strategy": "own_card", "plus": 1}, "old": {"recorded": "0123456789"}}
+    games = [{"game": "guessing", "fixed": {"horizon": 3}}]
+    laid = small(games=games, players=players, pairing="all", seed=7)
+    assert [match.id for match in laid.matches] == [
+        "4e2bd4d663a197aa420a",
+        "2ab8ddb1aafb9163c19a",
+        "eb820c8b812a11c29162",
+        "b599db6701bd29c571bd",
+    ]
+
+
+SAMPLED = {
+    "games": [{"game": "bargaining", "grid": {"money": [1, 2, 3]}}],
+    "players": ROSTER,
+    "deals": 2,
+    "repeats": 2,
+}
+
+
+@pytest.mark.parametrize("number", [1, 3, 7, 50, 107, 108])
+def test_a_sample_is_spread_evenly_over_the_configurations(number: int) -> None:
+    laid = small(**SAMPLED, pairing={"sample": number})
+    assert len(laid.matches) == len({match.id for match in laid.matches}) == number
+    counts = Counter(match.configuration.digest for match in laid.matches).values()
+    assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
+
+
+def test_a_sample_is_a_part_of_all_and_the_same_each_time() -> None:
+    whole = {match.id for match in small(**SAMPLED, pairing="all").matches}
+    one, again = (
+        [match.id for match in small(**SAMPLED, pairing={"sample": 40}).matches] for _ in range(2)
+    )
+    other = [match.id for match in small(**SAMPLED, pairing={"sample": 40}, seed=9).matches]
+    assert one == again
+    assert whole.issuperset(one)
+    assert len(other) == 40
+    assert whole.isdisjoint(other)
+
+
+def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() -> None:
+    games = [
+        {"game": "bargaining", "fixed": {"money": 1}, "deals": 1, "pairing": [["fair", "firm"]]},
+        {"game": "bargaining", "fixed": {"money": 2}},
+    ]
+    laid = small(games=games, players=ROSTER, deals=2, pairing={"sample": 10})
+    counts = Counter(match.configuration.game.model_dump()["money"] for match in laid.matches)
+    assert counts == {1: 1, 2: 9}
+
+
+def test_more_than_all_cannot_be_sampled() -> None:
+    with pytest.raises(ct.StudyError) as caught:
+        small(**SAMPLED, pairing={"sample": 109})
+    assert str(caught.value) == "pairing.sample: 109 matches asked, only 108 are possible"
+
+
+def test_who_cannot_play_a_game_is_left_out_of_it_and_named() -> None:
+    players = {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
+    laid = small(games=FAMILIES[:2], players=players, pairing="all")
+    assert laid.idle == [("fair", "negotiation")]
+    assert set(seatings(laid)[-1]) == {"luck"}
+    assert laid.counts()["negotiation", ("luck", "luck")] == 1
+
+
+DOUBLE = (
+    'players: "a" and "b" are the same player in bargaining; give one of them another setting, or '
+    "leave one out"
+)
+HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "saying"),
+    [
+        (
+            {"players": {"a": {"strategy": "liner"}}, "pairing": "all"},
+            'players.a: unknown strategy "liner" (did you mean "linear"?)',
+        ),
+        (
+            {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
+            "players.n: can play none of bargaining",
+        ),
+        (
+            {"players": {"a": {"strategy": "linear", "strat": 1}}, "pairing": "all"},
+            'players.a: unknown key "strat" (did you mean "start"?)',
+        ),
+        (
+            {"players": {"a": {"strategy": "linear", "start": 7}}, "pairing": "all"},
+            "players.a: start: should be less than or equal to 1, not 7",
+        ),
+        (
+            {"players": {"a": {"model": "vllm/x", "style": "plan"}}, "pairing": "all"},
+            'players.a: unknown style of bargaining "plan" (did you mean "plain"?)',
+        ),
+        ({"pairing": [["fair", "frim"]]}, 'pairing: unknown player "frim" (did you mean "firm"?)'),
+        (
+            {"pairing": [["fair", "firm", "fair"]]},
+            "pairing: [fair, firm, fair] has 3 players; bargaining has 2 roles (alice, bob)",
+        ),
+        (
+            {"games": FAMILIES[2:], "players": HONEST, "pairing": [["h", "t"], ["t", "h"]]},
+            "pairing: [t, h] cannot sit like this at persuasion",
+        ),
+        (
+            {"games": FAMILIES[2:], "players": {"h": HONEST["h"]}, "pairing": "all"},
+            "players: no seating of the roster can play persuasion",
+        ),
+        (
+            {"players": {"a": ROSTER["fair"], "b": ROSTER["fair"]}, "pairing": "all"},
+            DOUBLE,
+        ),
+    ],
+)
+def test_a_study_that_cannot_be_laid_out_is_told_why(changes: dict[str, Any], saying: str) -> None:
+    with pytest.raises(ct.StudyError) as caught:
+        small(**changes)
+    assert str(caught.value) == saying
+
+
+def test_a_listed_seating_may_be_impossible_in_some_of_the_games() -> None:
+    pairing = [["h", "t"]]
+    games = [*FAMILIES[2:], FAMILIES[0]]
+    players = HONEST | {"fair": {"strategy": "equal_split"}}
+    laid = small(games=games, players=players, pairing=[*pairing, ["fair", "fair"]])
+    assert laid.counts() == {("persuasion", ("h", "t")): 1, ("bargaining", ("fair", "fair")): 1}
+
+
+def test_with_a_swap_one_order_is_enough() -> None:
+    laid = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
+    assert seatings(laid) == [("h", "t")]
+
+
+def test_one_strategy_name_in_two_games_is_two_players() -> None:
+    laid = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
+    assert [player.label for player in laid.players().values()] == ["luck"] * 3

@@ -1,0 +1,95 @@
+"""The studies that come with the package."""
+
+import math
+from collections import Counter
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.records import digest_key
+from cheaptalk.rules import game_box
+from cheaptalk.studies import plan, preset_names, preset_text
+from cheaptalk.studies.presets.glee_human import FAMILIES, Family, drawn, others, variants
+
+GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
+"""Configurations in GLEE's Table 1."""
+
+
+def named(name: str) -> ct.Study:
+    found = ct.preset(name)
+    assert found is not None
+    return found
+
+
+def test_presets_are_found_by_name() -> None:
+    assert preset_names() == ["glee", "glee-human", "quickstart"]
+    assert ct.preset("gle") is None
+    assert ct.preset("../presets/glee") is None
+    assert all(named(name).name == name for name in preset_names())
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_s_text_is_the_preset(name: str) -> None:
+    text = preset_text(name)
+    assert text.startswith(f'# The preset "{name}": give your copy a name of its own.\n')
+    assert ct.studies.parse_study(yaml.safe_load(text), name) == named(name)
+
+
+def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection() -> None:
+    study = named("glee")
+    configurations = [game for grid in study.games for game in grid.configurations()]
+    keys = {(game.name, digest_key(game.model_dump(mode="json"))) for game in configurations}
+    assert Counter(game.name for game in configurations) == GLEE
+    assert len(keys) == len(configurations) == 1_320
+    laid = plan(study)
+    assert len(laid.matches) == len({match.id for match in laid.matches}) == 80_100
+    assert laid.configurations() == GLEE
+    counts = Counter(match.configuration.digest for match in laid.matches).values()
+    assert max(counts) - min(counts) <= 1
+
+
+def test_quickstart_plays_all_families_in_every_pairing() -> None:
+    laid = plan(named("quickstart"))
+    games = Counter(game for game, _ in laid.counts())
+    assert games == {"bargaining": 25, "negotiation": 25, "persuasion": 16}
+    assert {match.scripted for match in laid.matches} == {True}
+
+
+def test_glee_human_has_the_paper_s_numbers_of_configurations_and_games() -> None:
+    """GLEE's Table 7: 78, 60 and 57 configurations with a role for a person, 3,280 games."""
+    laid = plan(named("glee-human"))
+    seats = {
+        (match.configuration.game.name, match.configuration.digest, match.seating[0].label)
+        for match in laid.matches
+    }
+    counts = Counter(game for game, _, _ in seats)
+    assert counts == {"bargaining": 78, "negotiation": 60, "persuasion": 57}
+    assert len(seats) == 195
+    assert len(laid.matches) == 3_280
+    assert {tuple(sorted(p.label for p in match.seating)) for match in laid.matches} == {
+        ("human", "model")
+    }
+
+
+def test_people_never_sit_where_only_one_round_is_played() -> None:
+    for match in plan(named("glee-human")).matches:
+        game = match.configuration.game
+        if game.name == "persuasion" and getattr(game, "myopic", False):
+            assert match.seating[0].label == "human"
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda one: f"{one.game}{one.main.get('myopic')}")
+def test_variants_differ_in_one_parameter_and_others_in_more(family: Family) -> None:
+    def changes(case: dict[str, object]) -> int:
+        return sum(case[name] != family.main[name] for name in family.main)
+
+    assert {changes(case) for case in variants(family)} == {1}
+    assert min(changes(case) for case in others(family)) == 2
+    size = math.prod(len(values) for values in family.values.values())
+    assert 1 + len(variants(family)) + len(others(family)) == size
+    few = drawn(family, ct.Chance("1"))
+    assert len(few) == len(others(family)) // 20
+    assert few != drawn(family, ct.Chance("2"))
+    box = game_box(family.game)
+    assert all(box.rules.model_validate(case) for case in [family.main, *few])

@@ -1,0 +1,253 @@
+"""Running a study of scripted players: once is enough, and a failure is never taken for play."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records import Status, Store
+from cheaptalk.rules import Asked, CheaptalkError, strategies, strategy
+from cheaptalk.studies import Progress, lay_out, scripted
+from cheaptalk.studies.planning import PlannedMatch
+from tests.fakes import essence, study
+from tests.toys import BOX, Guessing, own_card
+
+T = TypeVar("T")
+
+TOYS = {
+    "games": [{"game": "guessing"}],
+    "players": {"card": {"strategy": "own_card"}, "moody": {"strategy": "moody"}},
+    "pairing": "all",
+}
+
+
+class Mood:
+    """Whether the moody strategy is in a bad one."""
+
+    bad = True
+
+
+@pytest.fixture
+def mood(toys: None, monkeypatch: pytest.MonkeyPatch) -> Mood:
+    """The strategy ``moody`` of the guessing game, which fails while its mood is bad."""
+    mood = Mood()
+
+    @strategy("left", "right")
+    def moody(asked: Asked) -> Any:
+        """Guess one's card and a bit, in a good mood."""
+        if mood.bad:
+            raise RuntimeError("not today")
+        return own_card(asked)
+
+    assert isinstance(BOX.strategies, dict)
+    monkeypatch.setitem(BOX.strategies, "moody", moody)
+    strategies.cache_clear()
+    return mood
+
+
+def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
+    return list(store.records(name, bodies=True))
+
+
+def test_a_run_stores_every_match_of_the_plan(store: Store) -> None:
+    laid = lay_out(study(deals=3), store)
+    progress = ct.run(laid, store)
+    assert (progress.planned, progress.before, progress.done, progress.left) == (6, 0, 6, 0)
+    assert progress.counts == {Status.FINISHED: 6}
+    assert [record.id for record in records(store)] == [match.id for match in laid.matches]
+
+
+def test_a_record_says_all_about_its_match(store: Store) -> None:
+    laid = lay_out(study(repeats=2), store)
+    ct.run(laid, store)
+    for record, match in zip(records(store), laid.matches, strict=True):
+        assert record.rules == match.configuration.game
+        assert record.version == match.configuration.game.version
+        assert (record.deal_key, record.repeat) == (match.dealt.key, match.repeat)
+        assert record.body["seed"] == match.seed
+        labels = [record.label(role) for role in match.configuration.game.roles]
+        assert labels == [player.label for player in match.seating]
+        specs = [record.seats[role]["spec"] for role in match.configuration.game.roles]
+        assert specs == [player.spec.model_dump(mode="json") for player in match.seating]
+        assert record.payoffs == record.rules.role_payoffs(record.replay().outcome)
+        assert record.result().outcome == record.replay().outcome
+
+
+def test_running_twice_does_nothing_twice(store: Store) -> None:
+    ct.run(study(deals=3), store)
+    before = [record.as_json() for record in records(store)]
+    progress = ct.run(study(deals=3), store)
+    assert (progress.before, progress.done, sum(progress.counts.values())) == (6, 6, 0)
+    assert [record.as_json() for record in records(store)] == before
+
+
+def test_a_longer_study_plays_only_what_is_new(store: Store) -> None:
+    ct.run(study(deals=2), store)
+    progress = ct.run(study(deals=5), store)
+    assert (progress.planned, progress.before, progress.counts[Status.FINISHED]) == (10, 4, 6)
+
+
+def test_two_studies_share_the_matches_that_are_the_same(store: Store) -> None:
+    ct.run(study(deals=2), store)
+    progress = ct.run(study(name="other", deals=3), store)
+    assert (progress.before, progress.counts[Status.FINISHED]) == (4, 2)
+    ids = {name: {record.id for record in records(store, name)} for name in ("small", "other")}
+    assert ids["small"] < ids["other"]
+    assert len(ids["other"]) == 6
+    assert {one.name: one.counts for one in store.studies()} == {
+        "small": {"finished": 4},
+        "other": {"finished": 6},
+    }
+
+
+def test_one_player_may_have_a_name_in_each_study(store: Store) -> None:
+    fair = {"strategy": "equal_split"}
+    for name, label in (("one", "even"), ("two", "just")):
+        made = study(name=name, players={label: fair}, pairing="self")
+        ct.run(made, store)
+        assert records(store, name)[0].label("alice") == label
+
+
+def test_progress_is_told_after_every_step(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scripted, "CHUNK", 2)
+    told: list[tuple[int, int]] = []
+    ct.run(study(deals=3), store, progress=lambda one: told.append((one.done, one.left)))
+    assert told == [(0, 6), (2, 4), (4, 2), (6, 0)]
+
+
+def test_a_strategy_that_fails_fails_its_matches_and_no_others(store: Store, mood: Mood) -> None:
+    progress = ct.run(study(**TOYS), store)
+    assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 3}
+    assert (progress.done, progress.failed, progress.left) == (1, 3, 3)
+    assert progress.problems == {
+        "guessing, card / moody: \"right\" failed in request 0: RuntimeError('not today')": 1,
+        "guessing, moody / card: \"left\" failed in request 0: RuntimeError('not today')": 1,
+        "guessing, moody / moody: \"left\" failed in request 0: RuntimeError('not today')": 1,
+    }
+    failed = [record for record in records(store) if record.status is Status.FAILED]
+    assert {(one.outcome, one.payoffs, str(one.kinds)) for one in failed} == {(None, None, "{}")}
+
+
+def test_failed_matches_are_tried_again(store: Store, mood: Mood) -> None:
+    ct.run(study(**TOYS), store)
+    mood.bad = False
+    progress = ct.run(study(**TOYS), store)
+    assert (progress.before, progress.counts) == (1, {Status.FINISHED: 3})
+    assert store.studies()[0].counts == {"finished": 4}
+    assert [record.reason for record in records(store)] == [None] * 4
+
+
+def test_an_error_of_the_rules_themselves_is_named_with_its_place(
+    store: Store, toys: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def payoffs(self: Guessing, outcome: Any) -> dict[str, float]:
+        raise ZeroDivisionError("no payoffs")
+
+    monkeypatch.setattr(Guessing, "payoffs", payoffs)
+    made = study(games=TOYS["games"], players={"card": {"strategy": "own_card"}}, pairing="self")
+    assert ct.run(made, store).counts == {Status.FAILED: 1}
+    (reason,) = store.problems("small")
+    assert reason.startswith("ZeroDivisionError in test_running.py:")
+    assert reason.endswith(": no payoffs")
+
+
+def test_several_processes_play_the_same_as_one(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
+    monkeypatch.setattr(scripted, "CHUNK", 3)
+    made = study(players={"luck": {"strategy": "random"}}, pairing="self", deals=10)
+    ct.run(made, store, workers=2)
+    with Store.open(tmp_path / "alone.sqlite", create=True) as other:
+        ct.run(made, other, workers=1)
+        alone = {record.id: essence(record) for record in records(other)}
+    assert {record.id: essence(record) for record in records(store)} == alone
+
+
+def test_a_killed_process_is_told_and_what_was_played_is_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
+    monkeypatch.setattr(scripted, "CHUNK", 1)
+    monkeypatch.setattr(scripted, "_play_ends", _kill_on_the_last)
+    made = study(deals=4)
+    with pytest.raises(CheaptalkError, match="was killed, perhaps for want of memory"):
+        ct.run(made, store, workers=2)
+    monkeypatch.undo()
+    kept = sum(store.studies()[0].counts.values())
+    progress = ct.run(made, store)
+    assert (progress.before, progress.done) == (kept, 8)
+
+
+def _kill_on_the_last(matches: list[PlannedMatch]) -> list[Any]:
+    """Play, but die on the study's last deal."""
+    if matches[0].dealt.key == "3":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [end for _, end in scripted.play_chunk(matches)]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
+def test_processes_that_play_end_with_the_one_that_began_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+        begun = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        players = _soon(lambda: _spawned(begun))
+        process.kill()
+    _soon(lambda: not any(Path(f"/proc/{player}").exists() for player in players))
+
+
+def _spawned(children: Path) -> list[str]:
+    """The processes that play matches, as soon as there are two."""
+    found = [
+        child
+        for child in children.read_text().split()
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    return found if len(found) == 2 else []
+
+
+def _soon(something: Callable[[], T]) -> T:
+    """Something that is true before long."""
+    until = time.monotonic() + 60
+    while not (found := something()):
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.01)
+    return found
+
+
+def test_an_interrupt_between_two_chunks_loses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "CHUNK", 2)
+
+    def stop(progress: Progress) -> None:
+        if progress.done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ct.run(study(deals=3), store, progress=stop)
+    assert store.studies()[0].counts == {"finished": 4}
+    assert ct.run(study(deals=3), store).before == 4
+
+
+@contextmanager
+def another_writer(store: Store) -> Iterator[None]:
+    with Store.open(store.path) as other, other.writing():
+        yield
+
+
+def test_two_runs_do_not_write_at_once(store: Store) -> None:
+    with another_writer(store), pytest.raises(ct.StoreError) as caught:
+        ct.run(study(), store)
+    assert str(caught.value) == (
+        f"{store.path}: another cheaptalk is writing to it; wait for it to end, or stop it"
+    )
+    assert store.studies() == []

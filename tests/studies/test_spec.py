@@ -1,0 +1,205 @@
+"""Study files: what is wrong in one is told in one line, with the file, the key and the cure."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from tests.fakes import spec, study
+
+GAME = {"game": "bargaining"}
+
+
+def game(**fixed: Any) -> dict[str, Any]:
+    """Changes to the study's only game."""
+    return {"games": [GAME | fixed]}
+
+
+def without(*keys: str) -> dict[str, Any]:
+    return {key: value for key, value in spec().items() if key not in keys}
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    (spec(repeat=2), 'unknown key "repeat" (did you mean "repeats"?)'),
+    (spec(zzz=2), 'unknown key "zzz" (known: name, description, seed, games, '),
+    (without("name"), "name: is missing"),
+    (without("players"), "players: is missing"),
+    (without("games"), "a study needs either games or deals_from"),
+    (spec(deals_from="other"), "a study needs either games or deals_from"),
+    (
+        without("games") | {"deals_from": "small"},
+        'deals_from: "small" is this study itself; give it another name',
+    ),
+    (spec(name="a b"), 'name: "a b" is no name: write up to 80 letters, digits, dots, dashes'),
+    (spec(name=2024), "name: 2024 is no name: "),
+    (spec(name=""), 'name: "" is no name: '),
+    (spec(name="x" * 81), f'name: "{"x" * 81}" is no name: write up to 80'),
+    (spec(name="x" * 999), f'name: "{"x" * 99}... is no name: '),
+    (spec(seed="one"), 'seed: should be a valid integer, not "one"'),
+    (spec(deals=0), "deals: should be greater than or equal to 1, not 0"),
+    (spec(repeats=None), "repeats: should be a valid integer, not null"),
+    (spec(swap="perhaps"), 'swap: should be a valid boolean, not "perhaps"'),
+    (spec(budget=100), "budget: should be a mapping, not 100"),
+    (spec(budget={"cals": 1}), 'budget: unknown key "cals" (did you mean "calls"?)'),
+    (spec(budget={"tokens": 0}), "budget.tokens: should be greater than or equal to 1, not 0"),
+    (spec(games="bargaining"), 'games: should be a valid list, not "bargaining"'),
+    (spec(games=["bargaining"]), 'games.0: should be a mapping, not "bargaining"'),
+    (spec(games=[{"fixed": {}}]), "games.0.game: is missing"),
+    (
+        spec(games=[GAME, {"game": "bargainin"}]),
+        'games.1: unknown game "bargainin" (did you mean "bargaining"?)',
+    ),
+    (spec(**game(gird={})), 'games.0: unknown key "gird" (did you mean "grid"?)'),
+    (spec(**game(fixed=[1])), "games.0.fixed: should be a mapping, not [1]"),
+    (spec(**game(fixed={"mony": 5})), 'games.0: bargaining: unknown key "mony" (did you mean "mon'),
+    (
+        spec(**game(fixed={"money": -5})),
+        "games.0: bargaining: money: should be greater than 0, not -5",
+    ),
+    (
+        spec(**game(fixed={"discounts": [0.9, 1.2]})),
+        "games.0: bargaining: discounts.1: should be less than or equal to 1, not 1.2",
+    ),
+    (spec(**game(fixed={"discounts": [0.9]})), "games.0: bargaining: discounts.1: is missing"),
+    (
+        spec(**game(fixed={"horizon": {"rounds": 3, "hiden": True}})),
+        'games.0: bargaining: horizon: unknown key "hiden" (did you mean "hidden"?)',
+    ),
+    (
+        spec(**game(fixed={"names": {"carol": "Ann"}})),
+        'games.0: bargaining: names: no role "carol"; the roles are alice, bob',
+    ),
+    (spec(**game(grid={"money": 5})), "games.0.grid.money: should be a valid list, not 5"),
+    (spec(**game(grid={"money": []})), "games.0.grid.money: should have at least 1 item, not []"),
+    (
+        spec(**game(grid={"horizon": [12, 0]})),
+        "games.0: bargaining: horizon.rounds: should be greater than or equal to 1, not 0",
+    ),
+    (spec(**game(cases=[])), "games.0.cases: should have at least 1 item, not []"),
+    (
+        spec(**game(fixed={"money": 1}, grid={"money": [2]})),
+        'games.0: "money" stands in more than one of fixed, cases and grid',
+    ),
+    (
+        spec(**game(cases=[{"money": 1}], fixed={"money": 2})),
+        'games.0: "money" stands in more than one of fixed, cases and grid',
+    ),
+    (spec(**game(deals=0)), "games.0.deals: should be greater than or equal to 1, not 0"),
+    (spec(**game(pairing="al")), 'games.0.pairing: "al" is no pairing: write all, self, a list of'),
+    (spec(players={}), "players: write each player as LABEL: {strategy: NAME} or another entry"),
+    (spec(players=[{"strategy": "linear"}]), "players: write each player as LABEL: "),
+    (spec(players={"a": "linear"}), "players.a: a player is written as a mapping, such as "),
+    (spec(players={"a": {"stratgy": "linear"}}), 'players.a: unknown key "stratgy" (did you mean'),
+    (spec(players={"a": {"model": 5}}), "players.a.model: should be a valid string, not 5"),
+    (
+        spec(players={"a": {"model": "vllm/x", "temperature": 9}}),
+        "players.a.temperature: should be less than or equal to 2, not 9",
+    ),
+    (spec(players={"a": {"model": "opnai/x"}}), 'players.a.model: unknown provider "opnai" (did'),
+    (spec(players={"a": {"person": "tv"}}), "players.a.person: should be 'terminal', not \"tv\""),
+    (spec(pairing="everyone"), 'pairing: "everyone" is no pairing: write all, self, a list of'),
+    (spec(pairing=None), "pairing: null is no pairing"),
+    (spec(pairing=[]), "pairing: [] is no pairing"),
+    (spec(pairing=["fair", "firm"]), 'pairing: ["fair", "firm"] is no pairing'),
+    (spec(pairing={"smple": 3}), 'pairing: unknown key "smple" (did you mean "sample"?)'),
+    (spec(pairing={"sample": 0}), "pairing.sample: should be greater than or equal to 1, not 0"),
+    (
+        spec(pairing="all", swap=True),
+        "swap goes with a list of seatings; other pairings play both ways",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "saying"), WRONG)
+def test_a_wrong_study_is_told_where_and_what_is_right(
+    data: dict[str, Any], saying: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump(data))
+    with pytest.raises(ct.StudyError) as caught:
+        ct.load_study(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}: {saying}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("", "a study file is a mapping with a name, games and players"),
+        ("- name", "a study file is a mapping"),
+        ("name: [", "cannot be read as YAML: "),
+        ("name: a\nseed: 1\nname: b", 'cannot be read as YAML: the key "name" stands twice'),
+        ("players: {a: {strategy: x}, a: {strategy: y}}", 'the key "a" stands twice'),
+        ("name: !!python/object:os.system x", "cannot be read as YAML: could not determine"),
+    ],
+)
+def test_a_file_that_is_no_study_is_told_so(text: str, saying: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(ct.StudyError, match=re.escape(saying)) as caught:
+        ct.load_study(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
+    with pytest.raises(ct.StudyError, match=r"nowhere\.yaml: cannot be read: .*No such file"):
+        ct.load_study(tmp_path / "nowhere.yaml")
+    binary = tmp_path / "binary.yaml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ct.StudyError, match=r"binary\.yaml: cannot be read: 'utf-8'"):
+        ct.load_study(binary)
+
+
+def test_anchors_and_merges_of_yaml_are_understood(tmp_path: Path) -> None:
+    path = tmp_path / "merged.yaml"
+    path.write_text(
+        """
+        name: merged
+        games:
+          - {game: bargaining, fixed: &usual {money: 100, horizon: 3}}
+          - {game: bargaining, fixed: {<<: *usual, money: 200}}
+        players: {fair: {strategy: equal_split}}
+        """
+    )
+    games = [grid.configurations()[0] for grid in ct.load_study(path).games]
+    assert [game.model_dump(include={"money", "horizon"}) for game in games] == [
+        {"money": 100, "horizon": {"rounds": 3, "hidden": False}},
+        {"money": 200, "horizon": {"rounds": 3, "hidden": False}},
+    ]
+
+
+def test_labels_may_be_numbers() -> None:
+    made = study(players={1: {"strategy": "equal_split"}}, pairing=[[1, 1]])
+    assert list(made.players) == ["1"]
+    assert made.pairing == [["1", "1"]]
+
+
+def test_a_grid_is_every_combination_of_its_cases_and_values_in_order() -> None:
+    grid = study(
+        games=[
+            {
+                "game": "bargaining",
+                "fixed": {"messages": False},
+                "cases": [{"money": 1}, {"money": 2, "complete_information": False}],
+                "grid": {"horizon": [1, 2], "reminders": [True, False]},
+            }
+        ]
+    ).games[0]
+    made = [game.model_dump(exclude_defaults=True) for game in grid.configurations()]
+    assert len(made) == 8
+    assert all(one["messages"] is False for one in made)
+    assert [one["money"] for one in made] == [1] * 4 + [2] * 4
+    assert [one["horizon"]["rounds"] for one in made] == [1, 1, 2, 2] * 2
+    assert [one.get("reminders", True) for one in made] == [True, False] * 4
+
+
+@pytest.mark.parametrize("name", ct.studies.preset_names())
+def test_a_study_can_be_written_down_and_read_again(name: str) -> None:
+    made = ct.preset(name)
+    assert made is not None
+    assert ct.studies.parse_study(made.written(), name) == made
