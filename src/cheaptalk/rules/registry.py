@@ -47,15 +47,18 @@ def strategies(game: str) -> dict[str, Strategy]:
     found = dict(game_box(game).strategies)
     for point in entry_points(group="cheaptalk.players"):
         if point.name.partition(".")[0] == game:
-            loaded: Strategy | ModuleType = point.load()
-            if isinstance(loaded, Strategy):
-                added = {loaded.name: loaded}
-            else:
-                added = strategies_in(loaded)
+            added = _strategies_of(point.load())
             if found.keys() & added.keys():
                 raise _twice(f"strategy for {game}", Counter([*found, *added]))
             found.update(added)
     return found
+
+
+def _strategies_of(loaded: Strategy | ModuleType) -> dict[str, Strategy]:
+    """What an entry point registers: one strategy, or all that a module defines."""
+    if isinstance(loaded, Strategy):
+        return {loaded.name: loaded}
+    return strategies_in(loaded)
 
 
 def _twice(what: str, counts: Counter[str]) -> CheaptalkError:
