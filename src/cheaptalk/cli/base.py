@@ -15,11 +15,28 @@ import yaml
 from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
 
 import cheaptalk as ct
 
+ORDER = (
+    "games", "players", "preset", "plan", "run", "resume", "status", "show", "view", "report",
+    "export", "import", "play", "doctor",
+)  # fmt: skip
+"""The commands in the order in which one comes to need them."""
+
+
+class InOrder(TyperGroup):
+    """Lists the commands in :data:`ORDER`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
 app = typer.Typer(
     name="cheaptalk",
+    cls=InOrder,
     help="A laboratory for strategic communication: plan, play, resume and report studies.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -57,12 +74,15 @@ def print_json(data: Any) -> None:
 
 def print_table(title: str | None, columns: list[str], rows: list[list[object]]) -> None:
     """Print a table; numbers stand right."""
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title=None if title is None else Text(title),
+        title_justify="left", header_style="bold", box=None, pad_edge=False,
+    )  # fmt: skip
     for place, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(f"{c:,}" if isinstance(c, int) else str(c) for c in row))
+        table.add_row(*(Text(f"{c:,}" if isinstance(c, int) else str(c)) for c in row))
     out.print(table)
 
 

@@ -58,13 +58,14 @@ def plan(
     if matches:
         for match in laid.matches:
             who = " / ".join(player.label for player in match.seating)
-            out.print(f"{match.id}  {match.configuration.game.name}  {who}  deal {match.dealt.key}")
+            game = match.configuration.game.name
+            out.print(f"{match.id}  {game}  {who}  deal {match.dealt.key}", markup=False)
     rows: list[list[object]] = [
         [game, " / ".join(seating), count] for (game, seating), count in laid.counts().items()
     ]
     print_table(f"{spec.name}: {spec.description}", ["game", "seating", "matches"], rows)
     for label, game in laid.idle:
-        out.print(f"{label} does not play {game}")
+        out.print(f"{label} does not play {game}", markup=False)
     for game, count in laid.configurations().items():
         out.print(f"{game}: {count:,} configurations")
     there = f"{settled:,} of them already in" if store.exists() else "none played: there is no"
@@ -109,7 +110,8 @@ def status(
     rows: list[list[object]] = []
     for one in summaries:
         counts = [one.counts.get(status.value, 0) for status in ct.records.Status]
-        rows.append([one.name, planned[one.name], *counts])
+        whole = planned[one.name]
+        rows.append([one.name, "?" if whole is None else whole, *counts])
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
     for name, found in problems.items():
@@ -122,11 +124,13 @@ def status(
             out.print(f"  {place}, sending {call['try']}")
 
 
-def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | str:
+def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | None:
+    """How many matches a study has, earlier forms of it included; None if it cannot be told."""
+    stored = sum(summary.counts.values())
     if "players" not in summary.spec:
-        return sum(summary.counts.values())
+        return stored
     try:
         laid = ct.studies.lay_out(stored_study(summary.name, summary.spec), store)
     except ct.CheaptalkError:
-        return "?"
-    return len(laid.matches)
+        return None
+    return max(stored, len(laid.matches))

@@ -38,6 +38,8 @@ Concurrency = Annotated[int, typer.Option(min=1, help="Matches with models playe
 AllowFailures = Annotated[
     bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
 ]
+EVERY = 5.0
+"""Seconds between two plain lines of progress."""
 CORES = os.cpu_count() or 1
 
 
@@ -179,12 +181,12 @@ def _shown(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         yield show
 
 
-def _plain_lines(name: str, every: float = 5.0) -> Callable[[ct.Progress], None]:
+def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
     last = time.monotonic()
 
     def show(progress: ct.Progress) -> None:
         nonlocal last
-        if time.monotonic() - last < every:
+        if time.monotonic() - last < EVERY:
             return
         last = time.monotonic()
         bad = f", {progress.failed:,} failed" if progress.failed else ""

@@ -103,8 +103,9 @@ class Ledger:
 
     async def _do(self, work: Callable[[sa.Connection], T]) -> T:
         future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # it is written even if its waiter is cancelled
         self._jobs.put((work, future))
-        return await asyncio.shield(asyncio.wrap_future(future))
+        return await asyncio.wrap_future(future)
 
     def _write(self) -> None:
         going = True

@@ -1,0 +1,315 @@
+"""Planning, running, resuming and looking after studies from the command line."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.records.ledger import CallKey, Ledger
+from tests.conftest import Command
+from tests.fakes import Canned, Server, broken, spec, with_model
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path) -> Path:
+    """The study file ``small.yaml`` where commands run."""
+    return written(tmp_path)
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    path = folder / "small.yaml"
+    path.write_text(yaml.safe_dump(spec(**changes)))
+    return path
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# plan
+
+
+def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path: Path) -> None:
+    written(tmp_path, description="Two [small] ones.", deals=3)
+    done = cheaptalk("plan", "small.yaml")
+    assert done.status == 0
+    assert "small: Two [small] ones." in done.out
+    assert "bargaining  fair / firm        3" in done.out
+    assert "bargaining: 1 configurations" in done.out
+    assert done.out.splitlines()[-1] == "6 matches, none played: there is no cheaptalk.sqlite"
+    assert names(tmp_path) == {"small.yaml"}
+
+
+def test_a_plan_tells_what_is_played_already(cheaptalk: Command, tmp_path: Path) -> None:
+    cheaptalk("run", "small.yaml")
+    written(tmp_path, deals=3)
+    done = cheaptalk("plan", "small.yaml")
+    assert done.out.splitlines()[-1] == "6 matches, 2 of them already in cheaptalk.sqlite"
+
+
+def test_a_plan_lists_every_match_on_demand(cheaptalk: Command) -> None:
+    data = json.loads(cheaptalk("plan", "small.yaml", "--matches", "--json").out)
+    assert (data["matches"], data["settled"]) == (2, 0)
+    assert [match["seating"] for match in data["plan"]] == [["fair", "firm"], ["firm", "fair"]]
+    assert data["plan"][0]["parameters"]["horizon"] == {"rounds": 2, "hidden": False}
+    lines = cheaptalk("plan", "small.yaml", "--matches").out.splitlines()
+    for match, line in zip(data["plan"], lines, strict=False):
+        assert line == f"{match['id']}  bargaining  {' / '.join(match['seating'])}  deal 0"
+
+
+def test_a_plan_names_who_does_not_play(cheaptalk: Command, tmp_path: Path) -> None:
+    games = [{"game": "bargaining"}, {"game": "negotiation"}]
+    players = {"luck": {"strategy": "random"}, "[fair]": {"strategy": "equal_split"}}
+    written(tmp_path, games=games, players=players, pairing="all")
+    done = cheaptalk("plan", "small.yaml")
+    assert "[fair] does not play negotiation" in done.out.splitlines()
+    assert json.loads(cheaptalk("plan", "small.yaml", "--json").out)["idle"] == [
+        ["[fair]", "negotiation"]
+    ]
+
+
+# --player
+
+
+def test_players_are_added_and_replaced_on_the_command_line(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    written(tmp_path, pairing="self")
+    data = json.loads(
+        cheaptalk(
+            "plan", "small.yaml", "--matches", "--json",
+            "--player", "slow=boulware",
+            "--player", "firm={strategy: fixed_demand, share: 0.9}",
+            "--player", "tiny=vllm/tiny@http://localhost:1/v1",
+        ).out
+    )  # fmt: skip
+    assert [match["seating"][0] for match in data["plan"]] == ["fair", "firm", "slow", "tiny"]
+    done = cheaptalk("run", "small.yaml", "--player", "firm={strategy: fixed_demand, share: 0.9}")
+    assert done.status == 0
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        firm = next(r for r in store.records("small") if r.label("alice") == "firm")
+        assert firm.seats["alice"]["spec"]["settings"] == {"share": 0.9}
+    assert "2 before, 0 now" in cheaptalk("resume", "small").out, "a resume keeps the players"
+
+
+@pytest.mark.parametrize(
+    ("option", "saying"),
+    [
+        ("bot", '"bot" is not LABEL=SPEC'),
+        ("=linear", '"=linear" is not LABEL=SPEC'),
+        ("bot={strategy: liner", "{strategy: liner cannot be read as YAML"),
+        ("bot=liner", 'small.yaml: players.bot: unknown strategy "liner" (did you mean "linear"?)'),
+        ("bot={stratgy: x}", 'small.yaml: players.bot: unknown key "stratgy" (did you mean'),
+        ("bot=opnai/x", 'small.yaml: players.bot.model: unknown provider "opnai" (did you mean'),
+        ("bot=5", "small.yaml: players.bot: a player is written as a mapping"),
+    ],
+)
+def test_a_wrong_player_is_told(
+    cheaptalk: Command, tmp_path: Path, option: str, saying: str
+) -> None:
+    written(tmp_path, pairing="all")
+    done = cheaptalk("plan", "small.yaml", "--player", option)
+    assert done.status == 2
+    assert saying in done.said.replace("│ ", "")
+
+
+# run, resume
+
+
+def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_path: Path) -> None:
+    done = cheaptalk("run", "small.yaml", "--store", "my store.sqlite")
+    assert done.status == 0
+    first, last = done.out.splitlines()
+    assert first.startswith("small: 2 of 2 matches done (0 before, 2 now in ")
+    assert last == "report it with: cheaptalk report small --store 'my store.sqlite'"
+    again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
+    assert again | {"seconds": 0} == {
+        "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
+        "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
+    }  # fmt: skip
+
+
+def test_the_store_may_be_named_once_for_all(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHEAPTALK_STORE", str(tmp_path / "named.sqlite"))
+    cheaptalk("run", "small.yaml")
+    assert "named.sqlite" in names(tmp_path)
+    assert "cheaptalk.sqlite" not in names(tmp_path)
+    assert cheaptalk("status").out.split()[-6:] == ["small", "2", "0", "2", "0", "0"]
+    assert cheaptalk("status", "--store", "other.sqlite").status == 2
+
+
+def test_a_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_path: Path) -> None:
+    cheaptalk("run", "small.yaml")
+    (tmp_path / "small.yaml").unlink()
+    for command in ("run", "resume", "plan"):
+        assert cheaptalk(command, "small").status == 0
+
+
+WRONG = {
+    "file": ("nowhere.yaml", "nowhere.yaml: cannot be read: "),
+    "name": ("quikstart", 'no study file, preset or stored study "quikstart" (did you mean "quick'),
+    "yaml": ("broken.yaml", "broken.yaml: cannot be read as YAML: "),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_study_that_is_not_there_is_told(
+    cheaptalk: Command, tmp_path: Path, command: str, case: str
+) -> None:
+    (tmp_path / "broken.yaml").write_text("{")
+    name, saying = WRONG[case]
+    done = cheaptalk(command, name)
+    assert done.status == 2
+    assert done.said.startswith(f"error: {saying}")
+    assert names(tmp_path) == {"small.yaml", "broken.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "saying"),
+    [
+        ({"repeat": 2}, 'small.yaml: unknown key "repeat" (did you mean "repeats"?)'),
+        ({"deals": 0}, "small.yaml: deals: should be greater than or equal to 1, not 0"),
+        ({"pairing": [["fair", "frim"]]}, 'small.yaml: pairing: unknown player "frim" (did you'),
+        ({"players": {"a": {"model": "openai/gpt-4o"}}, "pairing": "all"},
+         "small.yaml: players.a: set the environment variable OPENAI_API_KEY"),
+        ({"players": {"a": {"person": "terminal"}}, "pairing": "all"},
+         "small.yaml: players.a: a person plays with: cheaptalk play"),
+        ({"players": {"a": {"recorded": "abc"}}, "pairing": "all"},
+         "small.yaml: players.a: there is no store to take match abc from"),
+        ({"games": [], "deals_from": "old"},
+         'small.yaml: deals_from: there is no store to take "old" from; name it with --store'),
+    ],
+)  # fmt: skip
+def test_a_wrong_study_writes_nothing(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any], saying: str,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    written(tmp_path, **changes)
+    done = cheaptalk("run", "small.yaml")
+    assert done.status == 2
+    assert done.said.startswith(f"error: {saying}")
+    assert names(tmp_path) == {"small.yaml"}
+
+
+def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("dear diary " * 100)
+    for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["show", "a"]):
+        done = cheaptalk(*command, "--store", "diary.txt")
+        assert done.status == 2
+        assert done.said.startswith("error: diary.txt: file is not a database: it is damaged or no")
+    assert (tmp_path / "diary.txt").read_text() == "dear diary " * 100
+
+
+@pytest.mark.parametrize("command", ["resume", "status"])
+def test_a_study_that_is_not_in_the_store_is_told(cheaptalk: Command, command: str) -> None:
+    cheaptalk("run", "small.yaml")
+    done = cheaptalk(command, "smal")
+    assert done.status == 2
+    assert 'no study "smal" (did you mean "small"?) in cheaptalk.sqlite' in done.said
+
+
+@pytest.mark.parametrize("command", ["resume", "run", "plan"])
+def test_an_imported_study_cannot_be_played(
+    cheaptalk: Command, tmp_path: Path, command: str
+) -> None:
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        store.register_study("theirs", {"imported": "glee"})
+    done = cheaptalk(command, "theirs")
+    assert (done.status, done.said) == (2, 'error: "theirs" was imported; there is nothing to play')
+    assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] == 0
+
+
+def test_a_stored_study_that_is_no_longer_legal_is_shown_without_its_size(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    cheaptalk("run", "small.yaml")
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        store.register_study("small", {"name": "small", "players": {}})
+    assert cheaptalk("status").out.split()[-5:] == ["?", "0", "2", "0", "0"]
+    assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["planned"] is None
+    assert cheaptalk("resume", "small").status == 2
+
+
+# runs that do not end well
+
+
+@pytest.fixture
+def down(tmp_path: Path) -> Path:
+    """A study whose model's server is not there."""
+    with Server() as server:
+        url = server.url
+    return written(tmp_path, **with_model(url, deadline=5))
+
+
+def test_a_run_with_failures_ends_with_1_and_says_which(
+    cheaptalk: Command, down: Path, no_waits: None
+) -> None:
+    done = cheaptalk("run", "small.yaml")
+    assert done.status == 1
+    assert "small: 0 of 6 matches done (0 before, 6 now in " in done.out
+    assert 'bargaining, tiny / fair: call for "alice" in request 0: connection failed: ' in done.out
+    assert done.out.splitlines()[-1] == (
+        "6 left; go on with: cheaptalk resume small --store cheaptalk.sqlite"
+    )
+    allowed = cheaptalk("resume", "small", "--allow-failures", "--json")
+    assert allowed.status == 0
+    assert json.loads(allowed.out)["played"] == {"failed": 6}
+    shown = cheaptalk("status").out
+    assert shown.splitlines()[1].split() == ["small", "6", "0", "0", "0", "6"]
+    assert "small: 3 x call for " in shown
+
+
+def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    with Server() as server:
+        written(tmp_path, **with_model(server.url), budget={"calls": 2})
+        done = cheaptalk("run", "small.yaml", "--allow-failures")
+        assert done.status == 1
+        assert "halted: the budget of 2 calls is used up" in done.out.splitlines()
+        written(tmp_path, **with_model(server.url), budget={"calls": 1000})
+        assert cheaptalk("run", "small.yaml").status == 0
+    assert len(server.calls) == len({number.rpartition("/")[0] for number in server.calls})
+
+
+def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
+    async def intend() -> None:
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, Ledger(store) as ledger:
+            await ledger.intend(CallKey("m", 0, "alice", 0), 1, {"model": "vllm/x"})
+
+    cheaptalk("run", "small.yaml")
+    asyncio.run(intend())
+    written(tmp_path, deals=2)
+    assert (
+        "  1 calls of an earlier run stayed without a reply" in cheaptalk("run", "small.yaml").out
+    )
+    out = cheaptalk("status").out.splitlines()
+    assert out[-2:] == [
+        "1 calls were sent and their replies never recorded:",
+        "  match m request 0 alice, sending 1",
+    ]
+    (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
+    assert (lost["match_id"], lost["state"]) == ("m", "unresolved")
+
+
+def test_many_different_problems_are_cut_short(
+    cheaptalk: Command, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Canned(lambda call, number: broken(number, retry=False))
+    made = written(tmp_path, **with_model() | {"deals": 7})
+    run = ct.run
+
+    def with_models(laid: ct.studies.Plan, store: ct.Store, **options: Any) -> ct.Progress:
+        return run(laid, store, models=models, **options)
+
+    monkeypatch.setattr(ct, "run", with_models)
+    done = cheaptalk("run", str(made))
+    assert "  and 4 further problems: cheaptalk status" in done.out.splitlines()

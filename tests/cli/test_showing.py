@@ -1,0 +1,123 @@
+"""A match shown: what each seat was told, asked and answered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from tests.conftest import Command
+from tests.fakes import Canned, broken, legal, study, with_model
+
+
+@pytest.fixture
+def match(tmp_path: Path) -> str:
+    """A stored match of a model, whose first answer does not count, against a strategy."""
+
+    def mumble(call: ModelCall, number: str) -> str:
+        return "[Hm]" if number.endswith("/0/alice/0/1") else legal(call)
+
+    made = study(**with_model(temperature=1) | {"deals": 1, "pairing": [["tiny", "fair"]]})
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(made, store, models=Canned(mumble))
+        return next(store.records()).id
+
+
+def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
+    done = cheaptalk("show", match[:12])
+    lines = done.out.splitlines()
+    assert done.status == 0
+    assert lines[0] == f"bargaining {match}  finished"
+    assert lines[1].startswith("alice: tiny {'model': 'vllm/tiny', 'style': 'plain', 'temperature'")
+    assert lines[2] == "bob: fair {'game': 'bargaining', 'strategy': 'equal_split', 'settings': {}}"
+    assert "horizon={'rounds': 2, 'hidden': False}" in lines[3]
+    told = [line for line in lines if line.startswith("to ")]
+    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice)"]
+    assert any(line.startswith("Alice answers [repaired]: {'alice_gain': ") for line in lines)
+    assert lines[-1].startswith("payoffs alice ")
+
+
+def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match: str) -> None:
+    out = cheaptalk("show", match, "--seat", "bob").out
+    assert "to Bob (bob)" in out
+    assert "to Alice (alice)" not in out
+    assert "You are Bob." in out
+    assert "You are Alice." not in out
+
+
+def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
+    assert "[Hm]" not in cheaptalk("show", match).out
+    out = cheaptalk("show", match, "--calls").out
+    assert "[Hm]" in out.splitlines()
+    assert "That answer does not count: no answer could be read from the reply" in out
+    assert "reply in 0.00 s, {'input_tokens': 9, 'output_tokens': 1}" in out
+
+
+def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
+    data = json.loads(cheaptalk("show", match, "--json").out)
+    assert data["id"] == match
+    assert data["open_calls"] == []
+    assert data["answers"][0]["kind"] == "repaired"
+    assert len(data["answers"][0]["calls"]) == 2
+
+
+def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_path: Path) -> None:
+    made = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}],
+                 budget={"calls": 1})  # fmt: skip
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(made, store, models=Canned())
+        live = next(r.id for r in store.records() if store.open_calls(r.id))
+    lines = cheaptalk("show", live).out.splitlines()
+    assert lines[0] == f"bargaining {live}  live"
+    assert lines[-1].startswith("request ")
+    assert lines[-1].rstrip().endswith("sending 1: answered")
+
+
+def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
+    models = Canned(lambda call, number: broken("[out] of order", retry=False))
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(study(**with_model()), store, models=models)
+        failed = next(store.records()).id
+    lines = cheaptalk("show", failed).out.splitlines()
+    assert lines[0].startswith(f'bargaining {failed}  failed (call for "')
+    assert lines[0].endswith(": [out] of order)")
+    assert lines[-1].endswith("sending 1: failed [out] of order")
+
+
+def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
+    models = Canned(lambda call, number: Reply(failure="refused", detail="No."))
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(study(**with_model()), store, models=models)
+        first = next(store.records()).id
+    out = cheaptalk("show", first).out
+    assert f"bargaining {first}  forfeited (forfeited by alice)" in out
+    assert "Alice answers [refused]: no valid answer" in out
+    assert "payoffs" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (("zzz",), 'no match begins with "zzz" in cheaptalk.sqlite'),
+        (("MATCH", "--seat", "bub"), 'unknown seat "bub" (did you mean "bob"?)'),
+        (("MATCH", "--store", "no.sqlite"), "there is no store at no.sqlite; name one with"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(
+    cheaptalk: Command, match: str, arguments: tuple[str, ...], saying: str
+) -> None:
+    done = cheaptalk("show", *(match if one == "MATCH" else one for one in arguments))
+    assert done.status == 2
+    assert done.said.startswith("error: ")
+    assert saying in done.said
+
+
+def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
+    cheaptalk: Command, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ct.game_box("bargaining").rules, "version", 2)
+    done = cheaptalk("show", match)
+    assert done.status == 2
+    assert f"match {match} was played under version 1 of the rules of bargaining" in done.said
+    assert json.loads(cheaptalk("show", match, "--json").out)["rules_version"] == 1

@@ -1,0 +1,235 @@
+"""At a terminal: a person plays, a bar shows progress, and Ctrl-C is heard."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.players import Kind
+from cheaptalk.records import Status
+from tests.cli.terminal import Terminal
+from tests.conftest import Command
+from tests.fakes import Server, spec
+from tests.test_project import ROOT
+
+
+def only(folder: Path) -> ct.MatchRecord:
+    with ct.Store.open(folder / "cheaptalk.sqlite") as store:
+        (record,) = store.records(bodies=True)
+    return record
+
+
+def offer(screen: Terminal, alice: str, bob: str) -> None:
+    """Propose a division."""
+    screen.read_until("alice gain: ")
+    screen.type(alice)
+    finish(screen, bob)
+
+
+def finish(screen: Terminal, bob: str) -> None:
+    """Fill in the rest of a proposal."""
+    for field, text in (("bob gain: ", bob), ("message: ", "[Hi]")):
+        screen.read_until(field)
+        screen.type(text)
+
+
+def test_a_person_plays_a_match_and_is_told_what_does_not_count(tmp_path: Path) -> None:
+    arguments = ["play", "bargaining", "--against", "equal_split", "--set", "money=100"]
+    with Terminal(*arguments, "--set", "horizon=3", folder=tmp_path) as screen:
+        told = screen.read_until("It is your turn to propose how to divide $100.")
+        assert "You are Alice." in told
+        offer(screen, "60", "50")
+        assert "That does not count: the two parts must add up to 100, not 110." in (
+            screen.read_until("alice gain: ")
+        )
+        screen.type("sixty")
+        finish(screen, "40")
+        assert '"alice_gain": should be a valid number' in screen.read_until("alice gain: ")
+        screen.type("$60.00")
+        finish(screen, "40")
+        assert "Your proposal of round 1 was rejected." in screen.read_until("decision")
+        screen.read_until("(accept / reject): ")
+        for unclear in ("", "maybe"):
+            screen.type(unclear)
+            told = screen.read_until("(accept / reject): ")
+            assert "Please write one of accept, reject." in told
+        screen.type("A")
+        status, end = screen.ends()
+    assert status == 0
+    assert "the end" in end
+    assert "alice: 45" in end
+    record = only(tmp_path)
+    assert f"Read it again with: cheaptalk show {record.id} --store cheaptalk.sqlite" in end
+    mine = [answer for answer in record.answers if answer.seat == "alice"]
+    assert [answer.kind for answer in mine] == [Kind.REPAIRED, Kind.OK]
+    assert mine[0].action == {"alice_gain": 60, "bob_gain": 40, "message": "[Hi]"}
+    assert all(call["reply"]["seconds"] > 0 for answer in mine for call in answer.calls)
+
+
+def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
+    arguments = ["play", "bargaining", "--as", "bob", "--against", "{strategy: fixed_demand}"]
+    with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
+        screen.read_until("(accept / reject): ")
+        screen.type("reject")
+        screen.read_until("alice gain: ")
+        screen.press_ctrl_c()
+        status, end = screen.ends()
+    assert status == 130
+    assert "stopping once what is under way is recorded" in end
+    assert "Traceback" not in end
+    hint = end[end.index("go on with: ") + len("go on with: ") :].split("\n")[0]
+    assert hint == (
+        "cheaptalk play bargaining --as bob --against '{strategy: fixed_demand}' --seed 7 "
+        "--store cheaptalk.sqlite"
+    )
+    assert only(tmp_path).status is Status.LIVE
+    with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
+        assert "Your proposal" not in screen.read_until("Round 2.")
+        offer(screen, "9000", "1000")
+        assert screen.ends()[0] == 0
+    record = only(tmp_path)
+    assert record.status is Status.FINISHED
+    assert record.payoffs == {"alice": 8100, "bob": 900}
+
+
+def test_who_comes_back_after_a_refusal_is_told_the_story_again(tmp_path: Path) -> None:
+    arguments = ["play", "bargaining", "--seed", "7"]
+    with Terminal(*arguments, folder=tmp_path) as screen:
+        offer(screen, "1", "1")
+        screen.read_until("That does not count")
+        screen.press_ctrl_c()
+        screen.ends()
+    with Terminal(*arguments, folder=tmp_path) as screen:
+        told = screen.read_until("That does not count: the two parts must add up to")
+        assert "You are Alice." in told
+        assert "It is your turn to propose" in told
+
+
+def test_a_person_may_leave_while_a_model_thinks_and_its_answer_is_kept(tmp_path: Path) -> None:
+    come, go = Event(), Event()
+
+    async def thinking(request: web.Request, body: dict[str, Any]) -> None:
+        come.set()
+        await asyncio.to_thread(go.wait, 60)
+
+    with Server(answerer=lambda _: '{"decision": "reject"}', handler=thinking) as server:
+        arguments = ["play", "bargaining", "--against", f"vllm/tiny@{server.url}", "--seed", "7"]
+        with Terminal(*arguments, "--set", "horizon=1", folder=tmp_path) as screen:
+            offer(screen, "9000", "1000")
+            assert come.wait(60)
+            screen.press_ctrl_c()
+            screen.read_until("stopping once what is under way is recorded")
+            go.set()
+            assert screen.ends()[0] == 0, "the model's answer was the last one wanted"
+    assert only(tmp_path).status is Status.FINISHED
+    assert len(server.calls) == 1
+
+
+def piped(folder: Path, lines: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`cheaptalk play` with its input from a pipe."""
+    command = [sys.executable, "-m", "cheaptalk", "play", *arguments]
+    return subprocess.run(
+        command, cwd=folder, input=lines, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_game_can_be_played_from_a_pipe(tmp_path: Path) -> None:
+    rival = ["--as", "bob", "--against", "always_recommend"]
+    done = piped(tmp_path, "y\n" * 20, "persuasion", *rival)
+    assert done.returncode == 0, done.stderr
+    assert "alice: 20" in done.stdout.splitlines()
+
+
+def test_input_that_ends_leaves_the_match_to_be_gone_on_with(tmp_path: Path) -> None:
+    done = piped(tmp_path, "y\n" * 3, "persuasion", "--as", "bob", "--seed", "1")
+    assert done.returncode == 130
+    assert "stopped; go on with: cheaptalk play persuasion --as bob" in done.stderr
+    assert only(tmp_path).status is Status.LIVE
+    assert piped(tmp_path, "y\n" * 17, "persuasion", "--as", "bob", "--seed", "1").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (("poker",), 'unknown game "poker"'),
+        (("bargaining", "--as", "bub"), 'unknown role "bub" (did you mean "bob"?)'),
+        (("bargaining", "--against", "liner"), 'unknown strategy "liner" (did you mean "linear"?)'),
+        (("bargaining", "--against", "opnai/x"), 'unknown provider "opnai" (did you mean "openai'),
+        (("bargaining", "--against", "openai/x"), "set the environment variable OPENAI_API_KEY"),
+        (("bargaining", "--against", "{recorded: abc}"), "there is no store to take match abc"),
+        (("bargaining", "--set", "money"), '"money" is not NAME=VALUE'),
+        (("bargaining", "--set", "mony=5"), 'unknown key "mony" (did you mean "money"?)'),
+        (("bargaining", "--set", "money=-5"), "money: should be greater than 0, not -5"),
+    ],
+)
+def test_what_cannot_be_played_is_told_and_writes_nothing(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], saying: str,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = cheaptalk("play", *arguments)
+    assert done.status == 2
+    assert saying in done.said.replace("│ ", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=1500)))
+    with Terminal("run", "many.yaml", "--workers", "1", folder=tmp_path) as screen:
+        assert "/s" in screen.read_until("/3000") + screen.read_until("small: 3,000 of 3,000")
+        status, end = screen.ends()
+    assert status == 0
+    assert end.startswith(" matches done (0 before, 3,000 now in ")
+
+
+def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None:
+    with Terminal("run", "glee", "--workers", "2", folder=tmp_path) as screen:
+        screen.read_until("/80100")
+        screen.press_ctrl_c()
+        status, end = screen.ends()
+    assert status == 130
+    assert "Traceback" not in end
+    assert "stopped; go on with: cheaptalk resume glee --store cheaptalk.sqlite" in end
+
+
+def test_elsewhere_a_plain_line_comes_now_and_then(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
+    assert cheaptalk("run", "many.yaml").err == ""
+    monkeypatch.setattr("cheaptalk.cli.running.EVERY", 0.0)
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
+    lines = cheaptalk("run", "many.yaml").err.splitlines()
+    assert lines[0] == "small: 600 of 1,200 matches"
+    assert lines[-1] == "small: 1,200 of 1,200 matches"
+
+
+def test_output_that_nobody_reads_any_more_ends_quietly(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m cheaptalk plan glee --matches | head -n 1"
+    done = subprocess.run(
+        ["/bin/bash", "-o", "pipefail", "-c", command],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 1
+
+
+def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
+    both = [
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        for command in (
+            [sys.executable, "-m", "cheaptalk", "games", "--json"],
+            [str(Path(sys.executable).parent / "cheaptalk"), "games", "--json"],
+        )
+    ]
+    assert both[0] == both[1]
+    assert json.loads(both[0])

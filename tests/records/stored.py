@@ -1,0 +1,85 @@
+"""Matches put into a store, or made into records, without playing a study."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
+from cheaptalk.records.record import scripted_answers
+from cheaptalk.rules import Table, replay
+
+SEED = "a seed"
+
+
+class Shelf:
+    """A study with one configuration and two players, for matches whose play is of no matter."""
+
+    def __init__(self, store: Store, name: str = "shelf") -> None:
+        self.store = store
+        self.study = store.register_study(name, {"name": name})
+        game = ("bargaining", 1, {"money": 100.0})
+        self.configuration = store.register_configurations({"game": game})["game"]
+        specs = {label: {"strategy": label} for label in ("fair", "firm")}
+        players = store.register_players(specs)
+        store.register_roster(self.study, {players[label]: label for label in specs})
+        self.seats = {"alice": players["fair"], "bob": players["firm"]}
+
+    def match(
+        self, id_: str, status: Status = Status.FINISHED, reason: str | None = None,
+        calls: int = 0, tokens: tuple[int, int] = (0, 0), **changes: Any,
+    ) -> NewMatch:  # fmt: skip
+        """A match that ended so."""
+        payoffs = {"alice": 1.0, "bob": 2.0} if status is Status.FINISHED else None
+        kinds = {"alice": {"ok": 2}, "bob": {"ok": 1, "repaired": 1}}
+        body = pack({"seed": id_})
+        end = Ended(status, reason, None, payoffs, kinds, calls, *tokens, 5.0, body)
+        match = NewMatch(id_, self.configuration, f"deal of {id_}", 0, self.seats, end)
+        return match._replace(**changes)
+
+    def add(self, *ids: str, status: Status = Status.FINISHED, reason: str | None = None) -> None:
+        """Store matches that ended so."""
+        self.store.add(self.study, [self.match(id_, status, reason) for id_ in ids])
+
+    def live(self, id_: str) -> dict[str, Any]:
+        """The row of a match that has begun."""
+        return {
+            "id": id_, "configuration_id": self.configuration, "deal": f"deal of {id_}",
+            "repeat": 0, "seats": self.seats, "status": Status.LIVE.value,
+            "calls": 0, "input_tokens": 0, "output_tokens": 0,
+        }  # fmt: skip
+
+
+def played(
+    game: Any, deal: Any, *given: tuple[int, str, Mapping[str, object] | None], seed: str = SEED
+) -> Table:
+    """A table with these answers: request, seat, the action's fields (None: forfeited)."""
+    return replay(game, deal, seed, given)
+
+
+def record_of(
+    table: Table,
+    answers: Sequence[AnswerRecord] | None = None,
+    specs: Mapping[str, Mapping[str, Any]] | None = None,
+    **changes: Any,
+) -> MatchRecord:
+    """The record of a table that is over.
+
+    Args:
+        answers: with kinds and calls; those of scripted players if not given.
+        specs: settings by role.
+        changes: of the record's attributes.
+    """
+    end = ended(table, SEED, scripted_answers(table.given) if answers is None else answers)
+    seats = {
+        role: {"label": f"{role}'s player", "spec": dict((specs or {}).get(role, {}))}
+        for role in table.game.roles
+    }
+    game = table.game
+    made: dict[str, Any] = {
+        "id": "0123456789", "game": game.name, "version": game.version,
+        "parameters": game.model_dump(mode="json"), "deal_key": "deal", "repeat": 0,
+        "seats": seats, "status": end.status, "reason": end.reason, "outcome": end.outcome,
+        "payoffs": end.payoffs, "kinds": end.kinds, "calls": end.calls,
+        "input_tokens": end.input_tokens, "output_tokens": end.output_tokens,
+        "finished": end.finished, "packed": end.body,
+    }  # fmt: skip
+    return MatchRecord(**made | changes)

@@ -1,0 +1,274 @@
+"""The ledger: calls are committed together and in order, and an error reaches who waits for it."""
+
+import asyncio
+import gc
+import sqlite3
+import threading
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pytest
+import sqlalchemy as sa
+
+from cheaptalk.models import Failure, Reply, Usage
+from cheaptalk.records import Status, Store, StoreError, schema
+from cheaptalk.records.ledger import (
+    CallKey,
+    Ledger,
+    PastCall,
+    mark_unresolved,
+    past_calls,
+    sendings,
+    spent,
+)
+from tests.records.stored import Shelf
+
+T = TypeVar("T")
+CALL = {"model": "vllm/tiny", "messages": []}
+REPLY = Reply(text="Yes.", model="tiny", usage=Usage(input_tokens=9, output_tokens=1))
+
+
+def key(request: int, match: str = "m", seat: str = "alice", attempt: int = 0) -> CallKey:
+    return CallKey(match, request, seat, attempt)
+
+
+@contextmanager
+def commits(store: Store) -> Iterator[list[object]]:
+    """Collects an item for each transaction that is committed."""
+    made: list[object] = []
+
+    def note(connection: sa.Connection) -> None:
+        made.append(connection)
+
+    sa.event.listen(store.engine, "commit", note)
+    yield made
+    sa.event.remove(store.engine, "commit", note)
+
+
+async def all_at_once(store: Store, *writes: Awaitable[T]) -> list[T | BaseException]:
+    """Make writes that must wait, so that they are queued when the first is made."""
+    with store.transaction() as connection:
+        connection.execute(sa.delete(schema.calls).where(sa.false()))
+        tasks = [asyncio.ensure_future(write) for write in writes]
+        await asyncio.sleep(0)
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_what_waits_is_committed_together_and_in_order(store: Store) -> None:
+    async def play() -> list[int | BaseException]:
+        with Ledger(store) as ledger:
+            intents = [ledger.intend(key(n), 1, CALL | {"n": n}) for n in range(100)]
+            return await all_at_once(store, *intents)
+
+    with commits(store) as made:
+        numbers = asyncio.run(play())
+    assert numbers == list(range(1, 101))
+    assert len(made) <= 3, "the transaction that held them up, the first of them, and the rest"
+    rows = store.open_calls("m")
+    assert [(row["id"], row["request"]) for row in rows] == [(n + 1, n) for n in range(100)]
+    assert all(row["call"] == CALL | {"n": row["request"]} for row in rows)
+    assert {row["state"] for row in rows} == {"sent"}
+
+
+def test_a_reply_is_noted_with_its_call(store: Store) -> None:
+    failure = Reply(failure=Failure.TIMED_OUT, detail="too late", retry=True)
+
+    async def play() -> None:
+        with Ledger(store) as ledger:
+            first = await ledger.intend(key(0), 1, CALL)
+            second = await ledger.intend(key(0), 2, CALL)
+            await ledger.settle(second, "answered", REPLY)
+            await ledger.settle(first, "failed", failure)
+
+    asyncio.run(play())
+    first, second = store.open_calls("m")
+    assert (first["try"], first["state"], second["try"], second["state"]) == (
+        1, "failed", 2, "answered",
+    )  # fmt: skip
+    assert Reply.model_validate(first["reply"]) == failure
+    assert Reply.model_validate(second["reply"]) == REPLY
+    assert first["sent"] <= first["received"]
+
+
+def test_a_write_that_fails_is_told_to_who_waits_for_it_and_to_nobody_else(store: Store) -> None:
+    async def play() -> tuple[list[Any], int]:
+        with Ledger(store) as ledger:
+            found = await all_at_once(
+                store,
+                ledger.intend(key(0), 1, CALL),
+                ledger.intend(key(1), 1, CALL),
+                ledger.intend(key(1), 1, CALL),
+                ledger.intend(key(2), 1, CALL),
+            )
+            return found, await ledger.intend(key(3), 1, CALL)
+
+    found, later = asyncio.run(play())
+    assert isinstance(found[2], StoreError)
+    assert "UNIQUE constraint failed" in str(found[2])
+    good = [number for number in found if isinstance(number, int)]
+    rows = {row["id"]: row["request"] for row in store.open_calls("m")}
+    assert rows == dict(zip([*good, later], range(4), strict=True))
+
+
+def test_a_full_disk_is_told_to_all_who_wait(store: Store) -> None:
+    def limit(pages: int) -> None:
+        def run(connection: sqlite3.Connection, _: object) -> None:
+            connection.execute(f"PRAGMA max_page_count={pages}")
+
+        sa.event.listen(store.engine, "connect", run)
+        store.engine.dispose()
+
+    long = CALL | {"words": "x" * 50_000}
+
+    async def play() -> tuple[list[Any], int]:
+        with Ledger(store) as ledger:
+            found = await all_at_once(
+                store, *(ledger.intend(key(number), 1, long) for number in range(5))
+            )
+            limit(100_000)
+            return found, await ledger.intend(key(9), 1, long)
+
+    limit(1)  # SQLite takes the size that the file has
+    found, later = asyncio.run(play())
+    assert [type(one) for one in found] == [StoreError] * 5
+    assert all("free some space and resume" in str(one) for one in found)
+    assert [row["id"] for row in store.open_calls("m")] == [later]
+
+
+def test_what_was_handed_over_is_written_when_the_ledger_closes(store: Store) -> None:
+    async def play() -> list[asyncio.Task[int]]:
+        with Ledger(store) as ledger:
+            tasks = [asyncio.ensure_future(ledger.intend(key(n), 1, CALL)) for n in range(20)]
+            await asyncio.sleep(0)
+        assert len(store.open_calls("m")) == 20
+        await asyncio.gather(*tasks)
+        return tasks
+
+    tasks = asyncio.run(play())
+    assert [task.result() for task in tasks] == list(range(1, 21))
+    assert "ledger" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_thread_ends_after_an_error_too(store: Store) -> None:
+    def leave() -> None:
+        with Ledger(store):
+            assert "ledger" in [thread.name for thread in threading.enumerate()]
+            raise RuntimeError("elsewhere")
+
+    with pytest.raises(RuntimeError, match="elsewhere"):
+        leave()
+    assert "ledger" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_write_is_made_even_if_nobody_waits_for_it_any_more(store: Store) -> None:
+    complaints: list[dict[str, Any]] = []
+
+    async def play() -> int:
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+        with Ledger(store) as ledger:
+            with store.transaction() as connection:
+                connection.execute(sa.delete(schema.calls))
+                leaving = [
+                    asyncio.ensure_future(ledger.intend(key(request), 1, CALL))
+                    for request in (0, 1, 1)
+                ]
+                await asyncio.sleep(0)
+                for task in leaving:
+                    task.cancel()
+                await asyncio.gather(*leaving, return_exceptions=True)
+            assert all(task.cancelled() for task in leaving)
+            last = await ledger.intend(key(2), 1, CALL)
+            await asyncio.sleep(0)
+        del leaving, task
+        gc.collect()
+        return last
+
+    asyncio.run(play())
+    assert [row["request"] for row in store.open_calls("m")] == [0, 1, 2]
+    assert complaints == [], "errors of writes that nobody waits for are told to nobody"
+
+
+def test_a_match_is_shown_from_its_beginning_to_its_end(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+
+    async def play() -> None:
+        with Ledger(store) as ledger:
+            for study in (shelf.study, other.study, shelf.study):
+                await ledger.begin(study, shelf.live("m"))
+            assert store.statuses(["m"]) == {"m": Status.LIVE}
+            number = await ledger.intend(key(0), 1, CALL)
+            await ledger.settle(number, "answered", REPLY)
+            await ledger.finish(shelf.study, shelf.match("m", calls=1, tokens=(9, 1)))
+
+    asyncio.run(play())
+    for study in ("shelf", "other"):
+        (record,) = store.records(study)
+        assert (record.id, record.status, record.calls) == ("m", Status.FINISHED, 1)
+    assert store.open_calls("m") == []
+
+
+def test_a_match_that_ended_does_not_begin_again(store: Store) -> None:
+    shelf = Shelf(store)
+    shelf.add("m")
+
+    async def play() -> None:
+        with Ledger(store) as ledger:
+            await ledger.begin(shelf.study, shelf.live("m"))
+
+    asyncio.run(play())
+    assert store.statuses(["m"]) == {"m": Status.FINISHED}
+
+
+def note(store: Store, where: CallKey, sending: int, state: str, **more: Any) -> None:
+    """Write a call straight into the store."""
+    values: dict[str, Any] = where._asdict() | {
+        "try": sending, "state": state, "call": CALL, "sent": 1.0,
+    }  # fmt: skip
+    with store.transaction() as connection:
+        connection.execute(sa.insert(schema.calls).values(values | more))
+
+
+def test_an_earlier_run_is_known_by_its_answers_and_its_sendings(store: Store) -> None:
+    written = REPLY.model_dump(mode="json", exclude_none=True)
+    note(store, key(0), 1, "failed", reply={"failure": "timed_out"})
+    note(store, key(0), 2, "answered", reply=written)
+    note(store, key(1, seat="bob"), 1, "unresolved")
+    note(store, key(1, seat="bob"), 3, "sent")
+    note(store, key(0, match="other"), 1, "answered", reply=written)
+    assert past_calls(store, "m") == {key(0): PastCall(CALL, written, 2)}
+    assert sendings(store, "m") == {key(0): 2, key(1, seat="bob"): 3}
+    assert past_calls(store, "unknown") == {}
+    assert sendings(store, "unknown") == {}
+
+
+def test_calls_without_a_reply_become_unresolved(store: Store) -> None:
+    for number, state in enumerate(("sent", "answered", "failed", "sent", "unresolved")):
+        note(store, key(number), 1, state)
+    assert mark_unresolved(store) == 2
+    assert [call["request"] for call in store.unresolved()] == [0, 3, 4]
+    assert mark_unresolved(store) == 0
+
+
+def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    store.add(
+        shelf.study,
+        [
+            shelf.match("finished", calls=2, tokens=(100, 10)),
+            shelf.match("forfeited", Status.FORFEITED, "forfeited by bob", 1, (1_000, 1)),
+            shelf.match("failed", Status.FAILED, "out of order", 99, (10**6, 10**6)),
+            shelf.match("live", Status.LIVE),
+        ],
+    )
+    store.add(other.study, [other.match("elsewhere", calls=50, tokens=(5, 5))])
+    assert spent(store, shelf.study) == (3, 1_111)
+    usage = {"usage": {"input_tokens": 20_000, "output_tokens": 2}}
+    note(store, key(0, "failed"), 1, "failed", reply={"failure": "provider_error"})
+    note(store, key(0, "live"), 1, "answered", reply={"text": "Yes."} | usage)
+    note(store, key(1, "live"), 1, "unresolved")
+    note(store, key(2, "live"), 1, "answered", call={"seat": "alice"}, reply={"text": "Yes."})
+    note(store, key(0, "finished"), 1, "failed", reply={"usage": {"output_tokens": 30}})
+    note(store, key(0, "elsewhere"), 1, "answered", reply=usage)
+    assert spent(store, shelf.study) == (7, 21_143)
+    assert spent(store, other.study) == (51, 20_012)

@@ -1,0 +1,320 @@
+"""A record: it says all about its match, and replays it or says why not."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.games.persuasion.rules import Persuasion, Qualities
+from cheaptalk.players import Kind, StrategySeat
+from cheaptalk.records import (
+    AnswerRecord,
+    MatchRecord,
+    OtherVersion,
+    Status,
+    configuration_digest,
+    digest,
+    digest_key,
+    ended,
+    game_of,
+    pack,
+    player_digest,
+    unpack,
+)
+from cheaptalk.rules import Deal, ReplayMismatch, Table
+from tests.records.stored import SEED, played, record_of
+from tests.toys import Cards, Guessing
+
+OFFER = {"alice_gain": 60.0, "bob_gain": 40.0, "message": "Mine, \u00eb \U0001f600."}
+BARGAINING = Bargaining.model_validate({"money": 100, "horizon": 2})
+
+
+def agreed() -> Table:
+    """Bob turns an offer down and makes his own, which Alice accepts."""
+    return played(
+        BARGAINING, Deal(),
+        (0, "alice", OFFER), (1, "bob", {"decision": "reject"}),
+        (2, "bob", OFFER | {"alice_gain": 30.0, "bob_gain": 70.0}),
+        (3, "alice", {"decision": "accept"}),
+    )  # fmt: skip
+
+
+def call(model: str | None, tokens: tuple[int, int] | None, **more: Any) -> dict[str, Any]:
+    """A call as an answer records it; to a person where there is no model."""
+    asked = {"model": model, "messages": []} if model else {"seat": "alice", "news": []}
+    usage = dict(zip(("input_tokens", "output_tokens"), tokens or (), strict=False))
+    reply = {"text": "Yes.", "usage": usage} if tokens else None
+    return {"call": asked, "reply": reply, "sending": 1} | more
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), json_values, max_size=5))
+def test_what_is_packed_is_unpacked_the_same(data: dict[str, Any]) -> None:
+    assert unpack(pack(data)) == json.loads(json.dumps(data))
+
+
+def test_packing_makes_it_small() -> None:
+    text = {"said": "the same thing again and again. " * 100}
+    assert len(pack(text)) < len(json.dumps(text)) / 20
+
+
+@given(
+    st.integers(0, 99), st.sampled_from(["alice", "bob_2"]), st.sampled_from(list(Kind)),
+    st.none() | st.dictionaries(st.text(), json_values, max_size=3),
+    st.lists(st.dictionaries(st.text(), json_values, max_size=2), max_size=2).map(tuple),
+)  # fmt: skip
+def test_an_answer_is_read_as_it_was_written(
+    request: int, seat: str, kind: Kind, action: Any, calls: tuple[dict[str, Any], ...]
+) -> None:
+    answer = AnswerRecord(request, seat, kind, action, calls)
+    read = AnswerRecord.from_json(json.loads(json.dumps(answer.as_json())))
+    assert read == answer
+    assert type(read.kind) is Kind
+    assert ("calls" in answer.as_json()) is bool(calls)
+
+
+def test_a_record_replays_to_its_outcome() -> None:
+    table = agreed()
+    record = record_of(table)
+    again = record.replay()
+    assert again.outcome == table.outcome
+    assert again.heard == table.heard
+    assert record.payoffs == pytest.approx({"alice": 27.0, "bob": 63.0})
+    assert record.label("alice") == "alice's player"
+
+
+def test_a_record_is_plain_json_that_says_all(toys: None) -> None:
+    text = json.dumps(record_of(agreed()).as_json())
+    data = json.loads(text)
+    assert (data["game"], data["rules_version"], data["format"]) == ("bargaining", 1, 1)
+    assert (data["status"], data["reason"], data["seed"], data["deal"]) == (
+        "finished", None, SEED, {},
+    )  # fmt: skip
+    first, *_, last_offer, reply = data["answers"]
+    assert first == {"request": 0, "seat": "alice", "kind": "ok", "action": OFFER}
+    stage = 2
+    gains = [last_offer["action"][f"{role}_gain"] for role in ("alice", "bob")]
+    assert reply["action"] == {"decision": "accept"}
+    assert data["outcome"] == {"stage": stage, "alice_gain": gains[0], "bob_gain": gains[1]}
+    discounted = [
+        gain * discount ** (stage - 1)
+        for gain, discount in zip(gains, data["parameters"]["discounts"], strict=True)
+    ]
+    assert list(data["payoffs"].values()) == pytest.approx(discounted)
+    assert {role: seat["label"] for role, seat in data["seats"].items()} == {
+        "alice": "alice's player", "bob": "bob's player",
+    }  # fmt: skip
+    dealt = played(
+        Guessing.model_validate({"horizon": 1, "talk": False}), Cards(left=1, right=2),
+        (0, "left", {"number": 3}), (0, "right", {"number": 3}),
+    )  # fmt: skip
+    assert record_of(dealt).as_json()["deal"] == {"left": 1, "right": 2}
+
+
+def test_a_record_can_be_rebuilt_from_its_json() -> None:
+    record = record_of(agreed())
+    data = json.loads(json.dumps(record.as_json()))
+    body = {key: data.pop(key) for key in ("format", "package", "seed", "deal", "answers")}
+    data["version"] = data.pop("rules_version")
+    data["status"] = Status(data["status"])
+    again = MatchRecord(**data, packed=pack(body))
+    assert again.as_json() == record.as_json()
+    assert again.replay().outcome == record.replay().outcome
+
+
+def test_where_an_imported_match_comes_from_is_kept() -> None:
+    table = agreed()
+    record = record_of(table)
+    assert "source" not in record.as_json()
+    end = ended(table, SEED, record.answers, {"system": "glee"})
+    imported = replace(record, packed=end.body)
+    assert imported.as_json() == record.as_json() | {"source": {"system": "glee"}}
+
+
+def test_calls_to_models_are_counted_and_those_to_people_are_not() -> None:
+    calls = [
+        (call("vllm/tiny", (10, 1)), call("vllm/tiny", (100, 2))), (call(None, (0, 0)),),
+        (call("vllm/tiny", None),), (),
+    ]  # fmt: skip
+    kinds = [Kind.REPAIRED, Kind.OK, Kind.OK, Kind.OK]
+    table = agreed()
+    answers = [
+        AnswerRecord(one.request, one.seat, kind, one.action.model_dump(), made)
+        for one, kind, made in zip(table.given, kinds, calls, strict=True)
+        if one.action is not None
+    ]
+    record = record_of(table, answers)
+    assert (record.calls, record.input_tokens, record.output_tokens) == (3, 110, 3)
+    assert record.answers == answers
+    assert record.kinds == {"alice": {"repaired": 1, "ok": 1}, "bob": {"ok": 2}}
+
+
+def test_kinds_are_counted_by_role_over_all_its_seats() -> None:
+    game = Persuasion.model_validate({"horizon": 3, "myopic": True})
+    table = Table(game, Qualities(qualities=(True, False, True)), SEED)
+    answers = []
+    while table.pending:
+        (seat,) = table.pending
+        fields = {"message": "Buy."} if seat == "alice" else {"decision": "yes"}
+        request = table.requests
+        table.answer(seat, table.pending[seat].action.model_validate(fields))
+        kind = Kind.REPAIRED if seat == "bob_2" else Kind.OK
+        answers.append(AnswerRecord(request, seat, kind, fields))
+    record = record_of(table, answers)
+    assert {answer.seat for answer in record.answers} == {"alice", "bob_1", "bob_2", "bob_3"}
+    assert record.kinds == {"alice": {"ok": 3}, "bob": {"ok": 2, "repaired": 1}}
+
+
+def test_a_forfeited_match_has_no_outcome_and_says_who() -> None:
+    table = played(BARGAINING, Deal(), (0, "alice", OFFER), (1, "bob", None))
+    record = record_of(table)
+    assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by bob")
+    assert (record.outcome, record.payoffs) == (None, None)
+    assert record.replay().forfeited == {"bob"}
+
+
+# What does not replay
+
+
+def test_another_version_of_the_rules_does_not_replay() -> None:
+    record = record_of(agreed(), version=99)
+    with pytest.raises(OtherVersion) as caught:
+        record.replay()
+    assert str(caught.value) == (
+        "match 0123456789 was played under version 99 of the rules of bargaining; "
+        f"version {Bargaining.version} is installed and does not replay it"
+    )
+
+
+def test_parameters_of_another_version_do_not_replay() -> None:
+    changed = BARGAINING.model_dump(mode="json") | {"interest": 0.5, "money": -1}
+    record = record_of(agreed(), parameters=changed)
+    with pytest.raises(OtherVersion) as caught:
+        record.replay()
+    said = str(caught.value)
+    assert f"match {record.id} does not replay" in said
+    assert f"do not fit version {Bargaining.version} of the rules of bargaining" in said
+    assert "interest" in said
+    assert "money" in said
+
+
+def altered(record: MatchRecord, place: int, **changes: Any) -> MatchRecord:
+    """A record with one answer changed."""
+    answers = [dict(answer) for answer in record.body["answers"]]
+    answers[place] |= changes
+    return replace(record, packed=pack(record.body | {"answers": answers}))
+
+
+@pytest.mark.parametrize(
+    ("place", "changes", "reason"),
+    [
+        (1, {"action": {"decision": "maybe"}}, 'recorded answer 1 of seat "bob" is refused: '),
+        (0, {"action": OFFER | {"bob_gain": 50.0}}, "the two parts must add up to 100"),
+        (1, {"seat": "alice"}, 'recorded answer 1 of seat "alice" has no question'),
+        (2, {"request": 5}, 'recorded answer 5 of seat "bob" has no question: at request 2'),
+        (1, {"action": {"decision": "accept"}}, "the rules ask nobody"),
+    ],
+    ids=["value", "objection", "seat", "request", "after-the-end"],
+)
+def test_answers_that_do_not_fit_are_told_with_their_match(
+    place: int, changes: dict[str, Any], reason: str
+) -> None:
+    record = altered(record_of(agreed()), place, **changes)
+    with pytest.raises(ReplayMismatch) as caught:
+        record.replay()
+    assert str(caught.value).startswith("match 0123456789 does not replay: ")
+    assert reason in str(caught.value)
+    assert not isinstance(caught.value, OtherVersion)
+
+
+def test_a_match_without_answers_is_no_use_replaying() -> None:
+    record = record_of(agreed())
+    seed = pack({"seed": SEED})
+    for unplayed, why in (
+        (replace(record, packed=None), "read without its body"),
+        (replace(record, packed=None, status=Status.LIVE), "it is live"),
+        (replace(record, packed=seed, status=Status.FAILED), "it is failed"),
+    ):
+        with pytest.raises(ReplayMismatch, match=f"match 0123456789 has no answers.*{why}"):
+            unplayed.replay()
+        assert unplayed.answers == []
+        assert unplayed.as_json()["status"] == unplayed.status
+
+
+# Results
+
+
+def test_a_result_is_what_measures_need() -> None:
+    table = agreed()
+    result = record_of(table).result()
+    assert result.game == BARGAINING
+    assert result.outcome == table.outcome
+    assert [(move.request, move.seat) for move in result.given()] == [
+        (0, "alice"), (1, "bob"), (2, "bob"), (3, "alice"),
+    ]  # fmt: skip
+    assert result.given() == table.given
+
+
+def test_a_result_holds_the_deal(toys: None) -> None:
+    game = Guessing.model_validate({"horizon": 1, "talk": False})
+    table = played(
+        game, Cards(left=1, right=2), (0, "right", {"number": 3}), (0, "left", {"number": 4})
+    )
+    result = record_of(table).result()
+    assert result.deal == Cards(left=1, right=2)
+    assert (result.outcome.left, result.outcome.right) == (0, 1)
+
+
+def test_only_a_match_that_finished_has_a_result() -> None:
+    forfeited = record_of(played(BARGAINING, Deal(), (0, "alice", None)))
+    with pytest.raises(ValidationError):
+        forfeited.result()
+
+
+# What makes things the same
+
+
+def test_games_of_equal_parameters_are_one_object() -> None:
+    one, two = record_of(agreed()), record_of(agreed(), id="other")
+    assert one.rules is two.rules
+    assert one.rules == BARGAINING
+    assert game_of("bargaining", '{"money": 7}').model_dump()["money"] == 7
+
+
+def test_a_digest_depends_on_every_part_and_its_place() -> None:
+    seen = [digest("a", "b"), digest("b", "a"), digest("ab"), digest("a", "b", ""), digest("a", 1)]
+    assert len(set(seen)) == len(seen)
+    assert digest("a", 1) == digest("a", "1")
+    assert all(len(one) == 20 and int(one, 16) >= 0 for one in seen)
+
+
+def test_the_order_in_which_things_are_written_does_not_matter() -> None:
+    assert digest_key({"b": {"y": 1, "x": 2}, "a": 3}) == '{"a":3,"b":{"x":2,"y":1}}'
+
+
+def test_configurations_and_players_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    games = [Bargaining(), Bargaining(money=5), Negotiation()]
+    digests = [configuration_digest(game) for game in games]
+    assert len(set(digests)) == 3
+    assert configuration_digest(Bargaining(money=10_000)) == digests[0]
+    monkeypatch.setattr(Bargaining, "version", 99)
+    assert configuration_digest(Bargaining()) not in digests
+    seats = [
+        StrategySeat(game="bargaining", strategy="fixed_demand", settings=settings)
+        for settings in ({"share": 0.5}, {"share": 0.6})
+    ]
+    other = StrategySeat(game="negotiation", strategy="fixed_demand", settings={"share": 0.5})
+    assert len({player_digest(seat) for seat in [*seats, other]}) == 3
+    assert player_digest(seats[0]) == player_digest(seats[0].model_copy())

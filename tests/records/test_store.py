@@ -1,0 +1,474 @@
+"""The store file: made, opened, refused, written by one at a time, and full."""
+
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+import cheaptalk as ct
+from cheaptalk.records import Status, Store, StoreError, migrations, schema
+from cheaptalk.records import store as module
+from cheaptalk.studies import lay_out, scripted
+from tests.fakes import Canned, essence, study, with_model
+from tests.records.stored import Shelf
+
+# The schema
+
+
+def described(engine: sa.Engine) -> dict[str, Any]:
+    """All that matters of a database's tables."""
+    inspector = sa.inspect(engine)
+    tables = {
+        name: {
+            "columns": [
+                (one["name"], str(one["type"]), one["nullable"])
+                for one in inspector.get_columns(name)
+            ],
+            "key": inspector.get_pk_constraint(name)["constrained_columns"],
+            "foreign": sorted(
+                (one["constrained_columns"], one["referred_table"], one.get("options"))
+                for one in inspector.get_foreign_keys(name)
+            ),
+            "unique": sorted(one["column_names"] for one in inspector.get_unique_constraints(name)),
+            "indexes": sorted(
+                (one["name"], one["column_names"]) for one in inspector.get_indexes(name)
+            ),
+        }
+        for name in inspector.get_table_names()
+        if name != "alembic_version"
+    }
+    with engine.connect() as connection:
+        listed = connection.execute(sa.text("PRAGMA table_list")).mappings()
+        without_rowid = {row["name"] for row in listed if row["wr"]}
+    return {"tables": tables, "without rowid": without_rowid}
+
+
+def test_the_migrations_build_the_schema(store: Store, tmp_path: Path) -> None:
+    with store.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, schema.metadata) == []
+    declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
+    schema.metadata.create_all(declared)
+    assert described(store.engine) == described(declared)
+    assert described(declared)["without rowid"] == {"members"}
+    declared.dispose()
+
+
+def migration_settings() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    return config
+
+
+def test_the_newest_migration_is_the_one_the_code_knows() -> None:
+    heads = ScriptDirectory.from_config(migration_settings()).get_heads()
+    assert heads == [schema.REVISION] == [module.NEWEST]
+
+
+def test_migrations_can_be_undone(store: Store) -> None:
+    config = migration_settings()
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+    assert sa.inspect(store.engine).get_table_names() == ["alembic_version"]
+
+
+# Opening
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def journal(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        mode: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    return mode
+
+
+def filled(path: Path, matches: int = 1_500) -> None:
+    """A store that takes up many pages."""
+    with Store.open(path, create=True) as store:
+        Shelf(store).add(*(f"{number:020}" for number in range(matches)))
+
+
+def another_program(path: Path, mode: str = "delete") -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA journal_mode={mode}")
+        connection.execute("CREATE TABLE studies (title)")
+        connection.execute("INSERT INTO studies VALUES ('theirs')")
+        connection.commit()
+
+
+def headless(path: Path) -> None:
+    filled(path)
+    data = bytearray(path.read_bytes())
+    data[100:8192] = b"\xfe" * (8192 - 100)
+    path.write_bytes(data)
+
+
+def cut_off(path: Path) -> None:
+    filled(path)
+    path.write_bytes(path.read_bytes()[:3000])
+
+
+def of_the_future(path: Path) -> None:
+    filled(path, 1)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("make", "cause", "cure"),
+    [
+        (lambda path: path.write_text("short"), "file is not a database", "name another file"),
+        (lambda path: path.write_text("long " * 999), "file is not a database", "restore a copy"),
+        (another_program, "is a database, but no store", "name another file with --store"),
+        (lambda path: another_program(path, "wal"), "is a database, but no store", "name another"),
+        (headless, "database disk image is malformed", "restore a copy"),
+        (cut_off, "database disk image is malformed", "restore a copy"),
+        (of_the_future, "newer cheaptalk (schema 9999", "upgrade cheaptalk to use it"),
+    ],
+    ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "newer"],
+)
+def test_a_file_that_is_no_store_of_ours_is_refused_and_left_as_it_is(
+    tmp_path: Path, make: Callable[[Path], object], cause: str, cure: str
+) -> None:
+    path = tmp_path / "a.sqlite"
+    make(path)
+    before = files(tmp_path)
+    for create in (False, True):
+        with pytest.raises(StoreError) as caught:
+            Store.open(path, create=create)
+        said = str(caught.value)
+        assert said.startswith(str(path))
+        assert cause in said
+        assert cure in said
+        assert "\n" not in said
+        assert files(tmp_path) == before
+
+
+def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no store at .*missing; name one with --store"):
+        Store.open(tmp_path / "missing")
+    for place in (tmp_path, tmp_path / "no" / "folder"):
+        with pytest.raises(StoreError, match="is no place for a store file; name one with --store"):
+            Store.open(place, create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.touch()
+    with Store.open(path) as store:
+        Shelf(store).add("m")
+    with Store.open(path) as store:
+        assert [record.id for record in store.records()] == ["m"]
+
+
+def test_opening_a_store_changes_nothing(tmp_path: Path) -> None:
+    filled(tmp_path / "a.sqlite", 3)
+    before = files(tmp_path)
+    Store.open(tmp_path / "a.sqlite", create=True).close()
+    assert files(tmp_path) == before
+
+
+def test_readers_need_not_wait_even_in_a_copy_without_its_log(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.sqlite", tmp_path / "copy.sqlite"
+    filled(path, 3)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM INTO ?", [str(copy)])
+    assert (journal(path), journal(copy)) == ("wal", "delete")
+    with Store.open(copy) as store:
+        assert journal(copy) == "wal"
+        with store.transaction() as connection, Store.open(copy) as reader:
+            connection.execute(sa.delete(schema.members))
+            assert len(list(reader.records("shelf"))) == 3
+
+
+def test_many_may_make_a_store_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+
+    def write(number: int) -> int:
+        with Store.open(path, create=True) as store:
+            return store.register_study(f"study {number}", {})
+
+    with ThreadPoolExecutor(6) as pool:
+        numbers = list(pool.map(write, range(6)))
+    assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_store_that_another_made_meanwhile_is_taken_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, writing = tmp_path / "a.sqlite", Store.writing
+
+    @contextmanager
+    def late(self: Store, wait: float = 0) -> Iterator[None]:
+        monkeypatch.setattr(Store, "writing", writing)
+        filled(path, 1)
+        with writing(self, wait):
+            yield
+
+    monkeypatch.setattr(Store, "writing", late)
+    with Store.open(path, create=True) as store:
+        assert [record.id for record in store.records()] == [f"{0:020}"]
+
+
+def test_a_store_damaged_in_the_middle_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    filled(path)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 8192] = b"\xff" * 8192
+    path.write_bytes(data)
+    with Store.open(path) as store:
+        with pytest.raises(StoreError) as caught:
+            list(store.records(bodies=True))
+        assert str(caught.value).startswith(f"{path}: database disk image is malformed: ")
+        assert "restore a copy" in str(caught.value)
+    assert path.read_bytes() == data
+
+
+# Writing
+
+
+HOLD = """
+import sys
+from filelock import FileLock
+with FileLock(sys.argv[1] + ".lock"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+OCCUPY = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held_by(program: str, path: Path) -> Iterator[None]:
+    """Another program holds the store, until the end of the block."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        yield
+
+
+def set_pragma(store: Store, pragma: str) -> None:
+    """Let all connections of a store begin with a pragma."""
+
+    def run(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute(f"PRAGMA {pragma}")
+
+    sa.event.listen(store.engine, "connect", run)
+    store.engine.dispose()
+
+
+def test_a_second_writer_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MIGRATION_WAIT", 0.01)
+    made = store.path.with_name("new.sqlite")
+    with held_by(HOLD, store.path):
+        with pytest.raises(StoreError, match="another cheaptalk is writing to it; wait for it"):
+            ct.run(study(), store)
+        assert store.studies() == []
+    with held_by(HOLD, made), pytest.raises(StoreError, match="another cheaptalk is writing"):
+        Store.open(made, create=True)
+    assert ct.run(study(), store).left == 0
+
+
+def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:
+    lock = store.path.with_name(f"{store.path.name}.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(StoreError, match=r"cannot be written: Is a directory: .*\.lock"):
+        ct.run(study(), store)
+
+
+def test_another_program_s_transaction_is_told(store: Store) -> None:
+    Shelf(store).add("before")
+    set_pragma(store, "busy_timeout=20")
+    with held_by(OCCUPY, store.path):
+        with pytest.raises(StoreError) as caught:
+            ct.run(study(), store)
+        assert str(caught.value) == (
+            f"{store.path}: database is locked: another program is writing to it; "
+            "wait for it to end, or stop it"
+        )
+        assert [record.id for record in store.records()] == ["before"]
+    assert ct.run(study(), store).left == 0
+
+
+def test_a_transaction_is_whole_or_not_at_all(store: Store) -> None:
+    shelf = Shelf(store)
+    odd = shelf.match("odd", configuration_id=99)
+    with pytest.raises(StoreError, match="FOREIGN KEY constraint failed"):
+        store.add(shelf.study, [shelf.match("good"), odd])
+    assert list(store.records()) == []
+
+
+# A full disk
+
+FULL = "database or disk is full: nothing recorded is lost: free some space and resume"
+
+
+def allow(store: Store, pages: int) -> None:
+    """Let a store grow by so many pages and no more."""
+    with store.engine.connect() as connection:
+        now = connection.scalar(sa.text("PRAGMA page_count"))
+    set_pragma(store, f"max_page_count={now + pages}")
+
+
+def essences(path: Path) -> dict[str, Any]:
+    with Store.open(path) as store:
+        return {record.id: essence(record) for record in store.records(bodies=True)}
+
+
+def test_a_full_disk_loses_nothing_and_the_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted, "CHUNK", 4)
+    path, whole = tmp_path / "a.sqlite", tmp_path / "whole.sqlite"
+    small = study(deals=20)
+    with Store.open(path, create=True) as store:
+        allow(store, 4)
+        with pytest.raises(StoreError) as caught:
+            ct.run(small, store)
+        assert str(caught.value) == f"{path}: {FULL}"
+        kept = store.studies()[0].counts["finished"]
+        assert 0 < kept < 40
+        assert kept % 4 == 0
+    stopped = essences(path)
+    with Store.open(path) as store:
+        assert store.check() is None
+        progress = ct.run(small, store)
+        assert (progress.before, progress.done) == (kept, 40)
+    with Store.open(whole, create=True) as store:
+        ct.run(small, store)
+    assert essences(path) == essences(whole) == essences(whole) | stopped
+
+
+def test_a_full_disk_buys_no_recorded_answer_twice(store: Store) -> None:
+    models, again = Canned(), Canned()
+    bought = study(**with_model() | {"deals": 20})
+    allow(store, 4)
+    with pytest.raises(StoreError, match=FULL):
+        ct.run(bought, store, models=models, concurrency=2)
+    assert models.numbers
+    set_pragma(store, "max_page_count=100000")
+    assert ct.run(bought, store, models=again).done == 40
+    sent = Counter(number.rpartition("/")[0] for number in models.numbers + again.numbers)
+    lost = {
+        f"{call['match_id']}/{call['request']}/{call['seat']}/{call['attempt']}"
+        for call in store.unresolved()
+    }
+    assert {call for call, times in sent.items() if times > 1} <= lost
+
+
+# What is in it
+
+
+def test_registering_twice_changes_nothing(store: Store) -> None:
+    first, second = Shelf(store), Shelf(store)
+    assert (first.study, first.configuration, first.seats) == (
+        second.study, second.configuration, second.seats,
+    )  # fmt: skip
+    before = store.study("shelf")
+    assert store.register_study("shelf", {"deals": 2}) == first.study
+    assert store.study("shelf") == before._replace(spec={"deals": 2})
+    ids = store.register_players({"other": {"strategy": "other"}})
+    assert {ids["fair"], ids["firm"]} == set(first.seats.values())
+    assert store.register_players({}) == ids
+    assert len(set(ids.values())) == 3
+
+
+def test_a_roster_can_be_relabelled_and_be_empty(store: Store) -> None:
+    shelf = Shelf(store)
+    shelf.add("m")
+    store.register_roster(shelf.study, {shelf.seats["alice"]: "just"})
+    store.register_roster(shelf.study, {})
+    (record,) = store.records("shelf")
+    assert (record.label("alice"), record.label("bob")) == ("just", "firm")
+
+
+def test_adding_nothing_is_nothing(store: Store) -> None:
+    shelf = Shelf(store)
+    store.add(shelf.study, [])
+    assert store.study("shelf").counts == {}
+
+
+def call_row(match: str, attempt: int, state: str) -> dict[str, Any]:
+    return {
+        "match_id": match, "request": 0, "seat": "alice", "attempt": attempt, "try": 1,
+        "state": state, "call": {"model": "m"}, "sent": 1.0,
+    }  # fmt: skip
+
+
+def test_a_match_that_ended_replaces_its_failed_row_in_its_place(store: Store) -> None:
+    shelf = Shelf(store)
+    shelf.add("a", "b", "c", status=Status.FAILED, reason="out of order")
+    states = ("answered", "failed", "unresolved", "sent")
+    rows = [call_row(match, n, state) for match in "ab" for n, state in enumerate(states)]
+    with store.transaction() as connection:
+        connection.execute(sa.insert(schema.calls), rows)
+    store.add(
+        shelf.study,
+        [
+            shelf.match("b", Status.FAILED, "still out of order"),
+            shelf.match("a", Status.FORFEITED, "forfeited by bob", calls=3, tokens=(5, 7)),
+            shelf.match("d"),
+        ],
+    )
+    found = list(store.records("shelf", bodies=True))
+    assert [(record.id, record.status, record.reason) for record in found] == [
+        ("a", Status.FORFEITED, "forfeited by bob"),
+        ("b", Status.FAILED, "still out of order"),
+        ("c", Status.FAILED, "out of order"),
+        ("d", Status.FINISHED, None),
+    ]
+    assert (found[0].calls, found[0].input_tokens, found[0].output_tokens) == (3, 5, 7)
+    left = {match: [call["state"] for call in store.open_calls(match)] for match in "ab"}
+    assert left == {"a": ["failed", "unresolved", "sent"], "b": list(states)}
+
+
+def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    shelf.add("a", "b", "c")
+    for _ in range(2):
+        store.adopt(other.study, ["c", "a", "unknown"])
+    assert [record.id for record in store.records("other")] == ["a", "c"]
+    assert store.study("shelf").counts == {"finished": 3}
+    assert len(list(store.records())) == 3
+
+
+def test_a_match_takes_little_room(tmp_path: Path) -> None:
+    path = tmp_path / "many.sqlite"
+    quickstart = ct.preset("quickstart")
+    assert quickstart is not None
+    laid = lay_out(quickstart, None)
+    some = ct.studies.Plan(laid.study, laid.matches[:2_000])
+    with Store.open(path, create=True) as store:
+        assert ct.run(some, store).done == 2_000
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".sqlite-wal"] == []
+    assert path.stat().st_size < 2_000 * 1_500

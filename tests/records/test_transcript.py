@@ -1,0 +1,194 @@
+"""Transcripts: what each seat lived through, in order, with its answers and nobody's secrets."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.players import Kind
+from cheaptalk.records import AnswerRecord, Line, MatchRecord, OtherVersion, Status, transcript
+from cheaptalk.rules import Deal, ReplayMismatch, Table
+from cheaptalk.styles import style
+from tests.records.stored import played, record_of
+from tests.toys import Cards, Guessing
+
+OFFER = {"alice_gain": 60.0, "bob_gain": 40.0, "message": "Take it."}
+REJECT, ACCEPT = {"decision": "reject"}, {"decision": "accept"}
+CARDS = Cards(left=1, right=2)
+
+
+def bargained() -> Table:
+    game = Bargaining.model_validate({"money": 100, "horizon": 2})
+    return played(
+        game, Deal(),
+        (0, "alice", OFFER), (1, "bob", REJECT), (2, "bob", OFFER), (3, "alice", ACCEPT),
+    )  # fmt: skip
+
+
+def guessing(*answers: AnswerRecord, **parameters: Any) -> MatchRecord:
+    """A guessing game of one round, in which both seats answer at once."""
+    game = Guessing.model_validate({"horizon": 1, "talk": False} | parameters)
+    given = [(answer.request, answer.seat, answer.action) for answer in answers]
+    return record_of(played(game, CARDS, *given), answers, {"right": {"style": "curt"}})
+
+
+def shape(lines: list[Line]) -> list[tuple[str, int | None, Any]]:
+    return [(line.seat, line.request, line.answer) for line in lines]
+
+
+def test_a_match_is_told_as_it_happened() -> None:
+    lines = transcript(record_of(bargained()))
+    assert shape(lines) == [
+        ("alice", None, None), ("bob", None, None),
+        ("alice", 0, OFFER), ("bob", 1, REJECT), ("alice", None, None),
+        ("bob", 2, OFFER), ("alice", 3, ACCEPT), ("alice", None, None), ("bob", None, None),
+    ]  # fmt: skip
+    assert [line.text.split(".")[0] for line in lines[4:6]] == [
+        "Your proposal of round 1 was rejected", "Round 2",
+    ]  # fmt: skip
+    assert all(line.kind == (None if line.request is None else Kind.OK) for line in lines)
+
+
+def test_every_seat_reads_all_it_heard_in_order_and_in_the_words_of_its_style() -> None:
+    table = bargained()
+    lines = transcript(record_of(table))
+    words = style("bargaining")
+    for seat, heard in table.heard.items():
+        mine = [line for line in lines if line.seat == seat]
+        assert [line.text for line in mine] == [
+            words.tell(moment.event, table.game, seat) for moment in heard
+        ]
+        assert [line.answer for line in mine] == [
+            moment.action.model_dump() if moment.action else None for moment in heard
+        ]
+        assert {line.name for line in mine} == {seat.capitalize()}
+
+
+def test_seats_are_called_by_the_names_of_the_game() -> None:
+    game = Bargaining.model_validate({"money": 100, "horizon": 1, "names": {"bob": "Zelda"}})
+    table = played(game, Deal(), (0, "alice", OFFER), (1, "bob", ACCEPT))
+    assert {line.seat: line.name for line in transcript(record_of(table))} == {
+        "alice": "Alice", "bob": "Zelda",
+    }  # fmt: skip
+
+
+def test_questions_asked_at_once_come_before_the_news_that_follows(toys: None) -> None:
+    for order in (("left", "right"), ("right", "left")):
+        answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in order]
+        lines = transcript(guessing(*answers))
+        assert [(line.seat, line.request, line.text) for line in lines] == [
+            ("left", None, "You are Left. Your card is 1."),
+            ("right", None, "You are Right. Your card is 2.\n\nBe brief."),
+            ("left", 0, "Round 1. What is your guess?"),
+            ("right", 0, "Round 1. What is your guess?"),
+            ("left", None, "Left guessed 3.\nRight guessed 3."),
+            ("left", None, "It was 3."),
+            ("right", None, "Left guessed 3.\nRight guessed 3."),
+            ("right", None, "3!"),
+        ]
+
+
+def test_a_forfeited_question_is_told_as_one(toys: None) -> None:
+    calls = ({"call": {"model": "m"}, "reply": None, "sending": 1},)
+    silent = AnswerRecord(0, "left", Kind.UNPARSABLE, None, calls)
+    spoken = AnswerRecord(0, "right", Kind.REPAIRED, {"number": 3})
+    record = guessing(silent, spoken, lenient=True)
+    assert record.status is Status.FINISHED
+    lines = transcript(record)
+    asked = [line for line in lines if line.request is not None]
+    assert [(line.seat, line.kind, line.answer, line.calls) for line in asked] == [
+        ("left", Kind.UNPARSABLE, None, calls), ("right", Kind.REPAIRED, {"number": 3}, ()),
+    ]  # fmt: skip
+    assert {line.text for line in asked} == {"Round 1. What is your guess?"}
+    assert [line.text for line in lines if line.seat == "left"][2:] == [
+        "Right guessed 3.", "It was 3.",
+    ]  # fmt: skip
+
+
+def test_a_forfeited_match_ends_with_the_question_that_nobody_answered(toys: None) -> None:
+    answers = [
+        AnswerRecord(0, "right", Kind.TIMED_OUT, None), AnswerRecord(0, "left", Kind.REFUSED, None),
+    ]  # fmt: skip
+    record = guessing(*answers)
+    assert record.status is Status.FORFEITED
+    assert [(line.seat, line.request, line.kind, line.answer) for line in transcript(record)] == [
+        ("left", None, None, None), ("right", None, None, None),
+        ("left", 0, Kind.REFUSED, None), ("right", 0, Kind.TIMED_OUT, None),
+    ]  # fmt: skip
+
+
+def test_every_answer_comes_with_the_calls_it_took() -> None:
+    table = bargained()
+    answers = [
+        AnswerRecord(
+            move.request, move.seat, Kind.REPAIRED,
+            move.action.model_dump() if move.action else None,
+            tuple(
+                {"call": {"model": "m", "number": move.request}, "reply": None, "sending": sending}
+                for sending in range(1, move.request + 1)
+            ),
+        )
+        for move in table.given
+    ]  # fmt: skip
+    lines = transcript(record_of(table, answers))
+    asked = [line for line in lines if line.request is not None]
+    assert [line.calls for line in asked] == [answer.calls for answer in answers]
+    assert [len(line.calls) for line in asked] == [0, 1, 2, 3]
+    assert all(line.calls == () for line in lines if line.request is None)
+
+
+def test_what_does_not_replay_has_no_transcript() -> None:
+    with pytest.raises(OtherVersion, match=r"0123456789.*version 99"):
+        transcript(record_of(bargained(), version=99))
+    with pytest.raises(ReplayMismatch, match="it is live"):
+        transcript(record_of(bargained(), packed=None, status=Status.LIVE))
+
+
+# Privacy
+
+
+def negotiated(factors: tuple[float, float], *, known: bool = False) -> list[Line]:
+    """A negotiation over two rounds, then a sale, at prices that do not depend on the values."""
+    game = Negotiation.model_validate(
+        {"seller_factor": factors[0], "buyer_factor": factors[1], "complete_information": known}
+    )
+    price = {"price": 9_876.0, "message": "Fair."}
+    given = (
+        (0, "alice", price), (1, "bob", REJECT), (2, "bob", price), (3, "alice", REJECT),
+        (4, "alice", price), (5, "bob", ACCEPT),
+    )  # fmt: skip
+    return transcript(record_of(played(game, Deal(), *given)))
+
+
+def read_by(seat: str, lines: list[Line]) -> list[Line]:
+    return [line for line in lines if line.seat == seat]
+
+
+FACTOR = st.integers(1_000, 99_999).map(lambda cents: cents / 10_000)
+
+
+@given(FACTOR, FACTOR, FACTOR)
+def test_no_seat_reads_anything_that_depends_on_the_other_s_value(
+    seller: float, buyer: float, other: float
+) -> None:
+    lines = negotiated((seller, buyer))
+    assert read_by("alice", lines) == read_by("alice", negotiated((seller, other)))
+    assert read_by("bob", lines) == read_by("bob", negotiated((other, buyer)))
+
+
+def test_no_line_holds_the_other_s_value_unless_it_is_known() -> None:
+    for known in (False, True):
+        lines = negotiated((0.7371, 1.2893), known=known)
+        shown = {
+            seat: json.dumps([line._asdict() for line in read_by(seat, lines)])
+            for seat in ("alice", "bob")
+        }
+        assert "$7,371" in shown["alice"]
+        assert "$12,893" in shown["bob"]
+        assert ("12,893" in shown["alice"]) is known
+        assert ("7,371" in shown["bob"]) is known
+        assert ("12893" in shown["alice"] or "7371" in shown["bob"]) is False
