@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from time import time
 
 from cheaptalk.players import StrategySeat
@@ -52,7 +52,7 @@ def _over(
     """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
     running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
     for chunk in chunks:
-        with _deaf():
+        with _undisturbed():
             running[pool.submit(_play_ends, chunk)] = chunk
         if len(running) >= ahead:
             yield from _collect(running)
@@ -67,13 +67,21 @@ def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Start processes that do not hear Ctrl-C: it is left to the one that stores the results."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _undisturbed() -> Iterator[None]:
+    """Start processes that never hear Ctrl-C; this one hears it when they are started."""
+    heard: list[int] = []
+    listening = current_thread() is main_thread()
+    if listening:
+        before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if listening:
+            signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def _end_with_parent() -> None:
