@@ -15,11 +15,19 @@ PATIENCE = 60.0
 """Seconds after which a text that does not come is given up."""
 
 
+def unmeasured() -> dict[str, str]:
+    """The environment for a process that is to be interrupted.
+
+    Its coverage is not measured: an interrupt while coverage holds its lock would block it.
+    """
+    return {key: text for key, text in os.environ.items() if not key.startswith("COVERAGE_")}
+
+
 class Terminal:
     """A `cheaptalk` command on a terminal of 100 columns. Use as a context manager."""
 
     def __init__(
-        self, *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+        self, *arguments: str, folder: Path, environment: Mapping[str, str] = os.environ
     ) -> None:
         self.screen = ""
         self.leader, follower = pty.openpty()
@@ -29,7 +37,7 @@ class Terminal:
             stdout=follower,
             stderr=follower,
             cwd=folder,
-            env=os.environ | {"COLUMNS": "100", "TERM": "xterm"} | dict(environment or {}),
+            env=dict(environment) | {"COLUMNS": "100", "TERM": "xterm"},
             start_new_session=True,
             preexec_fn=_take_terminal,
         )

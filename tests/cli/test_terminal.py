@@ -15,7 +15,7 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Terminal, unmeasured
 from tests.conftest import Command
 from tests.fakes import Server, spec
 from tests.test_project import ROOT
@@ -191,7 +191,8 @@ def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None:
-    with Terminal("run", "glee", "--workers", "2", folder=tmp_path) as screen:
+    arguments = ["run", "glee", "--workers", "2"]
+    with Terminal(*arguments, folder=tmp_path, environment=unmeasured()) as screen:
         screen.read_until("/80100")
         screen.press_ctrl_c()
         status, end = screen.ends()

@@ -62,3 +62,13 @@ def test_settings_have_ranges(wrong: dict[str, float]) -> None:
 def test_usage_adds_up() -> None:
     one = Usage(input_tokens=3, output_tokens=1)
     assert one + one == Usage(input_tokens=6, output_tokens=2)
+
+
+@pytest.mark.parametrize("tail", ["127.0.0.1:8000/v1", "localhost", "example.org"])
+def test_an_address_without_a_scheme_is_refused(tail: str) -> None:
+    with pytest.raises(ValueError, match="a URL begins with http:// or https://"):
+        ModelName.parse(f"vllm/tiny@{tail}")
+
+
+def test_a_name_may_hold_an_at_sign() -> None:
+    assert ModelName.parse("openai/some-model@20240620").model == "some-model@20240620"

@@ -31,18 +31,29 @@ def labels(record: ct.MatchRecord) -> tuple[str, ...]:
     return tuple(record.label(role) for role in record.seats)
 
 
-def summed_up(values: Iterable[tuple[str, float]]) -> tuple[float, float, float, int, int]:
-    """Mean, limits of its interval, values and clusters, of values with their clusters."""
+Place = tuple[str, str]
+
+
+def summed_up(values: Iterable[tuple[Place, float]]) -> tuple[float, float, float, int, int]:
+    """Mean, limits of its interval, values and clusters, of values with configuration and deal."""
     known = list(values)
-    clusters = {cluster for cluster, _ in known}
+    deals: dict[str, set[Place]] = {}
+    for place, _ in known:
+        deals.setdefault(place[0], set()).add(place)
+    alone = [name for name, found in deals.items() if len(found) == 1]
+    together = list(deals) if len(alone) == 1 else alone
+    strata = [[name] for name in deals if name not in together] + [together] * bool(together)
     mean = math.fsum(value for _, value in known) / len(known)
-    squares = 0.0
-    for cluster in clusters:
-        squares += math.fsum(value - mean for place, value in known if place == cluster) ** 2
-    count = len(clusters)
-    error = math.sqrt(count / (count - 1) * squares) / len(known)
-    half = float(student.ppf(0.975, count - 1)) * error
-    return mean, mean - half, mean + half, len(known), count
+    squares, freedom = 0.0, 0
+    for names in strata:
+        inside = [(place, value) for place, value in known if place[0] in names]
+        centre = math.fsum(value for _, value in inside) / len(inside)
+        clusters = {place for place, _ in inside}
+        off = [math.fsum(v - centre for at, v in inside if at == place) for place in clusters]
+        squares += len(off) / (len(off) - 1) * math.fsum(one**2 for one in off)
+        freedom += len(off) - 1
+    half = float(student.ppf(0.975, freedom)) * math.sqrt(squares) / len(known)
+    return mean, mean - half, mean + half, len(known), sum(map(len, deals.values()))
 
 
 def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
@@ -67,7 +78,7 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
         assert row[2].number() == len(matches) > 0
         for heading, cell in list(zip(headings, row, strict=True))[5:]:
             values = [
-                (f"{r.parameters} {r.deal_key}", measured(r)[heading.lower()]) for r in matches
+                ((str(r.parameters), r.deal_key), measured(r)[heading.lower()]) for r in matches
             ]
             known = [(cluster, value) for cluster, value in values if value is not None]
             if not known:

@@ -99,3 +99,60 @@ def test_deals_of_different_configurations_are_different_clusters() -> None:
         {"configuration": ["a", "a", "b", "b"], "deal": ["0"] * 4, "x": [0.0, 0.0, 1.0, 1.0]}
     )
     assert mean_intervals(frame, ["x"])["clusters"].to_list() == [2]
+
+
+def strata_of(frame: pl.DataFrame) -> dict[str, Any]:
+    (row,) = mean_intervals(frame, ["x"], strata=["configuration"]).rows(named=True)
+    return row
+
+
+def test_copies_of_one_match_leave_nothing_uncertain_within_configurations() -> None:
+    for deals in (2, 5, 50):
+        rows = [(name, deal, x) for name, x in (("a", 0.0), ("b", 0.5)) for deal in range(deals)]
+        frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+        row = strata_of(frame)
+        assert (row["mean"], row["low"], row["high"]) == (0.25, 0.25, 0.25)
+        assert row["clusters"] == 2 * deals
+
+
+def test_strata_are_weighted_by_their_matches() -> None:
+    frame = pl.DataFrame(
+        {
+            "configuration": ["a"] * 3 + ["b"] * 2,
+            "deal": [0, 1, 2, 0, 1],
+            "x": [1.0, 2.0, 6.0, 10.0, 14.0],
+        }
+    )
+    row = strata_of(frame)
+    squares = 3 / 2 * (4 + 1 + 9) + 2 * (4 + 4)
+    assert row["mean"] == pytest.approx(6.6)
+    assert row["error"] == pytest.approx(math.sqrt(squares) / 5)
+    assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
+
+
+def test_configurations_with_one_deal_are_collapsed() -> None:
+    alone = pl.DataFrame({"configuration": ["a", "b", "c"], "deal": [0, 0, 0], "x": [1.0, 2.0, 6]})
+    plain = mean_intervals(alone, ["x"]).rows(named=True)[0]
+    assert strata_of(alone) == plain
+    pair = pl.DataFrame({"configuration": ["d", "d"], "deal": [0, 1], "x": [5.0, 5.0]})
+    mixed = strata_of(pl.concat([alone, pair]))
+    assert mixed["error"] == pytest.approx(plain["error"] * 3 / 5)
+    single = pl.concat([alone.head(1), pair])
+    assert strata_of(single) == mean_intervals(single, ["x"]).rows(named=True)[0]
+
+
+def test_strata_cover_the_mean_of_a_fixed_design() -> None:
+    draw = np.random.default_rng(3)
+    levels = np.array([0.0, 1.0, 5.0, -2.0])
+    rows = [
+        (cell, place, deal, levels[place] + common + draw.normal())
+        for cell in range(2_000)
+        for place in range(4)
+        for deal in range(6)
+        for common in (draw.normal(),)
+        for _ in range(3)
+    ]
+    frame = pl.DataFrame(rows, schema=["cell", "configuration", "deal", "x"], orient="row")
+    found = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
+    inside = (pl.col("low") < levels.mean()) & (pl.col("high") > levels.mean())
+    assert 0.935 <= float(found.select(inside.mean()).item()) <= 0.965

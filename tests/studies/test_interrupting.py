@@ -15,6 +15,7 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.records.ledger import mark_unresolved
+from tests.cli.terminal import unmeasured
 from tests.fakes import Server, spec, with_model
 
 PATIENCE = 60.0
@@ -102,7 +103,12 @@ def test_an_interrupt_while_matches_are_laid_out_ends_at_once(
 ) -> None:
     command = [sys.executable, "-m", "cheaptalk", "run", "glee", "--store", "glee.sqlite"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=unmeasured(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         until = time.monotonic() + PATIENCE
         while not (tmp_path / "glee.sqlite").exists() and time.monotonic() < until:

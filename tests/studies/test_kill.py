@@ -43,33 +43,33 @@ def study(url: str, folder: Path) -> Path:
                     "model": {"model": f"vllm/tiny@{url}"},
                     "luck": {"strategy": "random"},
                 },
-                "deals": 10,
+                "deals": 30,
             }
         )
     )
     return path
 
 
-def play(file: Path, store: Path) -> None:
+def play(file: Path, store: Path, at_once: int) -> None:
     """Run the study as the command line does, printing nothing."""
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     sys.argv = ["cheaptalk", "run", str(file), "--store", str(store)]
-    sys.argv += ["--concurrency", str(AT_ONCE)]
+    sys.argv += ["--concurrency", str(at_once)]
     main()
 
 
-def begin(file: Path, store: Path) -> BaseProcess:
+def begin(file: Path, store: Path, at_once: int = AT_ONCE) -> BaseProcess:
     """Run the study in a process of its own, forked from one that has imported everything."""
-    process = FORKS.Process(target=play, args=(file, store))
+    process = FORKS.Process(target=play, args=(file, store, at_once))
     process.start()
     return process
 
 
 def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
     """Run the study to its end; its matches."""
-    process = begin(file, store)
+    process = begin(file, store, at_once=64)
     process.join(timeout=300)
     assert process.exitcode == 0
     with ct.Store.open(store) as opened:

@@ -255,3 +255,14 @@ def test_with_a_swap_one_order_is_enough() -> None:
 def test_one_strategy_name_in_two_games_is_two_players() -> None:
     laid = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
     assert [player.label for player in laid.players().values()] == ["luck"] * 3
+
+
+def test_more_matches_than_memory_holds_are_refused_before_they_are_laid_out() -> None:
+    huge = {
+        "name": "huge",
+        "games": [{"game": "bargaining", "grid": {"money": list(range(1, 61))}}],
+        "players": {"a": {"strategy": "equal_split"}},
+        "deals": 100_000,
+    }
+    with pytest.raises(ct.StudyError, match="6,000,000 matches are possible, more than 5,000,000"):
+        plan(ct.studies.parse_study(huge, "study.yaml"))

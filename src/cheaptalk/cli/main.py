@@ -22,6 +22,9 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        err.print(f"error: {error}", markup=False)
+        sys.exit(1)
     except Exception as error:
         if not isinstance(error, ct.CheaptalkError):
             raise

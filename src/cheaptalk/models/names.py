@@ -58,5 +58,8 @@ class ModelName(NamedTuple):
         if provider not in PROVIDERS:
             raise unknown("provider", provider, list(PROVIDERS))
         found = re.fullmatch(r"(.+?)@(https?://.+)", rest)
+        tail = rest.rpartition("@")[2]
+        if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
+            raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
         name, url = found.groups() if found else (rest, PROVIDERS[provider].url)
         return cls(provider, name, url.rstrip("/"))

@@ -82,8 +82,10 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
 
 
 def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
+    """Error bars; none where two deals give an interval so wide that it would hide the others."""
+    halves = [one.half if one.clusters > 2 else None for one in found]
     return {
-        "type": "data", "array": [one.half or 0 for one in found], "color": colour,
+        "type": "data", "array": [half or 0 for half in halves], "color": colour,
         "thickness": 1.5, "width": 0,
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.reports.pages import capital
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics import STRATA, mean_intervals
 
 KINDS = tuple(kind.value for kind in Kind)
 COUNTED = (Status.FINISHED.value, Status.FORFEITED.value, Status.FAILED.value)
@@ -192,7 +192,7 @@ class GameScores:
         keys = [score.key for score in self.scores]
         wanted = ("measure", "mean", "low", "high", "n", "clusters")
         found: dict[tuple[str, ...], dict[str, Estimate]] = {}
-        cells = mean_intervals(self.scored, keys, by).select(*by, *wanted)
+        cells = mean_intervals(self.scored, keys, by, strata=STRATA).select(*by, *wanted)
         for labels, (key, *numbers) in _keyed(cells, len(by)):
             found.setdefault(labels, {})[key] = Estimate(*numbers)
         return found

@@ -11,6 +11,8 @@ from scipy.special import stdtrit
 
 DEALS = ("configuration", "deal")
 """The columns that tell which matches share a deal."""
+STRATA = ("configuration",)
+"""The column that tells which matches share a configuration."""
 
 
 def mean_intervals(
@@ -19,6 +21,7 @@ def mean_intervals(
     by: Sequence[str] = (),
     *,
     cluster: Sequence[str] = DEALS,
+    strata: Sequence[str] = (),
     level: float = 0.95,
 ) -> pl.DataFrame:
     """Means of some columns, cell by cell, with cluster-robust intervals.
@@ -33,14 +36,23 @@ def mean_intervals(
     Guide to Cluster-Robust Inference, Journal of Human Resources 50(2), section II) for a
     regression on a constant. Matches count alike, whatever the sizes of their clusters.
 
-    Where all values of a cell are equal, the interval is that one point. A single cluster gives
-    no interval. Missing values are left out, and a cell without any value is no row.
+    With strata (the configurations of a design that were chosen, not drawn), m is replaced by
+    each stratum's own mean, the sum runs over all strata h with G_h / (G_h - 1), and t has the
+    sum of G_h - 1 degrees of freedom (Cochran 1977, Sampling Techniques, sections 5.4 and 9A.5):
+    what differs from configuration to configuration is then no uncertainty, and playing copies of
+    one match adds none and removes none. Strata with one cluster are collapsed into one stratum;
+    a single such stratum collapses the whole cell, which errs on the side of caution (section
+    5A.12).
+
+    Where all values of a stratum are equal they add nothing. A single cluster gives no interval.
+    Missing values are left out, and a cell without any value is no row.
 
     Args:
         frame: one row a match.
         values: the columns to take means of.
         by: the columns whose combinations are the cells; all rows are one cell without any.
         cluster: the columns that tell the clusters apart.
+        strata: those of the cluster columns that tell the strata apart; none: no strata.
         level: the share of such intervals that cover the true mean, in (0, 1).
 
     Returns:
@@ -49,32 +61,65 @@ def mean_intervals(
         ``high``; the last three are null where there is one cluster.
     """
     cell = [*by, "measure"]
-    value, mean = pl.col("value"), pl.col("mean")
     long = (
         frame.select(*by, *cluster, *(pl.col(name).cast(pl.Float64) for name in values))
         .unpivot(values, index=[*by, *cluster], variable_name="measure", value_name="value")
         .drop_nulls("value")
-        .with_columns(mean=value.mean().over(cell), same=(value.min() == value.max()).over(cell))
-        .with_columns(mean=pl.when("same").then(value).otherwise(mean))
     )
-    totals = long.group_by(*cell, *cluster, maintain_order=True).agg(
-        pl.len().alias("n"), mean.first(), (value - mean).sum().alias("off")
+    long, stratum = _stratified(long, cell, cluster, strata)
+    long = long.with_columns(mean=_exact_mean(cell), centre=_exact_mean([*cell, *stratum]))
+    clusters = long.group_by(*cell, *stratum, *cluster, maintain_order=True).agg(
+        pl.len().alias("n"),
+        pl.col("mean").first(),
+        (pl.col("value") - pl.col("centre")).sum().alias("off"),
     )
     count = pl.col("clusters")
-    cells = totals.group_by(cell, maintain_order=True).agg(
+    parts = clusters.group_by(*cell, *stratum, maintain_order=True).agg(
         pl.col("n").sum(),
         pl.len().alias("clusters"),
-        mean.first(),
+        pl.col("mean").first(),
         pl.col("off").pow(2).sum().alias("squares"),
     )
-    variance = count / (count - 1) * pl.col("squares") / pl.col("n") ** 2
-    quantiles = stdtrit((cells["clusters"] - 1).to_numpy(), (1 + level) / 2)
-    width = pl.col("quantile") * pl.col("error")
+    cells = parts.group_by(cell, maintain_order=True).agg(
+        pl.col("n").sum(),
+        count.sum(),
+        pl.col("mean").first(),
+        (count - 1).sum().alias("freedom"),
+        (count / (count - 1) * pl.col("squares")).sum().alias("squares"),
+    )
+    quantiles = stdtrit(cells["freedom"].to_numpy(), (1 + level) / 2)
+    mean, width = pl.col("mean"), pl.col("quantile") * pl.col("error")
     return (
         cells.with_columns(
-            error=pl.when(count > 1).then(variance.sqrt()),
+            error=pl.when(pl.col("freedom") > 0).then(pl.col("squares").sqrt() / pl.col("n")),
             quantile=pl.Series(quantiles, dtype=pl.Float64),
         )
         .with_columns(low=mean - width, high=mean + width)
-        .drop("squares", "quantile")
+        .drop("squares", "quantile", "freedom")
     )
+
+
+def _exact_mean(over: Sequence[str]) -> pl.Expr:
+    """The mean within groups; where all values are equal, that value to the last bit."""
+    value = pl.col("value")
+    same = (value.min() == value.max()).over(over)
+    return pl.when(same).then(value).otherwise(value.mean().over(over))
+
+
+def _stratified(
+    long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], strata: Sequence[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """The frame with the columns that tell its strata apart, null where strata are collapsed."""
+    names = {name: f"stratum.{name}" for name in strata}
+    alone = pl.len().over([*cell, *strata]) == 1
+    collapsed = pl.col("alone") | (pl.col("alone").sum().over(cell) == 1)
+    places = (
+        long.select(*cell, *cluster)
+        .unique(maintain_order=True)
+        .with_columns(alone=alone)
+        .with_columns(
+            pl.when(~collapsed).then(pl.col(name)).alias(shown) for name, shown in names.items()
+        )
+        .drop("alone")
+    )
+    return long.join(places, on=[*cell, *cluster], how="left", nulls_equal=True), [*names.values()]

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from operator import mul
 from typing import Any, NamedTuple
 
 from cheaptalk.records import configuration_digest, digest
 from cheaptalk.rules import Chance, Deal, Game
 from cheaptalk.studies.seating import Seated, Seatings, seat_everyone
-from cheaptalk.studies.spec import Pairing, Sample, Study, StudyError
+from cheaptalk.studies.spec import LARGEST, Pairing, Sample, Study, StudyError
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,9 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
     else:
         laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
     seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
+    rows = [len(seatings[one.configuration.game.name, str(one.pairing)]) for one in laid]
+    deals = [len(one.deals) for one in laid]
+    _not_too_many(study.repeats * sum(map(mul, deals, rows)))
     if isinstance(study.pairing, Sample):
         chosen = _sample(study, laid, seatings)
     else:
@@ -128,10 +132,21 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
     return Plan(study, list(distinct.values()), idle)
 
 
+def _not_too_many(matches: int) -> None:
+    """Refuse to lay out more matches than memory holds, before trying."""
+    if matches > LARGEST:
+        raise StudyError(
+            f"deals: {matches:,} matches are possible, more than {LARGEST:,}; "
+            "play fewer deals or repeats, or several studies"
+        )
+
+
 def _tables(study: Study) -> list[Laid]:
-    laid = []
-    for grid in study.games:
-        for game in grid.configurations():
+    laid: list[Laid] = []
+    listed = [(grid, grid.configurations()) for grid in study.games]
+    _not_too_many(sum(len(games) * (grid.deals or study.deals) for grid, games in listed))
+    for grid, games in listed:
+        for game in games:
             configuration = Configuration(game)
             place = f"{study.seed}/{configuration.digest}"
             count = grid.deals or study.deals

@@ -19,6 +19,10 @@ class StudyError(CheaptalkError, ValueError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 
+LARGEST = 5_000_000
+"""Matches that a study may have: more do not fit into memory as a plan."""
+
+Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Pairing: TypeAlias = Literal["all", "self"] | list[list[str]]
 """Every seating of the roster, each player with itself, or the seatings listed."""
 
@@ -52,7 +56,7 @@ class GameGrid(Value):
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
 
     pairing: Pairing | None = None
-    deals: Annotated[int, Field(ge=1)] | None = None
+    deals: Count | None = None
 
     @field_validator("pairing", mode="before")
     @classmethod
@@ -87,7 +91,7 @@ class GameGrid(Value):
 class Sample(Value):
     """So many matches drawn at random, spread evenly over the configurations."""
 
-    sample: Annotated[int, Field(ge=1)]
+    sample: Count
 
 
 class Budget(Value):
@@ -128,8 +132,8 @@ class Study(Value):
     players: dict[str, Entry]
     pairing: Pairing | Sample = "all"
     swap: bool = False
-    deals: Annotated[int, Field(ge=1)] = 1
-    repeats: Annotated[int, Field(ge=1)] = 1
+    deals: Count = 1
+    repeats: Count = 1
     budget: Budget = Budget()
 
     @field_validator("name", mode="before")
@@ -147,6 +151,8 @@ class Study(Value):
     def _entries(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not data:
             raise ValueError("write each player as LABEL: {strategy: NAME} or another entry")
+        if not all(str(label).strip() for label in data):
+            raise ValueError("a player needs a label that can be read")
         return {str(label): entry for label, entry in data.items()}
 
     @field_validator("pairing", mode="before")

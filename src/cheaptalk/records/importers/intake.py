@@ -147,16 +147,18 @@ class _Clerk:
         if isinstance(one, Skipped):
             self.intake.skipped.append(one)
             return None
-        self.intake.redactions += one.redactions
         entry = self._entry(one)
         known = self.known.get(one.id)
         if known is None:
             self.known[one.id] = entry.id
+            self.intake.redactions += one.redactions
             return entry
         if known == entry.id:
             self.intake.present += 1
         else:
             reason = f"the study has match {known} under this id, with other moves or settings"
+            if one.redactions:
+                reason += ", names among them: import into another study (--study) or store"
             self.intake.skipped.append(Skipped(one.place, reason))
         return None
 
