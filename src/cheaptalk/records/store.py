@@ -15,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cheaptalk import __version__
 from cheaptalk.records import schema
 from cheaptalk.records.errors import StoreError, clear_errors
+from cheaptalk.records.places import address, is_writable
 from cheaptalk.records.reading import StoreReader
 from cheaptalk.records.record import Ended, Status
 
@@ -44,7 +45,7 @@ class Store(StoreReader):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.engine = sa.create_engine(
-            sa.URL.create("sqlite", database=str(path)),
+            address(path),
             connect_args={"timeout": 10, "check_same_thread": False},
         )
         sa.event.listen(self.engine, "connect", _pragmas)
@@ -102,7 +103,7 @@ class Store(StoreReader):
                 f"{self.path} was written by a newer cheaptalk (schema {found}; this one knows "
                 f"{NEWEST}); upgrade cheaptalk to use it"
             )
-        return found == NEWEST and journal == "wal"
+        return found == NEWEST and (journal == "wal" or not is_writable(self.path))
 
     @contextmanager
     def writing(self, wait: float = 0) -> Iterator[None]:
