@@ -25,12 +25,14 @@ def legal(call: ModelCall, number: str = "") -> str:
 class Canned:
     """Models that reply from a function; ``calls`` holds the calls and ``numbers`` their numbers.
 
-    ``most`` is the greatest number of calls that were ever in flight at once.
+    ``most`` is the greatest number of calls that were ever in flight at once; ``pause`` is how
+    many seconds each takes, and ``tokens`` what it costs.
     """
 
-    def __init__(self, answers: Answers = legal, tokens: int = 10) -> None:
+    def __init__(self, answers: Answers = legal, tokens: int = 10, pause: float = 0.0) -> None:
         self.answers = answers
         self.tokens = tokens
+        self.pause = pause
         self.calls: list[ModelCall] = []
         self.numbers: list[str] = []
         self.in_flight = self.most = 0
@@ -40,7 +42,7 @@ class Canned:
         self.numbers.append(number)
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.pause)
         self.in_flight -= 1
         said = self.answers(call, number)
         if isinstance(said, Reply):

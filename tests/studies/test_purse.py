@@ -47,7 +47,7 @@ def test_more_budget_lets_a_run_go_on_and_the_same_one_does_not(store: Store) ->
 def test_a_cap_on_tokens_is_never_exceeded_and_used_as_far_as_it_goes(
     store: Store, cap: int
 ) -> None:
-    models = Canned(tokens=10)
+    models = Canned(tokens=10, pause=0.05)
     progress = run(store, models, tokens=cap)
     used = 10 * len(models.calls)
     assert progress.halted == (f"the budget of {cap} tokens would be exceeded ({used} used)")

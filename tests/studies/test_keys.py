@@ -1,0 +1,43 @@
+"""Keys go to the provider and nowhere else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from tests.fakes import Server, study, with_model
+
+KEY = "sk-very-secret-42"
+
+
+async def indiscreet(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    """Repeat the key in complaints, about every other call for ever and about the rest once."""
+    heard = request.headers["Authorization"]
+    number = request.headers["X-Cheaptalk-Call"]
+    if number.endswith("/1"):
+        return web.json_response({"error": {"message": f"{heard}: try again"}}, status=503)
+    if "/alice/" in number:
+        return web.json_response({"error": {"message": f"{heard}: no such key"}}, status=401)
+    return None
+
+
+def test_a_key_that_a_server_repeats_is_kept_nowhere(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_API_KEY", KEY)
+    with Server(handler=indiscreet) as server:
+        progress = ct.run(study(**with_model(server.url)), store)
+    assert server.headers["Authorization"] == f"Bearer {KEY}"
+    assert progress.failed > 0
+    assert progress.done > 0
+    assert any("Bearer [key]: no such key" in problem for problem in progress.problems)
+    kept = [repr(record.as_json()) for record in store.records(bodies=True)]
+    kept += [repr(store.open_calls(record.id)) for record in store.records()]
+    store.close()
+    files = [path.read_bytes() for path in Path(store.path).parent.iterdir() if path.is_file()]
+    assert not any(KEY in text for text in kept)
+    assert not any(KEY.encode() in data for data in files)
+    assert any("Bearer [key]: try again" in text for text in kept)
