@@ -156,6 +156,22 @@ def test_input_that_ends_leaves_the_match_to_be_gone_on_with(tmp_path: Path) -> 
     assert piped(tmp_path, "y\n" * 17, "persuasion", "--as", "bob", "--seed", "1").returncode == 0
 
 
+async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Response | None:
+    number = request.headers["X-Cheaptalk-Call"]
+    return web.Response(status=401) if "/bob/" in number else None
+
+
+def test_a_match_without_payoffs_is_told_as_it_ended(tmp_path: Path) -> None:
+    with Server(answerer=lambda _: "Hm", handler=refusing_bob) as server:
+        rival = ["--against", f"{{model: vllm/tiny@{server.url}, tries: 1}}"]
+        failed = piped(tmp_path, "9000\n1000\nHi\n", "bargaining", *rival)
+        forfeited = piped(tmp_path, "", "bargaining", "--as", "bob", *rival)
+    assert failed.returncode == 1
+    assert 'ended as failed: call for "bob" in request 1: status 401' in failed.stdout
+    assert forfeited.returncode == 0
+    assert "The match ended as forfeited: forfeited by alice" in forfeited.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [

@@ -1,6 +1,9 @@
 """Matches with models and people: what was answered is kept, and nothing is asked twice."""
 
+import asyncio
 import json
+import signal
+import threading
 from collections import Counter
 from typing import Any
 
@@ -350,6 +353,30 @@ def test_calls_without_a_reply_are_listed_as_unresolved_and_asked_again(store: S
     assert f"{place}/1" not in models.numbers
     assert mark_unresolved(store) == 0
     assert ct.run(study(**made), store, models=models).unresolved == 0
+
+
+def test_a_run_from_within_a_loop_as_in_a_notebook(store: Store) -> None:
+    async def cell() -> ct.Progress:
+        return ct.run(study(**with_model()), store, models=Canned())
+
+    assert asyncio.run(cell()).done == 6
+
+
+def test_an_interrupt_in_a_notebook_lets_calls_in_flight_come_back(store: Store) -> None:
+    def interrupt_and_answer(call: ModelCall, number: str) -> str:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        return legal(call)
+
+    async def cell() -> None:
+        made = study(**with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]})
+        ct.run(made, store, models=Canned(interrupt_and_answer), concurrency=1)
+
+    loop = asyncio.new_event_loop()
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(cell())
+    loop.close()
+    (begun,) = records(store)
+    assert {call["state"] for call in store.open_calls(begun.id)} == {"answered"}
 
 
 def test_a_store_that_fails_stops_the_run_with_its_own_error(

@@ -2,6 +2,7 @@
 
 from cheaptalk.records.errors import StoreError
 from cheaptalk.records.identity import configuration_digest, digest, digest_key, player_digest
+from cheaptalk.records.packing import pack, text_of, unpack
 from cheaptalk.records.reading import StudySummary
 from cheaptalk.records.record import (
     AnswerRecord,
@@ -11,9 +12,7 @@ from cheaptalk.records.record import (
     Status,
     ended,
     game_of,
-    pack,
     scripted_answers,
-    unpack,
 )
 from cheaptalk.records.store import NewMatch, Store
 from cheaptalk.records.transcript import Line, transcript
@@ -21,5 +20,5 @@ from cheaptalk.records.transcript import Line, transcript
 __all__ = [
     "AnswerRecord", "Ended", "Line", "MatchRecord", "NewMatch", "OtherVersion", "Status", "Store",
     "StoreError", "StudySummary", "configuration_digest", "digest", "digest_key", "ended",
-    "game_of", "pack", "player_digest", "scripted_answers", "transcript", "unpack",
+    "game_of", "pack", "player_digest", "scripted_answers", "text_of", "transcript", "unpack",
 ]  # fmt: skip

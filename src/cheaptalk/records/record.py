@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.errors import StoreError
+from cheaptalk.records.packing import pack, unpack
 from cheaptalk.rules import (
     Deal,
     Game,
@@ -139,17 +140,6 @@ def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dic
     for (role, kind), count in found.items():
         kinds.setdefault(role, {})[kind] = count
     return kinds
-
-
-def pack(data: Mapping[str, Any]) -> bytes:
-    """JSON, compressed with zlib."""
-    return zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 6)
-
-
-def unpack(data: bytes) -> dict[str, Any]:
-    """What :func:`pack` packed."""
-    unpacked: dict[str, Any] = json.loads(zlib.decompress(data))
-    return unpacked
 
 
 class OtherVersion(ReplayMismatch):

@@ -4,10 +4,12 @@ import asyncio
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 from cheaptalk.records import Ended, NewMatch, Status, Store
 from cheaptalk.records.ledger import Ledger, mark_unresolved, spent
@@ -90,6 +92,7 @@ class _Run:
         self.plan = laid
         self.store = store
         self.report = report
+        self.desk: Desk | None = None
         study = laid.study
         self.study_id = store.register_study(study.name, study.written())
         used = {match.configuration.digest: match.configuration for match in laid.matches}
@@ -127,10 +130,26 @@ class _Run:
         live = [match for match in self.todo if not match.scripted]
         if live:
             try:
-                asyncio.run(self.play_live(live, concurrency, models, ask_person, moves))
+                self.drive(self.play_live(live, concurrency, models, ask_person, moves))
             except ExceptionGroup as group:
                 raise _first(group) from group
         return self.progress
+
+    def drive(self, main: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine; in a thread of its own where this one has a loop, as notebooks do."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(main)
+            return
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(asyncio.run, main)
+            try:
+                running.result()
+            except KeyboardInterrupt:
+                if self.desk is not None:
+                    self.desk.halt(INTERRUPTED)
+                raise
 
     async def play_live(
         self,
@@ -147,7 +166,7 @@ class _Run:
                 http = import_module("cheaptalk.models.openai")  # slow, and seldom needed
                 models = await stack.enter_async_context(http.OpenAIModels())
             assert models is not None
-            desk = Desk(self.store, ledger, models, purse, ask_person)
+            self.desk = desk = Desk(self.store, ledger, models, purse, ask_person)
             with _interruptible(desk):
                 await play_live(
                     matches, desk, concurrency, self.stored, self.study_id, moves,

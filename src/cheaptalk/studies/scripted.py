@@ -18,7 +18,7 @@ from cheaptalk.records import Ended, Status, ended, pack, scripted_answers
 from cheaptalk.rules import CheaptalkError, Decide, StrategyError, play
 from cheaptalk.studies.planning import PlannedMatch
 
-CHUNK = 256
+CHUNK = 512
 """Matches that are played, handed over and committed together."""
 WORTH_WORKERS = 2_000
 """Matches below which starting worker processes costs more than it saves."""

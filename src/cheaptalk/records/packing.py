@@ -1,0 +1,27 @@
+"""Data as JSON text, and compressed."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+
+def text_of(data: Any) -> str:
+    """Data as compact JSON; what UTF-8 cannot hold, such as half a surrogate pair, is escaped."""
+    try:
+        return to_json(data, inf_nan_mode="constants").decode()
+    except ValueError:
+        return json.dumps(data, separators=(",", ":"))
+
+
+def pack(data: Mapping[str, Any]) -> bytes:
+    """JSON, compressed with zlib."""
+    return zlib.compress(text_of(data).encode(), 6)
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """What :func:`pack` packed."""
+    unpacked: dict[str, Any] = json.loads(zlib.decompress(data))
+    return unpacked

@@ -1,0 +1,41 @@
+"""Every way in which a command can end has its exit status, and errors are one sentence."""
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.cli import main
+from tests.conftest import Command
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (ct.StudyError("no [good] study"), 2, "error: no [good] study"),
+        (ct.StoreError("no store"), 2, "error: no store"),
+        (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device"),
+        (BrokenPipeError(), 1, ""),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_an_error_has_a_status_and_is_told_in_one_sentence(
+    cheaptalk: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    status: int,
+    said: str,
+) -> None:
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setitem(main.__globals__, "app", fail)
+    done = cheaptalk("games")
+    assert (done.status, done.said) == (status, said)
+
+
+def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setitem(main.__globals__, "app", fail)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        main()
