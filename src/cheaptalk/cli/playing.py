@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import shlex
 import sys
@@ -156,6 +157,9 @@ def _field(name: str, spec: dict[str, Any]) -> object:
         if not line:
             raise EOFError
         text = line.rstrip("\n")
+        if spec.get("type") == "number" and not _is_amount(text):
+            out.print("[red]Please write a number, such as 250.[/]")
+            continue
         if not options:
             return text if spec.get("type") == "string" else _plain(text)
         chosen = _chosen(text.strip().casefold(), options)
@@ -168,6 +172,14 @@ def _chosen(text: str, options: dict[str, object]) -> list[str]:
     """The options that a text can mean; one that it names in full goes before longer ones."""
     whole = [option for option in options if option.casefold() == text]
     return whole or [name for name in options if text and name.casefold().startswith(text)]
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a text is a number, as people write amounts: ``$1,250`` too."""
+    try:
+        return math.isfinite(float(text.strip().removeprefix("$").replace(",", "")))
+    except ValueError:
+        return False
 
 
 def _plain(text: str) -> object:
