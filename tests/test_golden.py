@@ -58,7 +58,7 @@ def transcript(name: str) -> str:
     players = {role: match.players.get(role, "random") for role in game.roles}
     decide = {role: strategy_named(name, player) for role, player in players.items()}
     table = play(game, game.deal(Chance(SEED).apart("deal")), SEED, decide)
-    payoffs = game.role_payoffs(table.outcome)
+    payoffs = game.place_payoffs(table.outcome)
     head = [
         f"{name}, rules version {game.version}, seed {SEED}",
         f"parameters: {game.model_dump_json()}",

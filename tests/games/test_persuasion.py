@@ -154,14 +154,14 @@ def test_each_myopic_buyer_gets_what_its_own_round_brought() -> None:
     outcome = trades(after(game, "hll", YES, YES, YES, YES, YES, NO))
     paid = {"alice": 2, "bob_1": 200, "bob_2": -100, "bob_3": 0}
     assert game.payoffs(outcome) == paid
-    assert game.role_payoffs(outcome) == {"alice": 2, "bob": 100}
+    assert game.place_payoffs(outcome) == {"alice": 2, "bob": 100}
 
 
 @pytest.mark.parametrize("myopic", [True, False])
 @pytest.mark.parametrize("mark", ["h", "l"])
 def test_buying_everything_reaches_the_bounds(mark: str, myopic: bool) -> None:
     game = binary(3, value=1.2, low_value=0.3, myopic=myopic)
-    paid = game.role_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
+    paid = game.place_payoffs(trades(after(game, mark * 3, *[YES, YES] * 3)))
     assert paid["alice"] == game.payoff_bounds()["alice"][1] == 3
     assert paid["bob"] == pytest.approx(game.payoff_bounds()["bob"][mark == "h"])
 

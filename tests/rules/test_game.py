@@ -70,7 +70,7 @@ class Team(Guessing):
 
 
 def test_a_role_gets_what_all_its_seats_get() -> None:
-    assert Team().role_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
+    assert Team().place_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
 
 
 def test_deals_are_drawn_from_the_chance_they_are_given() -> None:

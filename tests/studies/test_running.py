@@ -77,7 +77,7 @@ def test_a_record_says_all_about_its_match(store: Store) -> None:
         assert labels == [player.label for player in match.seating]
         specs = [record.seats[role]["spec"] for role in match.configuration.game.roles]
         assert specs == [player.spec.model_dump(mode="json") for player in match.seating]
-        assert record.payoffs == record.rules.role_payoffs(record.replay().outcome)
+        assert record.payoffs == record.rules.place_payoffs(record.replay().outcome)
         assert record.result().outcome == record.replay().outcome
 
 

@@ -193,7 +193,7 @@ def _plain(text: str) -> object:
 
 def _end(record: ct.MatchRecord, mine: str, store: Path) -> None:
     """Show what the person heard after their last answer, and the gains."""
-    seats = {seat.name for seat in record.rules.seats if seat.role == mine}
+    seats = {seat.name for seat in record.rules.seats if seat.place == mine}
     lines = ct.records.transcript(record) if record.body.get("answers") else []
     heard = [line for line in lines if line.seat in seats]
     asked = [place for place, line in enumerate(heard) if line.kind is not None]

@@ -18,7 +18,7 @@ from cheaptalk.styles import block_name, style_in
 
 
 def check_seats(box: GameBox, game: Game, seed: str) -> None:
-    """Seats have names of their own and declared roles, and none else is told or asked anything.
+    """Seats have names of their own, places with declared roles, and none else is told anything.
 
     Each is told what it knows of the game, its briefing, before it is asked.
     """
@@ -27,10 +27,15 @@ def check_seats(box: GameBox, game: Game, seed: str) -> None:
     if twice:
         raise broken(game, f"two seats are called {', '.join(twice)}")
     for seat in game.seats:
-        if seat.role not in game.roles:
-            raise broken(game, f'the role "{seat.role}" of seat "{seat.name}" is not declared')
-    for role in set(game.roles) - {seat.role for seat in game.seats}:
-        raise broken(game, f'the role "{role}" has no seat')
+        if seat.place not in game.places:
+            raise broken(game, f'the place "{seat.place}" of seat "{seat.name}" is not declared')
+    for place in set(game.places) - {seat.place for seat in game.seats}:
+        raise broken(game, f'the place "{place}" has no seat')
+    for place, role in game.places.items():
+        if role not in game.roles:
+            raise broken(game, f'the role "{role}" of place "{place}" is not declared')
+    for role in set(game.roles) - set(game.places.values()):
+        raise broken(game, f'the role "{role}" has no place')
     with no_error(game, "asking and telling the declared seats"):
         table = played(box, game, seed)
     for name, heard in table.heard.items():

@@ -86,6 +86,11 @@ def random_moves(box: GameBox) -> dict[str, Decide]:
     return dict.fromkeys(box.rules.roles, strategy)
 
 
+def roles_of(game: Game) -> dict[str, str]:
+    """The role of every seat."""
+    return {seat.name: game.places[seat.place] for seat in game.seats}
+
+
 def new_table(game: Game, seed: str) -> Table:
     """A table where this seed has dealt."""
     return Table(game, game.deal(Chance(seed).apart("deal")), seed)
@@ -94,7 +99,7 @@ def new_table(game: Game, seed: str) -> Table:
 def questions(box: GameBox, table: Table) -> Iterator[tuple[Asked, Action]]:
     """Play a table to its end at random: every question with its answer, before it is given."""
     players = random_moves(box)
-    roles = {seat.name: seat.role for seat in table.game.seats}
+    roles = roles_of(table.game)
     while not table.over:
         for ask in table.unanswered():
             if ask.seat not in roles:
@@ -170,13 +175,13 @@ def outcome_of(match: Table) -> Outcome:
 
 
 def in_bounds(game: Game, outcome: Outcome) -> None:
-    """Demand that an outcome pays every seat, and every role within its bounds."""
+    """Demand that an outcome pays every seat, and every place within its role's bounds."""
     payoffs = game.payoffs(outcome)
     if set(payoffs) != {seat.name for seat in game.seats}:
         raise broken(game, f"{outcome!r} pays {', '.join(payoffs)}, not every seat")
     bounds = game.payoff_bounds()
-    for role, payoff in game.role_payoffs(outcome).items():
-        low, high = bounds[role]
+    for place, payoff in game.place_payoffs(outcome).items():
+        low, high = bounds[game.places[place]]
         slack = SLACK * max(1.0, abs(low), abs(high))
         if not low - slack <= payoff <= high + slack:
-            raise broken(game, f'{outcome!r} pays "{role}" {payoff}, out of {low} to {high}')
+            raise broken(game, f'{outcome!r} pays "{place}" {payoff}, out of {low} to {high}')

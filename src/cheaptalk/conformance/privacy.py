@@ -12,6 +12,7 @@ from cheaptalk.conformance.matches import (
     no_error,
     played,
     random_moves,
+    roles_of,
     same,
 )
 from cheaptalk.rules import (
@@ -43,7 +44,7 @@ def _play_in_order(box: GameBox, game: Game, seed: str, order: int) -> State:
     """The end of a match in which the seats asked at once answer in turn (1) or in reverse (-1)."""
     table = new_table(game, seed)
     players = random_moves(box)
-    roles = {seat.name: seat.role for seat in game.seats}
+    roles = roles_of(game)
     while not table.over:
         seats = tuple(table.pending)[::order]
         seen = {seat: _sees(table, seat) for seat in seats}

@@ -109,7 +109,7 @@ def ended(
     else:
         assert table.outcome is not None
         outcome = table.outcome.model_dump(mode="json")
-        payoffs = table.game.role_payoffs(table.outcome)
+        payoffs = table.game.place_payoffs(table.outcome)
     body: dict[str, Any] = {
         "format": FORMAT,
         "package": __version__,
@@ -134,11 +134,11 @@ def ended(
 
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
-    roles = {seat.name: seat.role for seat in table.game.seats}
-    found = Counter((roles[answer.seat], str(answer.kind)) for answer in answers)
+    places = {seat.name: seat.place for seat in table.game.seats}
+    found = Counter((places[answer.seat], str(answer.kind)) for answer in answers)
     kinds: dict[str, dict[str, int]] = {}
-    for (role, kind), count in found.items():
-        kinds.setdefault(role, {})[kind] = count
+    for (place, kind), count in found.items():
+        kinds.setdefault(place, {})[kind] = count
     return kinds
 
 

@@ -51,11 +51,11 @@ class _Writer:
         self.table = table
         self.answers: dict[tuple[int, str], AnswerRecord] = {}
         self.read = dict.fromkeys(table.heard, 0)
-        roles = {seat.name: seat.role for seat in table.game.seats}
-        self.names = {seat: table.game.called(role) for seat, role in roles.items()}
+        places = {seat.name: seat.place for seat in table.game.seats}
+        self.names = {seat: table.game.called(place) for seat, place in places.items()}
         self.styles: dict[str, Style] = {
-            seat: style(record.game, record.seats[role]["spec"].get("style"))
-            for seat, role in roles.items()
+            seat: style(record.game, record.seats[place]["spec"].get("style"))
+            for seat, place in places.items()
         }
 
     def news(self) -> list[Line]:

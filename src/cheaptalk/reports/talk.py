@@ -37,7 +37,7 @@ class Exchange(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One thing a seat lived through; ``column`` is its role's place among the roles."""
+    """One thing a seat lived through; ``column`` counts places from 0."""
 
     column: int
     line: Line
@@ -58,30 +58,30 @@ class Talk(NamedTuple):
     """A match as people read it.
 
     Attributes:
-        roles: the columns.
+        places: the columns.
         turns: in the order they happened.
         problem: why the match cannot be put into words, or None.
     """
 
-    roles: list[str]
+    places: list[str]
     turns: list[Turn]
     problem: str | None
 
 
 def talk(record: MatchRecord) -> Talk:
     """Lay a match out. One without answers has no turns; one that does not replay says why."""
-    roles = list(record.seats)
+    places = list(record.seats)
     if "answers" not in record.body:
-        return Talk(roles, [], None)
+        return Talk(places, [], None)
     try:
-        columns = {seat.name: roles.index(seat.role) for seat in record.rules.seats}
+        columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
         turns = [
             Turn(columns[line.seat], line, [exchange(call) for call in line.calls])
             for line in transcript(record)
         ]
     except UNREADABLE as error:
-        return Talk(roles, [], str(error))
-    return Talk(roles, turns, None)
+        return Talk(places, [], str(error))
+    return Talk(places, turns, None)
 
 
 def exchange(call: Mapping[str, Any]) -> Exchange:

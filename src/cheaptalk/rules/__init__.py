@@ -27,7 +27,17 @@ from cheaptalk.rules.driving import (
     replay,
 )
 from cheaptalk.rules.errors import CheaptalkError
-from cheaptalk.rules.game import Deal, Game, Horizon, Outcome, Seat, Secret, Value, suggest
+from cheaptalk.rules.game import (
+    Deal,
+    Game,
+    Horizon,
+    Outcome,
+    Seat,
+    Secret,
+    Value,
+    numbered,
+    suggest,
+)
 from cheaptalk.rules.meanings import field_meanings
 from cheaptalk.rules.registry import (
     UnknownName,
@@ -44,7 +54,7 @@ __all__ = [
     "Event", "Forfeited", "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure",
     "Message", "Moment", "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret",
     "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName",
-    "Value", "by_name", "decided", "explain", "field_meanings", "game_box", "games", "give",
+    "Value", "by_name", "decided", "explain", "field_meanings", "game_box", "games", "give", "numbered",
     "play", "play_async", "replay", "strategies", "strategies_in", "strategy", "strategy_named",
     "suggest", "unknown",
 ]  # fmt: skip

@@ -30,13 +30,17 @@ class ReplayMismatch(CheaptalkError):
 
 
 def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Table:
-    """Play a match between scripted players, given by role, to its end.
+    """Play a match between scripted players, given by place or by role, to its end.
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
     """
     table = Table(game, deal, seed)
-    seated = {seat.name: players[seat.role] for seat in game.seats}
+    places = game.places
+    seated = {
+        seat.name: players[seat.place if seat.place in players else places[seat.place]]
+        for seat in game.seats
+    }
     while table.pending:
         for seat in tuple(table.pending):
             asked = table.asked(seat)

@@ -48,10 +48,24 @@ class Outcome(Value):
 
 
 class Seat(NamedTuple):
-    """A place at the table. Seats of one role are filled by one player, who forgets in between."""
+    """Where a player sits: what one seat hears, no other does.
+
+    Attributes:
+        name: as in questions, news and records.
+        place: who sits here. Seats of one place are filled by one player, who forgets in between.
+    """
 
     name: str
-    role: str
+    place: str
+
+
+def numbered(role: str, count: int) -> dict[str, str]:
+    """Places for several players of one role.
+
+    >>> numbered("player", 2)
+    {'player_1': 'player', 'player_2': 'player'}
+    """
+    return {f"{role}_{number}": role for number in range(1, count + 1)}
 
 
 class Horizon(Value):
@@ -105,33 +119,46 @@ class Game(Value):
     version: ClassVar[int] = 1
     """Raised when a rule change would make a recorded match replay differently."""
     roles: ClassVar[tuple[str, ...]]
+    """The parts that players can play. Strategies are written for roles."""
     events: ClassVar[tuple[type[Event], ...]]
     actions: ClassVar[tuple[type[Action], ...]]
     deal_type: ClassVar[type[Deal]] = Deal
     outcome_type: ClassVar[type[Outcome]]
+    tries: ClassVar[int] = 3
+    """How often a model is asked in all, unless its seat says otherwise, before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."
 
     names: dict[str, str] = Field(default_factory=dict)
-    """What the players are called in the words they read, by role; by default the role's name."""
+    """What the players are called in the words they read, by place; by default the place's name."""
 
     @model_validator(mode="after")
-    def _names_are_of_roles(self) -> "Game":
-        for role in self.names:
-            if role not in self.roles:
-                raise ValueError(f'names: no role "{role}"; the roles are {", ".join(self.roles)}')
-        shown = [self.called(role) for role in self.roles]
+    def _names_are_of_places(self) -> "Game":
+        for place in self.names:
+            if place not in self.places:
+                raise ValueError(
+                    f'names: no place "{place}"; the places are {", ".join(self.places)}'
+                )
+        shown = [self.called(place) for place in self.places]
         if len(set(shown)) < len(shown):
-            raise ValueError("names: two roles may not have the same name")
+            raise ValueError("names: two places may not have the same name")
         return self
 
-    def called(self, role: str) -> str:
-        """The name of a role as players read it."""
-        return self.names.get(role) or role.capitalize()
+    def called(self, place: str) -> str:
+        """The name of a place as players read it: ``player_2`` is Player 2."""
+        return self.names.get(place) or place.replace("_", " ").capitalize()
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places to be filled, each by a player, in order, with their roles.
+
+        One for each role unless the game says otherwise; see :func:`numbered`.
+        """
+        return {role: role for role in self.roles}
 
     @property
     def seats(self) -> tuple[Seat, ...]:
-        """The seats at this table, in order; one for each role unless the game says otherwise."""
-        return tuple(Seat(role, role) for role in self.roles)
+        """The seats at this table, in order; one for each place unless the game says otherwise."""
+        return tuple(Seat(place, place) for place in self.places)
 
     def deal(self, chance: Chance) -> Deal:
         """Draw what nature decides before play."""
@@ -147,16 +174,16 @@ class Game(Value):
 
     @abstractmethod
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """The least and the most that each role can get, over all its seats together."""
+        """The least and the most that a place of each role can get, over all its seats together."""
 
     def secrets(self, deal: Any) -> Iterator[Secret]:
         """Variations of what single seats know privately; none in a game without secrets."""
         return iter(())
 
-    def role_payoffs(self, outcome: Any) -> dict[str, float]:
-        """Payoffs summed over the seats of each role."""
-        roles = {seat.name: seat.role for seat in self.seats}
-        total = dict.fromkeys(self.roles, 0.0)
+    def place_payoffs(self, outcome: Any) -> dict[str, float]:
+        """Payoffs summed over the seats of each place."""
+        places = {seat.name: seat.place for seat in self.seats}
+        total = dict.fromkeys(self.places, 0.0)
         for seat, payoff in self.payoffs(outcome).items():
-            total[roles[seat]] += payoff
+            total[places[seat]] += payoff
         return total

@@ -84,10 +84,10 @@ class LiveMatch:
         self.past = past_calls(desk.store, match.id)
         self.sent = sendings(desk.store, match.id)
         self.answers: list[AnswerRecord] = []
-        seated = dict(zip(game.roles, match.seating, strict=True))
-        self.specs = {seat.name: seated[seat.role].spec for seat in game.seats}
+        seated = dict(zip(game.places, match.seating, strict=True))
+        self.specs = {seat.name: seated[seat.place].spec for seat in game.seats}
         made = {role: make_player(one.spec, game, recorded) for role, one in seated.items()}
-        self.players: dict[str, Player] = {seat.name: made[seat.role] for seat in game.seats}
+        self.players: dict[str, Player] = {seat.name: made[seat.place] for seat in game.seats}
 
     async def play(self) -> Ended:
         """Play to the end.

@@ -177,10 +177,10 @@ class _Run:
             raise KeyboardInterrupt
 
     def stored(self, match: PlannedMatch, end: Ended) -> NewMatch:
-        roles = match.configuration.game.roles
+        places = match.configuration.game.places
         seats = {
-            role: self.players[seated.digest]
-            for role, seated in zip(roles, match.seating, strict=True)
+            place: self.players[seated.digest]
+            for place, seated in zip(places, match.seating, strict=True)
         }
         configuration = self.configurations[match.configuration.digest]
         return NewMatch(match.id, configuration, match.dealt.key, match.repeat, seats, end)

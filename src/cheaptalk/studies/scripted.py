@@ -109,12 +109,12 @@ def play_chunk(matches: list[PlannedMatch]) -> Chunk:
 def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> Ended:
     game = match.configuration.game
     players: dict[str, Decide] = {}
-    for role, seated in zip(game.roles, match.seating, strict=True):
+    for place, seated in zip(game.places, match.seating, strict=True):
         key = (game.name, seated.digest)
         if key not in deciding:
             assert isinstance(seated.spec, StrategySeat)
             deciding[key] = seated.spec.decide()
-        players[role] = deciding[key]
+        players[place] = deciding[key]
     try:
         table = play(game, match.deal, match.seed, players)
         return ended(table, match.seed, scripted_answers(table.given))

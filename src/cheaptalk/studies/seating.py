@@ -71,7 +71,7 @@ def seat_everyone(
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
     seats = {}
-    for role in game.roles:
+    for role in game.places:
         try:
             spec = study.players[label].seat(game.name, role)
         except ValidationError as error:
@@ -89,9 +89,9 @@ def _seatings(
     if isinstance(pairing, list):
         return _listed(pairing, swap, game, able)
     if pairing == "self":
-        whole = [seats for seats in able.values() if set(seats) == set(game.roles)]
-        return [tuple(seats[role] for role in game.roles) for seats in whole]
-    candidates = [[seats[role] for seats in able.values() if role in seats] for role in game.roles]
+        whole = [seats for seats in able.values() if set(seats) == set(game.places)]
+        return [tuple(seats[role] for role in game.places) for seats in whole]
+    candidates = [[seats[role] for seats in able.values() if role in seats] for role in game.places]
     return list(product(*candidates))
 
 
@@ -103,13 +103,13 @@ def _listed(
         for label in labels:
             if label not in able:
                 raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
-        if len(labels) != len(game.roles):
+        if len(labels) != len(game.places):
             raise StudyError(
                 f"pairing: [{', '.join(labels)}] has {len(labels)} players; {game.name} has "
-                f"{len(game.roles)} roles ({', '.join(game.roles)})"
+                f"{len(game.places)} roles ({', '.join(game.roles)})"
             )
         for order in _orders(labels, swap):
-            pairs = list(zip(order, game.roles, strict=True))
+            pairs = list(zip(order, game.places, strict=True))
             if all(role in able[label] for label, role in pairs):
                 rows[order] = tuple(able[label][role] for label, role in pairs)
     return list(rows.values())

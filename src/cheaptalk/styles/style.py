@@ -144,10 +144,10 @@ class Style:
         return [self.tell(moment.event, game, seat) for moment in heard]
 
     def _names(self, game: Game, seat: str) -> dict[str, Any]:
-        roles = {place.name: place.role for place in game.seats}
-        names = {name: game.called(role) for name, role in roles.items()}
-        names |= {role: game.called(role) for role in game.roles}
-        return {"names": names, "me": names[seat], "role": roles[seat]}
+        taken = {one.name: one.place for one in game.seats}
+        names = {name: game.called(place) for name, place in taken.items()}
+        names |= {place: game.called(place) for place in game.places}
+        return {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
 
     def _render(self, kind: type, values: dict[str, Any]) -> str:
         text = self._template.render(block=block_name(kind), **values)

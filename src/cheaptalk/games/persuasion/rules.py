@@ -201,7 +201,7 @@ class Persuasion(Game):
             yield Secret(frozenset({"alice"}), self, Qualities(qualities=changed), known)
         if not self.seller_knows_values:
             other = {"value": self.value + 1, "low_value": self.low_value / 2 + 0.1}
-            buyers = frozenset(seat.name for seat in self.seats if seat.role == "bob")
+            buyers = frozenset(seat.name for seat in self.seats if seat.place == "bob")
             yield Secret(buyers, self.model_copy(update=other), deal)
         if not self.buyer_knows_prior:
             game = self.model_copy(update={"prior": 0.7 if self.prior == 0.5 else 0.5})

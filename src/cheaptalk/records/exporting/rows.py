@@ -36,7 +36,7 @@ class MatchRow:
     @cached_property
     def roles(self) -> dict[str, str]:
         """Roles by seat."""
-        return {seat.name: seat.role for seat in self.record.rules.seats}
+        return {seat.name: seat.place for seat in self.record.rules.seats}
 
     def body(self, key: str) -> Any:
         return self.record.body.get(key)

@@ -225,7 +225,7 @@ def _replay(
     Raises:
         Unfit: a row is out of order or illegal, or the game does not end with the last one.
     """
-    seated = {seat.name: seat.role for seat in table.game.seats}
+    seated = {seat.name: seat.place for seat in table.game.seats}
     unused = []
     for row in moves:
         request = table.requests
