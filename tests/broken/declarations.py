@@ -20,6 +20,7 @@ from cheaptalk.rules import (
     Result,
     Seat,
     Tell,
+    numbered,
     strategy,
 )
 from tests import toys
@@ -37,8 +38,8 @@ def two_seats_of_one_name(_: Path) -> GameBox:
     return boxed(Twins)
 
 
-@breaks("check_seats", 'the role "umpire" of seat "up" is not declared')
-def an_undeclared_role(_: Path) -> GameBox:
+@breaks("check_seats", 'the place "umpire" of seat "up" is not declared')
+def an_undeclared_place(_: Path) -> GameBox:
     class Umpired(Guessing):
         @property
         def seats(self) -> tuple[Seat, ...]:
@@ -47,14 +48,34 @@ def an_undeclared_role(_: Path) -> GameBox:
     return boxed(Umpired)
 
 
-@breaks("check_seats", 'the role "right" has no seat')
-def a_role_without_a_seat(_: Path) -> GameBox:
+@breaks("check_seats", 'the place "right" has no seat')
+def a_place_without_a_seat(_: Path) -> GameBox:
     class Alone(Guessing):
         @property
         def seats(self) -> tuple[Seat, ...]:
             return (Seat("left", "left"),)
 
     return boxed(Alone)
+
+
+@breaks("check_seats", 'the role "umpire" of place "up" is not declared')
+def an_undeclared_role(_: Path) -> GameBox:
+    class Umpired(Guessing):
+        @property
+        def places(self) -> dict[str, str]:
+            return {**super().places, "up": "umpire"}
+
+    return boxed(Umpired)
+
+
+@breaks("check_seats", 'the role "right" has no place')
+def a_role_without_a_place(_: Path) -> GameBox:
+    class Onesided(Guessing):
+        @property
+        def places(self) -> dict[str, str]:
+            return numbered("left", 2)
+
+    return boxed(Onesided)
 
 
 @breaks("check_seats", '"middle" is asked and has no seat')
@@ -105,7 +126,7 @@ def random_play_that_is_illegal(_: Path) -> GameBox:
     return boxed(Guessing, random)
 
 
-@breaks("check_strategies", 'playing strategy "wild" fails with StrategyError')
+@breaks("check_strategies", 'playing strategy "wild" as left fails with StrategyError')
 def a_strategy_that_fails(_: Path) -> GameBox:
     @strategy("left")
     def wild(asked: Asked) -> Action:

@@ -4,6 +4,7 @@ import pytest
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
+from cheaptalk.players.prompting import PERSONAS, PLAIN, Prompt
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
 from tests.players.thinking import think
@@ -17,8 +18,8 @@ HOW = (
 )
 
 
-def model(tries: int = 3) -> LanguageModel:
-    return LanguageModel(GAME, style_in(BOX), "vllm/tiny", SETTINGS, tries)
+def model(tries: int = 3, prompt: Prompt = PLAIN) -> LanguageModel:
+    return LanguageModel(GAME, style_in(BOX), "vllm/tiny", SETTINGS, prompt, tries)
 
 
 def table() -> Table:
@@ -54,6 +55,19 @@ def test_a_later_question_tells_what_happened_between_the_model_s_own_answers() 
             ("user", f"{happened}\n\nRound 2. What is your guess?\n\n{HOW}"),
         )
     ]
+
+
+def test_a_persona_stands_before_the_briefing_and_advice_after_the_open_question() -> None:
+    played = table()
+    played.answer("right", SpokenGuess(number=7, message=""))
+    played.answer("left", SpokenGuess(number=5, message=""))
+    prompt = Prompt("selfish", "Take a walk first.")
+    calls, _ = think(model(1, prompt), played.asked("left"), '{"number": 6, "message": ""}')
+    assert isinstance(calls[0], ModelCall)
+    system, past, _, question = (message.content for message in calls[0].messages)
+    assert system == f"{PERSONAS['selfish']}\n\nYou are Left. Your card is 3."
+    assert past == OPENING[1][1]
+    assert question.endswith(f"{HOW}\n\nTake a walk first.")
 
 
 def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:

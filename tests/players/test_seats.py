@@ -1,9 +1,11 @@
 """Roster entries: what is written in a study file, and the players it makes."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import ValidationError
 
+from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.models import ModelSettings
 from cheaptalk.players import (
     Entry,
@@ -19,6 +21,7 @@ from cheaptalk.players import (
     StrategySeat,
     make_player,
 )
+from cheaptalk.players.prompting import Prompt
 from cheaptalk.rules import CheaptalkError, Game, Given, UnknownName, game_box
 from cheaptalk.styles import style
 
@@ -168,12 +171,32 @@ def test_settings_make_a_player(spec: SeatSpec, kind: type) -> None:
 
 
 def test_a_model_seat_s_settings_reach_its_player() -> None:
-    spec = ModelSeat(model="vllm/tiny", temperature=0.25, tries=7, style="plain")
+    spec = ModelSeat(
+        model="vllm/tiny", temperature=0.25, tries=7, style="plain",
+        persona="selfish", chain_of_thought="Think twice.",
+    )  # fmt: skip
     player = make_player(spec, bargaining(), {})
     assert isinstance(player, LanguageModel)
     assert (player.model, player.tries) == ("vllm/tiny", 7)
+    assert player.prompt == Prompt("selfish", "Think twice.")
     assert player.settings == ModelSettings(temperature=0.25)
     assert player.style.name == "plain"
+
+
+def test_a_model_is_asked_as_often_as_its_game_says_unless_its_seat_does() -> None:
+    class Patient(Bargaining):
+        """A game that asks more often than most."""
+
+        tries: ClassVar[int] = 5
+
+    found = [make_player(ModelSeat(model="vllm/x"), game, {}) for game in (Patient(), Bargaining())]
+    assert [one.tries for one in found if isinstance(one, LanguageModel)] == [5, 3]
+
+
+@pytest.mark.parametrize("field", ["persona", "chain_of_thought"])
+def test_one_word_that_names_nothing_ready_is_no_persona(field: str) -> None:
+    with pytest.raises(ValidationError, match=r'should be a sentence or a ready one, not "selfsh"'):
+        ModelSeat.model_validate({"model": "vllm/x", field: "selfsh"})
 
 
 def test_whoever_played_elsewhere_cannot_be_asked_to_play() -> None:

@@ -47,19 +47,19 @@ def test_players_are_called_by_role_unless_named() -> None:
     assert (game.called("left"), game.called("right")) == ("Ann", "Right")
 
 
-def test_names_are_of_roles_and_differ() -> None:
-    with pytest.raises(ValidationError, match='no role "middle"; the roles are left, right'):
+def test_names_are_of_places_and_differ() -> None:
+    with pytest.raises(ValidationError, match='no place "middle"; the places are left, right'):
         Guessing(names={"middle": "Ann"})
-    with pytest.raises(ValidationError, match="two roles may not have the same name"):
+    with pytest.raises(ValidationError, match="two places may not have the same name"):
         Guessing(names={"left": "Right"})
 
 
-def test_a_seat_for_each_role_unless_the_game_says_otherwise() -> None:
+def test_a_seat_for_each_place_unless_the_game_says_otherwise() -> None:
     assert Guessing().seats == (Seat("left", "left"), Seat("right", "right"))
 
 
 class Team(Guessing):
-    """Two seats of one role."""
+    """Two seats of one place."""
 
     @property
     def seats(self) -> tuple[Seat, ...]:
@@ -69,7 +69,7 @@ class Team(Guessing):
         return {"left_1": 1.0, "left_2": 2.5, "right": -1.0}
 
 
-def test_a_role_gets_what_all_its_seats_get() -> None:
+def test_a_place_gets_what_all_its_seats_get() -> None:
     assert Team().place_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
 
 

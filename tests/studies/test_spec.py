@@ -70,7 +70,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         spec(**game(fixed={"names": {"carol": "Ann"}})),
-        'games.0: bargaining: names: no role "carol"; the roles are alice, bob',
+        'games.0: bargaining: names: no place "carol"; the places are alice, bob',
     ),
     (spec(**game(grid={"money": 5})), "games.0.grid.money: should be a valid list, not 5"),
     (spec(**game(grid={"money": []})), "games.0.grid.money: should have at least 1 item, not []"),

@@ -46,17 +46,20 @@ def check_seats(box: GameBox, game: Game, seed: str) -> None:
 def check_strategies(box: GameBox, game: Game, seed: str) -> None:
     """There is random play for every role, and every strategy plays its roles legally to the end.
 
-    Each strategy sits in all its roles, with random play in the others.
+    Each strategy sits in all places of its roles, then in the first of them alone, with random
+    play in the others.
     """
     for strategy in box.strategies.values():
         if not strategy.meaning:
             raise broken(game, f'strategy "{strategy.name}" does not say what it does')
         if not set(strategy.roles) <= set(game.roles):
             raise broken(game, f'strategy "{strategy.name}" is for roles that are not declared')
-        table = new_table(game, seed)
-        players = random_moves(box) | dict.fromkeys(strategy.roles, strategy)
-        with no_error(game, f'playing strategy "{strategy.name}"'):
-            play(game, table.deal, seed, players)
+        deal = new_table(game, seed).deal
+        mine = [place for place, role in game.places.items() if role in strategy.roles]
+        for places in dict.fromkeys((tuple(mine), tuple(mine[:1]))):
+            players = random_moves(box) | dict.fromkeys(places, strategy)
+            with no_error(game, f'playing strategy "{strategy.name}" as {", ".join(places)}'):
+                play(game, deal, seed, players)
 
 
 def check_words(box: GameBox, game: Game, seed: str) -> None:

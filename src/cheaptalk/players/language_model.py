@@ -1,6 +1,7 @@
 """A language model at the table: the game told as a conversation."""
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings
+from cheaptalk.players.prompting import PLAIN, Prompt
 from cheaptalk.players.thinking import Answer, Kind, Thinking
 from cheaptalk.rules import Asked, Game
 from cheaptalk.styles import Illegal, Style, Unreadable
@@ -18,16 +19,24 @@ class LanguageModel:
     The briefing is the system message. What happened since the last answer becomes one user
     message, ending in the question and how to answer it; the model's own past answers stand
     between them in canonical JSON. A reply that cannot be read or is illegal is answered with the
-    reason, and asked again, ``tries`` times in all.
+    reason, and asked again, ``tries`` times in all. A persona stands before the briefing, advice on
+    how to think after the open question; neither is repeated for past ones.
     """
 
     def __init__(
-        self, game: Game, style: Style, model: str, settings: ModelSettings, tries: int = 3
+        self,
+        game: Game,
+        style: Style,
+        model: str,
+        settings: ModelSettings,
+        prompt: Prompt = PLAIN,
+        tries: int = 3,
     ) -> None:
         self.game = game
         self.style = style
         self.model = model
         self.settings = settings
+        self.prompt = prompt
         self.tries = tries
 
     def answer(self, asked: Asked) -> Thinking:
@@ -53,18 +62,18 @@ class LanguageModel:
         """All that the seat heard and said, as chat messages ending in the open question."""
         seat = asked.seat
         briefing, *later = asked.heard
-        messages = [
-            Message(role="system", content=self.style.tell(briefing.event, self.game, seat))
-        ]
+        words = self.style.tell(briefing.event, self.game, seat)
+        messages = [Message(role="system", content=self.prompt.opening(words))]
         news: list[str] = []
         for moment in later:
             news.append(self.style.tell(moment.event, self.game, seat))
             if moment.action is not None:
                 how = self.style.how(type(moment.action), self.game, seat)
                 messages.append(_told([*news, how]))
-                messages.append(_said(moment.action.model_dump_json()))
+                messages.append(_said(self.style.codec.write(moment.action)))
                 news = []
-        messages.append(_told([*news, self.style.ask(asked.ask, self.game)]))
+        question = self.prompt.question(self.style.ask(asked.ask, self.game))
+        messages.append(_told([*news, question]))
         return messages
 
     def _how(self, asked: Asked) -> str:

@@ -19,6 +19,7 @@ from pydantic import Field, TypeAdapter, field_validator, model_serializer, mode
 from cheaptalk.models import PROVIDERS, ModelName, ModelSettings
 from cheaptalk.players.language_model import LanguageModel
 from cheaptalk.players.person import Person
+from cheaptalk.players.prompting import ChainOfThought, Persona, Prompt
 from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.thinking import Player
@@ -59,7 +60,11 @@ class ModelSeat(Value):
     Attributes:
         model: ``provider/NAME`` or ``provider/NAME@URL``.
         style: the style of the game's words; the game's default one if not set.
-        tries: how often it is asked in all before it forfeits.
+        persona: who it is told to be, before the game's words: a sentence, or a name from
+            :data:`~cheaptalk.players.prompting.PERSONAS`.
+        chain_of_thought: how it is told to think, after each question: a sentence, or a name from
+            :data:`~cheaptalk.players.prompting.CHAINS_OF_THOUGHT`.
+        tries: how often it is asked in all before it forfeits; the game's own number if not set.
         deadline: seconds that one call may take.
         words: digest of the style's words, noted when the player sits down: other words make
             another match.
@@ -72,7 +77,9 @@ class ModelSeat(Value):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
     stop: tuple[str, ...] | None = None
-    tries: Annotated[int, Field(ge=1, le=20)] = 3
+    persona: Persona | None = None
+    chain_of_thought: ChainOfThought | None = None
+    tries: Annotated[int, Field(ge=1, le=20)] | None = None
     deadline: Annotated[float, Field(gt=0)] = 300
     words: str | None = None
 
@@ -254,7 +261,9 @@ def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]])
             return Scripted(spec.decide())
         case ModelSeat():
             words = style(game.name, spec.style)
-            return LanguageModel(game, words, spec.model, spec.settings(), spec.tries)
+            prompt = Prompt(spec.persona, spec.chain_of_thought)
+            tries = spec.tries or game.tries
+            return LanguageModel(game, words, spec.model, spec.settings(), prompt, tries)
         case PersonSeat():
             return Person(game, style(game.name, spec.style))
         case RecordedSeat():

@@ -23,7 +23,7 @@ def alice_gain(result: Result) -> float:
 def bob_gain(result: Result) -> float:
     """Bob's payoff a round in multiples of the price, in [u - 1, v - 1]; over all buyers."""
     game: Persuasion = result.game
-    payoff = game.role_payoffs(result.outcome)["bob"]
+    payoff = game.place_payoffs(result.outcome)["bob"]
     return payoff / (game.price * len(result.outcome.bought))
 
 
