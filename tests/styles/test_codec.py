@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money
+from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
 from cheaptalk.styles import CODECS, Codec, Illegal, JsonCodec, Unreadable
 
 CODEC: Codec = JsonCodec()
@@ -29,6 +29,19 @@ class Optional(Action):
     amount: Money | None = None
     rounds: Annotated[int, Field(strict=True)] = 1
     sure: Literal["yes"] = "yes"
+
+
+class Plan(Value):
+    p: int
+    q: float | None = None
+
+
+class Nested(Action):
+    plan: Plan
+    many: tuple[int, ...]
+    two: tuple[int, str]
+    shares: dict[str, float]
+    sure: bool
 
 
 class Wait(Action):
@@ -217,8 +230,14 @@ def test_an_object_without_any_field_of_the_answer_is_none() -> None:
     [
         (Reply, '{"decision": "accept" or "reject"}'),
         (Offer, '{"amount": <number>, "message": "<text>"}'),
-        (Optional, '{"amount": <value>, "rounds": <whole number>, "sure": "yes"}'),
+        (Optional, '{"amount": <number> or null, "rounds": <whole number>, "sure": "yes"}'),
         (Wait, "{}"),
+        (
+            Nested,
+            '{"plan": {"p": <whole number>, "q": <number> or null}, "many": [<whole number>, ...], '
+            '"two": [<whole number>, "<text>"], "shares": {"<text>": <number>, ...}, '
+            '"sure": true or false}',
+        ),
     ],
 )
 def test_the_form_shows_what_an_answer_looks_like(action: type[Action], form: str) -> None:

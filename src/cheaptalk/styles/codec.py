@@ -43,9 +43,8 @@ class JsonCodec:
     """Answers as one JSON object, alone or among other words."""
 
     def form(self, action: type[Action]) -> str:
-        fields = action.model_json_schema()["properties"]
-        inside = ", ".join(f"{json.dumps(name)}: {_blank(spec)}" for name, spec in fields.items())
-        return "{" + inside + "}"
+        schema = action.model_json_schema()
+        return _blank(schema, schema.get("$defs", {}))
 
     def write(self, action: Action) -> str:
         return action.model_dump_json()
@@ -75,14 +74,42 @@ class JsonCodec:
         return readable[0]
 
 
-def _blank(spec: dict[str, Any]) -> str:
+PLAIN = {
+    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip
+"""Blanks of the plain types of a JSON schema."""
+
+
+def _blank(spec: dict[str, Any], defs: dict[str, Any]) -> str:
+    """What a value of a JSON schema looks like, with blanks to fill in."""
+    if "$ref" in spec:
+        return _blank(defs[spec["$ref"].rpartition("/")[2]], defs)
+    if "anyOf" in spec:
+        return " or ".join(dict.fromkeys(_blank(option, defs) for option in spec["anyOf"]))
     if "enum" in spec:
         return " or ".join(json.dumps(option) for option in spec["enum"])
     if "const" in spec:
         return json.dumps(spec["const"])
-    return {"number": "<number>", "integer": "<whole number>", "string": '"<text>"'}.get(
-        spec.get("type", ""), "<value>"
-    )
+    if spec.get("type") == "array":
+        return f"[{_blanks_of_items(spec, defs)}]"
+    if spec.get("type") == "object":
+        return "{" + _blanks_of_fields(spec, defs) + "}"
+    return PLAIN.get(spec.get("type", ""), "<value>")
+
+
+def _blanks_of_items(spec: dict[str, Any], defs: dict[str, Any]) -> str:
+    if "prefixItems" in spec:
+        return ", ".join(_blank(item, defs) for item in spec["prefixItems"])
+    return f"{_blank(spec.get('items', {}), defs)}, ..."
+
+
+def _blanks_of_fields(spec: dict[str, Any], defs: dict[str, Any]) -> str:
+    inside = [f"{json.dumps(name)}: {_blank(field, defs)}"
+              for name, field in spec.get("properties", {}).items()]  # fmt: skip
+    if isinstance(spec.get("additionalProperties"), dict):
+        inside.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
+    return ", ".join(inside)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
