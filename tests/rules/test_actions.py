@@ -55,7 +55,7 @@ def test_every_amount_of_cents_survives_being_written_out(cents: int) -> None:
     ["", " ", "$", "-", "1,25", "1,2500", "12 dollars", "$1.2.3", "ten", "1-2", None, [1]],
 )
 def test_what_is_no_amount_is_refused(written: Any) -> None:
-    assert reason(Offer, amount=written).startswith('"amount": should be a valid number')
+    assert reason(Offer, amount=written).startswith('"amount": should be a number')
 
 
 @pytest.mark.parametrize("written", [True, False])
@@ -80,7 +80,7 @@ def test_messages_have_a_limit() -> None:
 
 
 def test_a_message_is_words() -> None:
-    assert reason(Offer, amount=1, message=5) == '"message": should be a valid string'
+    assert reason(Offer, amount=1, message=5) == '"message": should be text'
 
 
 def test_actions_cannot_change() -> None:
@@ -108,4 +108,4 @@ def test_refusals_say_what_is_wrong_in_plain_words(fields: dict[str, Any], why: 
 def test_a_fault_of_the_whole_answer_is_named_so() -> None:
     with pytest.raises(ValidationError) as caught:
         Reply.model_validate("accept")
-    assert explain(caught.value).startswith('"the answer": should be a valid dictionary')
+    assert explain(caught.value).startswith('"the answer": should be a mapping')

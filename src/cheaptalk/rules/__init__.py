@@ -3,7 +3,7 @@
 Rules import nothing else of this package and do no input or output.
 """
 
-from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, explain
+from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.asking import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.box import (
     GameBox,
@@ -54,7 +54,7 @@ __all__ = [
     "Event", "Forfeited", "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure",
     "Message", "Moment", "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret",
     "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName",
-    "Value", "by_name", "decided", "explain", "field_meanings", "game_box", "games", "give", "numbered",
-    "play", "play_async", "replay", "strategies", "strategies_in", "strategy", "strategy_named",
-    "suggest", "unknown",
+    "Value", "Whole", "by_name", "decided", "explain", "field_meanings", "game_box", "games",
+    "give", "numbered", "play", "play_async", "replay", "strategies", "strategies_in", "strategy",
+    "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ MESSAGE_LIMIT = 4_000
 """Characters a message may have."""
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
+_WHOLE = re.compile(r"\s*[-+]?(\d{1,3}(,\d{3})+|\d+)\s*", re.ASCII)
 
 
 class Action(BaseModel):
@@ -35,8 +36,28 @@ def _read_amount(value: Any) -> Any:
 Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=False)]
 """An amount of dollars; strings such as "$1,250.50" are read as the number they name."""
 
+
+def _read_whole(value: Any) -> Any:
+    """Read "1,250" as 1250; leave what is no whole number for pydantic to refuse."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value.replace(",", ""))
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_read_whole), Field(strict=True)]
+"""A whole number; strings such as "1,250" are read as the number they name. No other is."""
+
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
 """Words for another player, kept character for character."""
+
+
+SHAPES = {
+    "tuple_type": "a list", "list_type": "a list", "dict_type": "a mapping",
+    "model_type": "a mapping", "int_type": "a whole number", "int_parsing": "a whole number",
+    "int_from_float": "a whole number", "float_type": "a number", "float_parsing": "a number",
+    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text",
+}  # fmt: skip
+"""What was asked for, by pydantic's name of the error that it is something else."""
 
 
 def explain(error: PydanticError) -> str:
@@ -53,5 +74,8 @@ def _plain(kind: str, message: str) -> str:
         return "is missing"
     if kind == "extra_forbidden":
         return "is not part of the answer"
+    if kind in SHAPES:
+        return f"should be {SHAPES[kind]}"
     message = message.removeprefix("Value error, ").removeprefix("Input ")
+    message = re.sub("^(Tuple|List) ", "", message).replace(" after validation", "")
     return message[:1].lower() + message[1:]
