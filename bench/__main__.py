@@ -1,4 +1,4 @@
-"""Run the benchmarks and write the table: ``python -m bench [driver study startup anchors]``."""
+"""Run the benchmarks and write the table: ``python -m bench``, or some parts: ``... study``."""
 
 import datetime
 import os
@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cheaptalk
-from bench import anchors, driver, startup, study
+from bench import anchors, chip_trading, driver, imports, item_bargaining, startup, study
 from bench.rows import Row
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "driver": driver.rows,
     "anchors": anchors.rows,
     "startup": startup.rows,
+    "imports": imports.rows,
     "study": study.rows,
+    "chip_trading": chip_trading.rows,
+    "item_bargaining": item_bargaining.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 

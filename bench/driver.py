@@ -2,34 +2,46 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bench.rows import Row
 from cheaptalk.rules import Chance, Decide, Game, game_box, games, play
 
 ROUNDS = 5
-Pair = tuple[str, dict[str, str], str, str, float | None]
+Pair = tuple[str, dict[str, Any], tuple[str, ...], float | None]
 PAIRS: tuple[Pair, ...] = (
-    ("bargaining", {}, "equal_split", "equal_split", 20_000.0),
-    ("bargaining", {}, "subgame_perfect", "subgame_perfect", 20_000.0),
-    ("bargaining", {}, "boulware", "conceder", None),
-    ("negotiation", {}, "split_the_difference", "split_the_difference", None),
-    ("persuasion", {"signal": "binary"}, "honest", "trusting", None),
+    ("bargaining", {}, ("equal_split", "equal_split"), 20_000.0),
+    ("bargaining", {}, ("subgame_perfect", "subgame_perfect"), 20_000.0),
+    ("bargaining", {}, ("boulware", "conceder"), None),
+    ("battle_royale", {}, ("strongest",), None),
+    ("chip_trading", {}, ("zero_intelligence",), None),
+    ("deal_or_no_deal", {}, ("honest",), None),
+    ("diners_dilemma", {}, ("conditional_cooperator",), None),
+    ("divide_the_dollar", {}, ("proportional",), None),
+    ("el_farol_bar", {}, ("reinforcement",), None),
+    ("guess_the_average", {}, ("best_response",), None),
+    ("item_bargaining", {}, ("aspire",), 15_000.0),
+    ("negotiation", {}, ("split_the_difference", "split_the_difference"), None),
+    ("persuasion", {"signal": "binary"}, ("honest", "trusting"), None),
+    ("pirate_game", {}, ("equilibrium",), None),
+    ("public_goods", {}, ("conditional_cooperator",), None),
+    ("sealed_bid_auction", {}, ("equilibrium",), None),
 )
+"""Game, parameters, one strategy for each role in its order (in all places of the role), goal."""
 
 
-def pairing(pair: Pair) -> tuple[Game, Decide, Decide]:
-    """The game and the two players of a pairing."""
-    name, parameters, *players = pair[:4]
+def pairing(pair: Pair) -> tuple[Game, dict[str, Decide]]:
+    """The game and who plays each role of it."""
+    name, parameters, players, _ = pair
     box = game_box(name)
-    alice, bob = (box.strategies[one].with_settings() for one in players)
-    return box.rules.model_validate(parameters), alice, bob
+    chosen = [box.strategies[one].with_settings() for one in players]
+    return box.rules.model_validate(parameters), dict(zip(box.rules.roles, chosen, strict=True))
 
 
-def rate(game: Game, alice: Decide, bob: Decide, matches: int) -> tuple[float, float]:
+def rate(game: Game, players: Mapping[str, Decide], matches: int) -> tuple[float, float]:
     """Matches a second, and questions a match."""
     requests = 0
-    players = {"alice": alice, "bob": bob}
     started = time.perf_counter()
     for number in range(matches):
         seed = f"bench/{number}"
@@ -38,17 +50,20 @@ def rate(game: Game, alice: Decide, bob: Decide, matches: int) -> tuple[float, f
 
 
 def rows() -> Iterator[Row]:
-    """Matches a second for some pairings, the median of several rounds."""
+    """Matches a second for some pairings, the median of several rounds of about a second."""
     for pair in PAIRS:
-        name, _, alice, bob, goal = pair
-        rates = [rate(*pairing(pair), 3_000) for _ in range(ROUNDS)]
+        name, _, players, goal = pair
+        game, seated = pairing(pair)
+        second, _ = rate(game, seated, 50)
+        rates = [rate(game, seated, min(int(second) + 1, 3_000)) for _ in range(ROUNDS)]
         value = statistics.median(found for found, _ in rates)
+        whom = " against ".join(players) if len(players) > 1 else f"{players[0]} everywhere"
         yield Row(
-            f"{name}, {alice} against {bob}, played unstored on one core",
+            f"{name}, {whom}, played unstored on one core",
             value,
             "matches/s",
             None if goal is None else (">=", goal),
-            f"{rates[0][1]:.1f} answers a match",
+            f"{rates[0][1]:.1f} questions a match",
         )
 
 

@@ -93,10 +93,12 @@ def index_page() -> Iterator[str]:
     """The games in a table, and what a failure to answer means in each."""
     yield "# Games\n"
     rows = [
-        [f"[{box.name}]({box.name}.md)", ", ".join(box.rules.roles), first_line(box.rules)]
+        [f"[{box.name}]({box.name}.md)", ", ".join(box.rules.roles), len(box.rules().places),
+         first_line(box.rules)]
         for box in games().values()
-    ]
-    yield from table(["game", "roles", "what it is"], rows)
+    ]  # fmt: skip
+    yield from table(["game", "roles", "places", "what it is"], rows)
+    yield "The number of places is that of the defaults.\n"
     yield "## Forfeits\n"
     yield "What it means that a seat finally fails to answer:\n"
     yield from table(["game", "forfeit"], [[b.name, b.rules.forfeit] for b in games().values()])
@@ -107,14 +109,16 @@ def game_page(box: GameBox) -> Iterator[str]:
     rules = box.rules
     yield f"# {title(box)}\n"
     yield inspect.getdoc(rules) or ""
-    yield f"\nThe rules are of version {rules.version}. The roles: {', '.join(rules.roles)}.\n"
+    yield f"\nThe rules are of version {rules.version}. Roles: {', '.join(rules.roles)}.\n"
+    places = ", ".join(map(code, rules().places))
+    yield f"With the defaults the places, each filled by one player, are {places}.\n"
     yield "## Parameters\n"
     yield from table(["name", "default", "legal", "meaning"], parameter_rows(box))
     yield "## Payoffs\n"
     yield f"{inspect.getdoc(rules.payoffs)}\n"
-    yield "With the defaults a role's payoff, over all its seats together, lies in:\n"
+    yield "With the defaults the payoff of a place, over all its seats together, lies in:\n"
     bounds = [[role, *map(as_yaml, pair)] for role, pair in rules().payoff_bounds().items()]
-    yield from table(["role", "from", "to"], bounds)
+    yield from table(["place of role", "from", "to"], bounds)
     yield f"Forfeit: {rules.forfeit}\n"
     yield "## What players are asked and told\n"
     yield from table(["event or action", "what it says", "fields"], word_rows(box))

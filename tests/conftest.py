@@ -13,6 +13,13 @@ from cheaptalk.records import Store
 from cheaptalk.rules import games, registry, strategies
 from cheaptalk.studies import live
 
+TOYS = {
+    "guessing": "tests.toys:BOX",
+    "giving": "tests.crowds:GIVING",
+    "collecting": "tests.crowds:COLLECTING",
+}
+"""The games that only tests have."""
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -23,11 +30,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The guessing game, in which two seats answer at once, among the registered games."""
+    """Small games among the registered ones: for two seats at once, and for many places."""
     installed = {
         group: list(entry_points(group=group)) for group in ("cheaptalk.games", "cheaptalk.players")
     }
-    installed["cheaptalk.games"].append(EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games"))
+    for name, box in TOYS.items():
+        installed["cheaptalk.games"].append(EntryPoint(name, box, "cheaptalk.games"))
     monkeypatch.setattr(registry, "entry_points", lambda group: installed[group])
     for cached in (games, strategies):
         cached.cache_clear()

@@ -2,9 +2,10 @@
 
     python tests/model_server.py --port 8123 --log calls.txt --delay 0.02
 
-It answers every question of the GLEE games legally and deterministically: what it answers depends
-on the conversation alone. Each request's call number is appended to the log as it arrives.
-Misbehaviour can be asked for: ``--faults`` makes the given share of calls fail with status 503.
+It answers the questions of the GLEE games, and those for a whole number or one of some words,
+legally and deterministically: what it answers depends on the conversation alone. Each request's
+call number is appended to the log as it arrives. Misbehaviour can be asked for: ``--faults`` makes
+the given share of calls fail with status 503.
 """
 
 import argparse
@@ -31,11 +32,12 @@ def answer(messages: list[dict[str, str]]) -> str:
     luck = int(hashlib.sha256(spoken.encode()).hexdigest()[:8], 16) / 2**32
     question = messages[-1]["content"]
     form = re.findall(r"\{[^{}]*\}", question)[-1]
-    options = re.search(r'"decision": ((?:"\w+"(?: or )?)+)', form)
     fields: dict[str, Any] = {}
-    if options:
-        choices = re.findall(r'"(\w+)"', options.group(1))
-        fields["decision"] = choices[int(luck * len(choices))]
+    for name, options in re.findall(r'"(\w+)": ((?:"\w+"(?: or )?)+)', form):
+        choices = re.findall(r'"(\w+)"', options)
+        fields[name] = choices[int(luck * len(choices))]
+    for name in re.findall(r'"(\w+)": <whole number>', form):
+        fields[name] = int(10 * luck)
     if '"alice_gain"' in form:
         money = amount(spoken, r"divide \$([\d,.]+)")
         fields["alice_gain"] = round(money * luck)

@@ -65,6 +65,29 @@ BADLY: dict[str, Any] = {
     "deals": 2,
 }
 
+FREE = {"strategy": "steady", "coins": 0}
+KIND = {"strategy": "steady", "coins": 9}
+CROWD: dict[str, Any] = {
+    "name": "crowd",
+    "seed": 4,
+    "games": [
+        {"game": "giving", "fixed": {"givers": 2}, "pairing": "all"},
+        {
+            "game": "giving",
+            "fixed": {"givers": 10},
+            "pairing": [{"free": 1, "luck": 9}, {"luck": 10}, {"free": 3, "luck": 4, "kind": 3}],
+        },
+        {"game": "collecting", "pairing": "all", "fixed": {"givers": 2}},
+    ],
+    "players": {
+        "free": {"strategies": {"giving": FREE, "collecting": {"giver": FREE, "keeper": KIND}}},
+        "luck": {"strategies": {"giving": "random", "collecting": "random"}},
+        "kind": {"strategies": {"giving": KIND}},
+    },
+    "deals": 5,
+}
+"""Two and ten at a table: it needs the games of the fixture ``toys``."""
+
 HALTED = BADLY | {"name": "halted", "players": {EVIL: {"model": "vllm/evil"}},
                   "budget": {"calls": 9}}  # fmt: skip
 """Stopped by its budget: some matches are live, some have not begun."""

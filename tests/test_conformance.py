@@ -21,6 +21,7 @@ from cheaptalk.rules import Action, Ask, GameBox, Horizon, StyleFile, games
 from cheaptalk.styles import CODECS, Codec, JsonCodec, Unreadable
 from tests.broken import answers, declarations, privacy, repetition
 from tests.broken.kit import Broken, Short, answering, boxed
+from tests.crowds import COLLECTING, GIVING
 from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 SEEDS = [str(number) for number in range(6)]
@@ -34,7 +35,7 @@ BROKEN = [
 
 CASES = [
     pytest.param(box, game, check, id=f"{box.name}-{label}-{check.__name__}")
-    for box in (*games().values(), BOX)
+    for box in (*games().values(), BOX, GIVING, COLLECTING)
     for label, game in variants(box).items()
     for check in CHECKS
 ]

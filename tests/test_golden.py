@@ -32,8 +32,19 @@ class Match:
 
 MATCHES = {
     "bargaining": Match({"horizon": 4}, {"alice": "boulware", "bob": "linear"}),
+    "battle_royale": Match({"hit_rates": (0.3, 0.5, 1)}),
+    "chip_trading": Match({"rounds": 1}, {"player": "bayesian"}),
+    "deal_or_no_deal": Match({}, {"player": "honest"}),
+    "diners_dilemma": Match({"players": 3, "rounds": 2}),
+    "divide_the_dollar": Match({"players": 3, "rounds": 2}),
+    "el_farol_bar": Match({"players": 3, "rounds": 2}, {"player": "capacity"}),
+    "guess_the_average": Match({"players": 3, "rounds": 2, "told": "smart"}),
+    "item_bargaining": Match({"quantities": (4, 2, 1, 1)}, {"player": "aspire"}),
     "negotiation": Match({"horizon": 4}, {"alice": "boulware", "bob": "linear"}),
     "persuasion": Match({"horizon": 4}, {"alice": "kamenica_gentzkow", "bob": "bayesian"}),
+    "pirate_game": Match({"players": 4, "majority": "strict"}, {"player": "textbook"}),
+    "public_goods": Match({"players": 3, "rounds": 2}),
+    "sealed_bid_auction": Match({"players": 3, "rounds": 2}, {"player": "equilibrium"}),
 }
 
 

@@ -3,7 +3,7 @@
 from . import games, models, players, records, reports, rules, statistics, studies, styles, web
 from .records import MatchRecord, Store, StoreError
 from .records.exporting import export
-from .records.importers import read_glee, take_in
+from .records.importers import read_dond, read_gama, read_glee, take_in
 from .rules import (
     Action,
     Ask,
@@ -70,6 +70,8 @@ __all__ = [
     "play",
     "players",
     "preset",
+    "read_dond",
+    "read_gama",
     "read_glee",
     "records",
     "replay",

@@ -46,11 +46,14 @@ def test_wrong_usage_ends_with_2(
     assert saying in done.out + done.said.replace("│ ", "")
 
 
-def test_games_are_listed_with_their_roles(cheaptalk: Command) -> None:
+def test_games_are_listed_with_their_roles_and_how_many_places_they_have(
+    cheaptalk: Command,
+) -> None:
     done = cheaptalk("games")
     for name, box in known_games().items():
         (line,) = (line for line in done.out.splitlines() if line.startswith(f"{name} "))
-        assert ", ".join(box.rules.roles) in line
+        assert f" {', '.join(box.rules.roles)}  " in line
+        assert f" {len(box.rules().places)}  " in line
     assert list(json.loads(cheaptalk("games", "--json").out)) == list(known_games())
 
 
@@ -69,7 +72,10 @@ def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
     assert box.rules.model_validate(written) == box.rules()
     for key, measure in [*written.items(), *box.measures.items()]:
         assert any(line.startswith(f"{key} ") for line in done.out.splitlines()), measure
+    places = box.rules().places
+    assert f"Places, with the defaults: {', '.join(places)}" in done.out.splitlines()
     data = json.loads(cheaptalk("games", name, "--json").out)
+    assert data["places"] == places
     assert list(data["parameters"]["properties"]) == list(box.rules.model_fields)
     assert data["strategies"] == list(strategies(name))
 

@@ -9,6 +9,7 @@ import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
 from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, study, with_model
+from tests.played import CROWD, play
 
 
 @pytest.fixture
@@ -36,6 +37,23 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice)"]
     assert any(line.startswith("Alice answers [repaired]: {'alice_gain': ") for line in lines)
     assert lines[-1].startswith("payoffs alice ")
+
+
+def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path: Path) -> None:
+    with ct.Store.open(play(tmp_path, CROWD)) as store:
+        record = next(one for one in store.records("crowd") if len(one.seats) == 10)
+    shown = ["show", record.id, "--store", "crowd.sqlite"]
+    lines = cheaptalk(*shown).out.splitlines()
+    assert lines[1].startswith("giver_1: free {'game': 'giving', 'strategy': 'steady'")
+    assert lines[2].startswith("giver_2 to giver_10: luck {'game': 'giving', 'strategy': 'random'")
+    assert lines.count("How many coins do you put into the pot?") == 1
+    place = lines.index("All 10 are asked")
+    assert lines[place + 2] == "Giver 1 answers: {'coins': 0}"
+    answers = [line.partition(" answers: ")[0] for line in lines[place + 2 : place + 12]]
+    assert answers == [f"Giver {number}" for number in range(1, 11)]
+    alone = cheaptalk(*shown, "--seat", "giver_3").out.splitlines()
+    assert "to Giver 3 (giver_3)" in alone
+    assert not any("Giver 4" in line for line in alone)
 
 
 def test_one_seat_s_view_holds_nothing_of_the_other_s(cheaptalk: Command, match: str) -> None:

@@ -147,6 +147,17 @@ def test_a_game_can_be_played_from_a_pipe(tmp_path: Path) -> None:
     assert "alice: 20" in done.stdout.splitlines()
 
 
+def test_a_person_takes_a_place_and_rivals_fill_the_others(tmp_path: Path) -> None:
+    setting = ["--set", "players=4", "--set", "rounds=1", "--against", "free_rider"]
+    done = piped(tmp_path, "5\n", "public_goods", "--as", "player_3", *setting)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("player_")] == [
+        "player_1: 22.5", "player_2: 22.5", "player_3: 17.5", "player_4: 22.5",
+    ]  # fmt: skip
+    record = only(tmp_path)
+    assert [record.label(place) for place in record.seats] == ["rival", "rival", "you", "rival"]
+
+
 def test_input_that_ends_leaves_the_match_to_be_gone_on_with(tmp_path: Path) -> None:
     done = piped(tmp_path, "y\n" * 3, "persuasion", "--as", "bob", "--seed", "1")
     assert done.returncode == 130
@@ -175,7 +186,11 @@ def test_a_match_without_payoffs_is_told_as_it_ended(tmp_path: Path) -> None:
     ("arguments", "saying"),
     [
         (("poker",), 'unknown game "poker"'),
-        (("bargaining", "--as", "bub"), 'unknown role "bub" (did you mean "bob"?)'),
+        (("bargaining", "--as", "bub"), 'unknown place "bub" (did you mean "bob"?)'),
+        (
+            ("public_goods", "--set", "players=3", "--as", "player_4"),
+            'unknown place "player_4" (did',
+        ),
         (("bargaining", "--against", "liner"), 'unknown strategy "liner" (did you mean "linear"?)'),
         (("bargaining", "--against", "opnai/x"), 'unknown provider "opnai" (did you mean "openai'),
         (("bargaining", "--against", "openai/x"), "set the environment variable OPENAI_API_KEY"),

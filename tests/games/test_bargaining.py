@@ -66,8 +66,10 @@ def test_proposers_take_turns_until_an_offer_is_accepted() -> None:
         assert list(here.pending) == [responder]
         reply(here, "accept" if here.requests == 5 else "reject")
     assert here.outcome == Division(stage=3, alice_gain=70, bob_gain=30)
+    payoffs = here.game.payoffs(here.outcome)
+    assert payoffs == pytest.approx({"alice": 56.7, "bob": 24.3})
     for seat in ("alice", "bob"):
-        assert here.heard[seat][-1].event == Agreement(3, 70, 30)
+        assert here.heard[seat][-1].event == Agreement(3, 70, 30, payoffs[seat])
     assert [m.event for m in here.heard["alice"] if isinstance(m.event, OfferRejected)] == [
         OfferRejected(1)
     ]
@@ -122,10 +124,10 @@ def test_everybody_knows_what_time_costs_where_information_is_complete() -> None
     here = table(discounts=(0.9, 0.8), horizon=3)
     assert here.heard["alice"][0].event == Briefing("alice", "bob", 10_000, 0.9, 0.8, 3, False)
     assert here.heard["bob"][0].event == Briefing("bob", "alice", 10_000, 0.8, 0.9, 3, False)
-    assert here.asked("alice").event == Turn(1, 10_000, None, None)
+    assert here.asked("alice").event == Turn(1, 10_000, False, None, None)
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, 0.8, 0.9)
+    assert here.asked("bob").event == Turn(2, 10_000, False, 0.8, 0.9)
     propose(here, 1, 9_999)
     assert here.asked("alice").event == OfferMade(2, "bob", 1, 9_999, None, False, 0.9, 0.8)
     reply(here, "reject")
@@ -139,7 +141,7 @@ def test_nobody_knows_the_other_s_discount_where_information_is_incomplete() -> 
     assert here.heard["alice"][0].event.rival_discount is None  # type: ignore[attr-defined]
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, 0.8, None)
+    assert here.asked("bob").event == Turn(2, 10_000, False, 0.8, None)
 
 
 def test_a_hidden_horizon_is_neither_told_nor_hinted_at() -> None:
@@ -155,7 +157,7 @@ def test_reminders_can_be_left_out() -> None:
     here = table(reminders=False)
     propose(here, 1, 9_999)
     reply(here, "reject")
-    assert here.asked("bob").event == Turn(2, 10_000, None, None)
+    assert here.asked("bob").event == Turn(2, 10_000, False, None, None)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_the_briefing_says_what_the_seat_knows() -> None:
     words = briefing(discounts=(0.9, 0.8), money=1_000_000, messages=True)
     assert words.startswith("You are Alice. You and Bob have $1,000,000 to divide")
     assert "worth 10% less to you" in words
-    assert "To Bob it is worth 20% less" in words
+    assert "To Bob a dollar is worth 20% less" in words
     assert "at most 12 rounds" in words
     assert "can add a message" in words
 
@@ -293,7 +295,7 @@ def test_what_is_not_known_is_not_said(seat: str) -> None:
 def test_no_cost_of_time_is_said_in_words() -> None:
     words = briefing(discounts=(1, 1))
     assert "Time costs you nothing" in words
-    assert "To Bob it does not lose any of its worth" in words
+    assert "To Bob a dollar does not lose any of its worth" in words
     assert "%" not in words
 
 
@@ -305,7 +307,7 @@ def test_an_offer_reads_the_same_to_everybody() -> None:
     made = OfferMade(2, "bob", 1_000.5, 8_999.5, 'Take "it"\nor leave it', True, 0.9, 0.81)
     assert told(made) == (
         "Round 2, the last one. A dollar is now worth 90 cents to you and 81 cents to Bob.\n"
-        "Bob proposes: $1,000.5 for Alice and $8,999.5 for Bob.\n"
+        "Bob proposes: $1,000.50 for Alice and $8,999.50 for Bob.\n"
         'Bob says: "Take \\"it\\"\\nor leave it"\n'
         "Do you accept? If you reject, the game is over and both of you get nothing."
     )
@@ -317,17 +319,33 @@ def test_an_offer_reads_the_same_to_everybody() -> None:
 
 def test_players_are_called_as_they_are_named() -> None:
     names = {"alice": "Ann", "bob": "Ben"}
-    assert told(Turn(2, 100, 0.9, 0.5), "bob", names=names) == (
+    assert told(Turn(2, 100, False, 0.9, 0.5), "bob", names=names) == (
         "Round 2. A dollar is now worth 90 cents to you and 50 cents to Ann.\n"
         "It is your turn to propose how to divide $100."
     )
-    assert told(Agreement(2, 60, 40), names=names) == (
-        "The proposal of round 2 was accepted: $60 for Ann and $40 for Ben. The game is over."
+    assert told(Agreement(2, 60, 40, 54), names=names) == (
+        "The proposal of round 2 was accepted: $60 for Ann and $40 for Ben. Counted at what a "
+        "dollar is worth to you now, you get $54. The game is over."
+    )
+    assert told(Agreement(1, 60, 40, 60), names=names) == (
+        "The proposal of round 1 was accepted: $60 for Ann and $40 for Ben. The game is over."
+    )
+
+
+def test_who_proposes_last_is_told_what_a_rejection_means() -> None:
+    here = table(horizon=2)
+    assert not here.asked("alice").event.last
+    propose(here, 1, 9_999)
+    reply(here, "reject")
+    last = here.asked("bob").event
+    assert last.last
+    assert told(last, "bob").endswith(
+        "If Alice rejects this proposal, the game is over and both of you get nothing."
     )
 
 
 def test_a_full_dollar_is_called_so() -> None:
-    assert "still worth a full dollar to you." in told(Turn(2, 100, 1.0, None))
+    assert "still worth a full dollar to you." in told(Turn(2, 100, False, 1.0, None))
     assert told(OfferRejected(3)) == "Your proposal of round 3 was rejected."
     assert "without an agreement" in told(NoAgreement())
 

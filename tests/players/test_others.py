@@ -64,7 +64,7 @@ def test_a_person_is_asked_again_as_often_as_it_takes() -> None:
     )
     problems = [call.problem for call in calls if isinstance(call, PersonCall)]
     reason = "the sum is no less than your card"
-    unread = "no answer could be read from the reply: it contains no complete JSON object"
+    unread = "no answer could be read from the reply: it contains no JSON object"
     assert problems == [None, *[reason] * 5, unread]
     assert answer == Answer(guess(6), Kind.REPAIRED)
 

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.models import ModelSettings
 from cheaptalk.players import (
     Entry,
@@ -54,7 +55,7 @@ def sit_everywhere(written: Any) -> None:
     """Read an entry and seat it at bargaining and persuasion."""
     entry = Entry.model_validate(written)
     for game in ("bargaining", "persuasion"):
-        entry.seat(game, "alice")
+        entry.seat(game_box(game).rules(), "alice")
 
 
 @pytest.mark.parametrize(
@@ -82,10 +83,6 @@ def sit_everywhere(written: Any) -> None:
         ({"strategies": {"bargaining": 5}}, "5 is no strategy: write its name"),
         ({"strategies": {"persuasion": {"alice": ["x"]}}}, '["x"] is no strategy'),
         (
-            {"strategies": {"persuasion": {"alise": "honest"}}},
-            'unknown role "alise" (did you mean "alice"?) of persuasion',
-        ),
-        (
             {"strategies": {"bargaining": "linear"}, "start": 1},
             '"start" does not go with strategies: settings stand with a strategy',
         ),
@@ -108,37 +105,47 @@ def test_what_is_no_entry_is_told_what_one_is(written: Any, saying: str) -> None
 
 def test_a_strategy_sits_where_it_is_known_with_all_its_settings() -> None:
     entry = Entry.model_validate({"strategy": "linear", "start": 0.8})
-    assert entry.seat("bargaining", "bob") == StrategySeat(
+    assert entry.seat(Bargaining(), "bob") == StrategySeat(
         game="bargaining", strategy="linear", settings={"start": 0.8, "end": 0.5}
     )
-    assert entry.seat("persuasion", "bob") is None
+    assert entry.seat(Persuasion(), "bob") is None
 
 
 def test_a_strategy_for_one_role_does_not_sit_in_another() -> None:
     entry = Entry.model_validate({"strategy": "honest"})
-    assert entry.seat("persuasion", "alice") is not None
-    assert entry.seat("persuasion", "bob") is None
+    assert entry.seat(Persuasion(), "alice") is not None
+    assert entry.seat(Persuasion(), "bob") is None
+
+
+def test_a_strategy_for_a_place_goes_before_one_for_its_role(toys: None) -> None:
+    entry = Entry(strategies={"collecting": {"giver": "random", "giver_2": "steady"}})
+    game = game_box("collecting").rules()
+    seats = [entry.seat(game, place) for place in game.places]
+    named = [seat.strategy if isinstance(seat, StrategySeat) else None for seat in seats]
+    assert named == ["random", "steady", "random", None]
+    assert entry.parts("collecting") == ["giver", "giver_2"]
+    assert entry.parts("bargaining") == []
 
 
 def test_a_player_may_have_a_strategy_for_each_game_and_role() -> None:
     entry = Entry.model_validate(EACH_ROLE)
-    seat = entry.seat("persuasion", "alice")
+    seat = entry.seat(Persuasion(), "alice")
     assert isinstance(seat, StrategySeat)
     assert seat.strategy == "honest"
-    assert entry.seat("persuasion", "bob") is None
-    assert entry.seat("bargaining", "alice") is None
+    assert entry.seat(Persuasion(), "bob") is None
+    assert entry.seat(Bargaining(), "alice") is None
 
 
 def test_models_and_people_note_whose_words_they_read() -> None:
     words = style("bargaining")
     for written in ({"model": "vllm/tiny"}, {"person": "terminal"}):
-        seat = Entry.model_validate(written).seat("bargaining", "alice")
+        seat = Entry.model_validate(written).seat(Bargaining(), "alice")
         assert isinstance(seat, ModelSeat | PersonSeat)
         assert (seat.style, seat.words) == (words.name, words.digest)
 
 
 def test_a_recorded_player_is_the_same_everywhere() -> None:
-    seat = Entry.model_validate({"recorded": "abc"}).seat("bargaining", "alice")
+    seat = Entry.model_validate({"recorded": "abc"}).seat(Bargaining(), "alice")
     assert seat == RecordedSeat(recorded="abc")
 
 

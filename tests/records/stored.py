@@ -65,13 +65,13 @@ def record_of(
 
     Args:
         answers: with kinds and calls; those of scripted players if not given.
-        specs: settings by role.
+        specs: settings by place.
         changes: of the record's attributes.
     """
     end = ended(table, SEED, scripted_answers(table.given) if answers is None else answers)
     seats = {
-        role: {"label": f"{role}'s player", "spec": dict((specs or {}).get(role, {}))}
-        for role in table.game.roles
+        place: {"label": f"{place}'s player", "spec": dict((specs or {}).get(place, {}))}
+        for place in table.game.places
     }
     game = table.game
     made: dict[str, Any] = {

@@ -36,6 +36,7 @@ from cheaptalk.records.exporting.tables import answer_columns, match_columns
 from cheaptalk.records.exporting.writing import Sheet, csv_line, value
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
 from tests import toys
+from tests.played import CROWD
 
 NASTY = 'Two lines,\r\nand "quotes"; ünïcode \u2028 \U0001f600, a tab\t, a NUL \0 and a | bar.\n'
 REPLY = {
@@ -176,7 +177,8 @@ def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) ->
         for role, payoff in record.payoffs.items():
             assert float(row[f"payoff_{role}"]) == payoff
         for measure in game_box(record.game).measures.values():
-            name = "measure_price" if measure.name == "price" else measure.name
+            settled = f"measure_{measure.name}"  # another game has a parameter of that name
+            name = settled if settled in row else measure.name
             assert row[name] == written(measure.of(record.result()))
             if measure.published:
                 assert row[f"{name}_published"] == written(measure.published(record.result()))
@@ -290,6 +292,33 @@ def test_any_games_declarations_become_columns() -> None:
     actions = {column.name: column for column in answer_columns([toys.BOX])}
     assert actions["number"].range == ">= 0, <= 16"
     assert actions["number"].meaning == "number: A guess at the target."
+
+
+def test_places_are_those_of_the_study_s_configurations(
+    toys: None, store: Store, tmp_path: Path
+) -> None:
+    ct.run(ct.studies.parse_study(CROWD, "test"), store)
+    export(store, "crowd", tmp_path / "out")
+    rows = {row["id"]: row for row in read(tmp_path / "out" / "matches.csv")}
+    places = [name for name in next(iter(rows.values())) if name.startswith("player_")]
+    assert places == [
+        "player_giver_1", "player_giver_2", "player_keeper",
+        *(f"player_giver_{number}" for number in range(3, 11)),
+    ]  # fmt: skip
+    answers = read(tmp_path / "out" / "answers.csv")
+    roles = {row["place"]: row["role"] for row in answers}
+    assert (roles["giver_10"], roles["keeper"]) == ("giver", "keeper")
+    for record in store.records("crowd"):
+        row = rows[record.id]
+        for place in ("giver_2", "giver_10", "keeper"):
+            there = place in record.seats
+            assert row[f"player_{place}"] == (record.label(place) if there else "")
+            assert row[f"payoff_{place}"] == written((record.payoffs or {}).get(place))
+            assert row[f"answers_{place}_refused"] == ("0" if there else "")
+    explained = {(row["column"], row["game"]) for row in read(tmp_path / "out" / "codebook.csv")}
+    assert ("payoff_giver_10", "giving") in explained
+    assert ("payoff_giver_10", "collecting") not in explained
+    assert "A place is what one player fills" in (tmp_path / "out" / "codebook.md").read_text()
 
 
 # The codebook

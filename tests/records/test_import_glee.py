@@ -261,7 +261,7 @@ CONFIGURATIONS = {
         '"player_2_args.delta": contradicts "game_args.delta_2"',
     ),
     "discount above one": (("game_args", "delta_2"), 1.2, '"discounts.1": should be less'),
-    "two of one name": (("player_1_args", "public_name"), "Bob", "two places may not have the same"),
+    "two of one name": (("player_1_args", "public_name"), "Bob", "two places may not have"),
 }  # fmt: skip
 
 

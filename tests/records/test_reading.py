@@ -15,6 +15,8 @@ from cheaptalk.records.browsing import Pairing, Wanted
 from cheaptalk.records.errors import clear_errors
 from tests.records.stored import Shelf
 
+PLACES = {"alice": "alice", "bob": "bob"}
+
 
 def test_studies_are_listed_with_their_matches_counted(store: Store) -> None:
     shelf = Shelf(store)
@@ -97,8 +99,8 @@ def test_games_are_those_of_the_study(store: Store) -> None:
     selling = store.register_configurations({"key": ("negotiation", 1, {})})["key"]
     shelf.add("a")
     store.add(shelf.study, [shelf.match(id_, configuration_id=selling) for id_ in ("b", "c")])
-    assert store.games("shelf") == ["bargaining", "negotiation"]
-    assert store.games("other") == []
+    assert browsing.places_of(store, "shelf") == {"bargaining": PLACES, "negotiation": PLACES}
+    assert browsing.places_of(store, "other") == {}
     assert other.study != shelf.study
 
 
@@ -235,7 +237,7 @@ class Seen:
 
 def ids(store: Store, **wanted: Any) -> list[str]:
     """The matches of bargaining that fit; as many as are counted."""
-    fits = Wanted("bargaining", ("alice", "bob"), **wanted)
+    fits = Wanted("bargaining", PLACES, **wanted)
     found = [record.id for record in browsing.page(store, "shelf", fits).records]
     assert browsing.count(store, "shelf", fits) == len(found)
     return found
@@ -273,7 +275,7 @@ def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
 
 def test_pages_follow_each_other_to_the_end(store: Store) -> None:
     Seen(store)
-    fits = Wanted("bargaining", ("alice", "bob"))
+    fits = Wanted("bargaining", PLACES)
     pages: list[list[str]] = []
     after = None
     while not pages or after:

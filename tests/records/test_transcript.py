@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.players import Kind
-from cheaptalk.records import AnswerRecord, Line, MatchRecord, OtherVersion, Status, transcript
+from cheaptalk.records import (
+    AnswerRecord,
+    Line,
+    MatchRecord,
+    OtherVersion,
+    Status,
+    gathered,
+    transcript,
+)
 from cheaptalk.rules import Deal, ReplayMismatch, Table
 from cheaptalk.styles import style
 from tests.records.stored import played, record_of
@@ -48,7 +56,7 @@ def test_a_match_is_told_as_it_happened() -> None:
         ("bob", 2, OFFER), ("alice", 3, ACCEPT), ("alice", None, None), ("bob", None, None),
     ]  # fmt: skip
     assert [line.text.split(".")[0] for line in lines[4:6]] == [
-        "Your proposal of round 1 was rejected", "Round 2",
+        "Your proposal of round 1 was rejected", "Round 2, the last one",
     ]  # fmt: skip
     assert all(line.kind == (None if line.request is None else Kind.OK) for line in lines)
 
@@ -90,6 +98,64 @@ def test_questions_asked_at_once_come_before_the_news_that_follows(toys: None) -
             ("right", None, "Left guessed 3.\nRight guessed 3."),
             ("right", None, "3!"),
         ]
+
+
+def test_what_several_hear_at_once_is_gathered() -> None:
+    def line(seat: str, text: str, request: int | None = None) -> Line:
+        kind = None if request is None else Kind.OK
+        return Line(seat, seat.upper(), text, request, None if request is None else {}, kind)
+
+    scenes = gathered(
+        [
+            line("a", "Hello."), line("a", "Hello."), line("b", "Hello."), line("b", "B alone."),
+            line("a", "How many?", 0), line("b", "How many?", 0), line("a", "How many?", 1),
+            line("a", "Hello."),
+        ]
+    )  # fmt: skip
+    assert [(scene.head(2), scene.text) for scene in scenes] == [
+        ("All 2 are told", "Hello."), ("A is told", "Hello."), ("B is told", "B alone."),
+        ("All 2 are asked", "How many?"), ("A is asked", "How many?"), ("A is told", "Hello."),
+    ]  # fmt: skip
+    assert scenes[0].head(5) == "A, B are told"
+
+
+def test_of_long_words_that_differ_little_the_difference_is_shown() -> None:
+    def told(seat: str, *words: str) -> Line:
+        return Line(seat, seat.upper(), "\n".join(words))
+
+    rules = ("One.", "Two.", "Three.")
+    scenes = gathered(
+        [
+            told("a", "You are A.", *rules), told("b", "You are B.", *rules),
+            told("c", "You are C.", *rules, "Four."), told("d", "You are D.", *rules, "Four."),
+            told("e", "You", "know", "nothing", "at", "all."),
+        ]
+    )  # fmt: skip
+    assert [(scene.head(9), scene.shown.splitlines()) for scene in scenes] == [
+        ("A is told", ["You are A.", *rules]), ("B is told the same, but for", ["You are B."]),
+        ("C is told", ["You are C.", *rules, "Four."]),
+        ("D is told the same, but for", ["You are D."]),
+        ("E is told", ["You", "know", "nothing", "at", "all."]),
+    ]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from("xyz"), max_size=8), min_size=1, max_size=6))
+def test_every_word_can_be_told_from_what_is_shown(texts: list[list[str]]) -> None:
+    seats = [Line(str(number), str(number), "\n".join(text)) for number, text in enumerate(texts)]
+    full: list[str] = []
+    for scene in gathered(seats):
+        if scene.instead is None:
+            full = scene.text.splitlines()
+            continue
+        mine = scene.text.splitlines()
+        changed = [new for old, new in zip(full, mine, strict=True) if old != new]
+        assert changed == scene.instead.splitlines()
+
+
+def test_nothing_is_lost_when_lines_are_gathered(toys: None) -> None:
+    answers = [AnswerRecord(0, seat, Kind.OK, {"number": 3}) for seat in ("left", "right")]
+    lines = transcript(guessing(*answers))
+    assert sorted(line for scene in gathered(lines) for line in scene.lines) == sorted(lines)
 
 
 def test_a_forfeited_question_is_told_as_one(toys: None) -> None:

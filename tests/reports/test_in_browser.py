@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from tests.played import EVIL
+from tests.played import CROWD, EVIL, play
 from tests.reports.browser import CHROMIUM, Tab, browse
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -83,6 +83,30 @@ def test_a_number_opens_its_transcripts_and_escape_closes_them(page: str, tmp_pa
         await tab.run("document.querySelector('a.about').click()")
         await tab.until(f"{reader}.open")
         assert "1 if an offer was accepted" in await tab.run(f"{reader}.textContent")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)
+
+
+def test_a_player_of_many_places_leads_to_its_transcripts(toys: None, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    with ct.Store.open(play(tmp_path, CROWD)) as store:
+        ct.reports.report(store, "crowd", out)
+
+    async def visit(tab: Tab) -> None:
+        await tab.visit(out.as_uri(), 390)
+        await tab.until(DRAWN)
+        assert await tab.run("document.documentElement.scrollWidth") <= 390
+        reader = "document.getElementById('reader')"
+        links = "[...document.querySelectorAll('[data-name=crowd-giving-players] a')]"
+        await tab.run(f"{links}.find(link => link.href.includes('player.giver=kind')).click()")
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length > 3")
+        who = f"[...{reader}.querySelectorAll('summary')].map(one => one.textContent)"
+        shown = set(await tab.run(who))
+        assert "free x 3 / luck x 4 / kind x 3: finished" in shown
+        assert "Giver 1 kind, Giver 2 kind: finished" in shown
+        assert all("kind" in line for line in shown)
+        assert await tab.run(f"{reader}.scrollWidth <= {reader}.clientWidth")
         assert tab.complaints == []
 
     browse(tmp_path / "profile", visit)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.rules import MESSAGE_LIMIT, Action, Message, Money, explain
+from cheaptalk.rules import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 
 
 class Offer(Action):
@@ -18,6 +18,10 @@ class Offer(Action):
 
 class Reply(Action):
     decision: Literal["accept", "reject"]
+
+
+class Choice(Action):
+    number: Whole
 
 
 def reason(kind: type[Action], **fields: Any) -> str:
@@ -68,6 +72,45 @@ def test_amounts_are_finite(written: Any) -> None:
     assert reason(Offer, amount=written) == '"amount": should be a finite number'
 
 
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        (12, 12),
+        (12.0, 12),
+        ("12", 12),
+        (" -3 ", -3),
+        ("+7", 7),
+        ("12.0", 12),
+        ("1,250,000", 1_250_000),
+    ],
+)
+def test_whole_numbers_are_read_as_people_write_them(written: Any, number: int) -> None:
+    assert Choice(number=written).number == number
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        True,
+        1.5,
+        "1.5",
+        "12.",
+        "12.01",
+        math.inf,
+        math.nan,
+        "1e3",
+        "1,25",
+        "$3",
+        "twelve",
+        "",
+        None,
+        "9" * 5000,
+    ],
+)
+def test_what_is_no_whole_number_is_refused(written: Any) -> None:
+    assert reason(Choice, number=written).startswith('"number": ')
+
+
 def test_messages_are_kept_character_for_character() -> None:
     words = ' \n\tünï 🤝 {"a": 1}  \u2028 \x00 '
     assert Offer(amount=1, message=words).message == words
@@ -108,4 +151,4 @@ def test_refusals_say_what_is_wrong_in_plain_words(fields: dict[str, Any], why: 
 def test_a_fault_of_the_whole_answer_is_named_so() -> None:
     with pytest.raises(ValidationError) as caught:
         Reply.model_validate("accept")
-    assert explain(caught.value).startswith('"the answer": should be a mapping')
+    assert explain(caught.value).startswith("the answer should be a mapping")

@@ -217,7 +217,11 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
         ({"pairing": [["fair", "frim"]]}, 'pairing: unknown player "frim" (did you mean "firm"?)'),
         (
             {"pairing": [["fair", "firm", "fair"]]},
-            "pairing: [fair, firm, fair] has 3 players; bargaining has 2 roles (alice, bob)",
+            "pairing: [fair, firm, fair] fills 3 places; bargaining has 2 (alice, bob)",
+        ),
+        (
+            {"players": {"a": {"strategies": {"bargaining": {"alise": "linear"}}}}},
+            'players.a: unknown role "alise" (did you mean "alice"?) of bargaining',
         ),
         (
             {"games": FAMILIES[2:], "players": HONEST, "pairing": [["h", "t"], ["t", "h"]]},

@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 import cheaptalk as ct
+from cheaptalk.games.item_bargaining.presets import PRESETS
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.records import digest_key
 from cheaptalk.rules import game_box
 from cheaptalk.studies import plan, preset_names, preset_text
@@ -23,7 +25,10 @@ def named(name: str) -> ct.Study:
 
 
 def test_presets_are_found_by_name() -> None:
-    assert preset_names() == ["glee", "glee-human", "quickstart"]
+    assert preset_names() == [
+        "chip-trading", "deal-or-no-deal", "gama", "gama-settings", "glee", "glee-human",
+        "item-bargaining", "quickstart",
+    ]  # fmt: skip
     assert ct.preset("gle") is None
     assert ct.preset("../presets/glee") is None
     assert all(named(name).name == name for name in preset_names())
@@ -47,6 +52,40 @@ def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection(
     assert laid.configurations() == GLEE
     counts = Counter(match.configuration.digest for match in laid.matches).values()
     assert max(counts) - min(counts) <= 1
+
+
+GAMA = {
+    "guess_the_average": 13, "el_farol_bar": 6, "divide_the_dollar": 5, "public_goods": 5,
+    "diners_dilemma": 6, "sealed_bid_auction": 4, "battle_royale": 3, "pirate_game": 4,
+}  # fmt: skip
+"""Settings in GAMA-Bench's Table 8."""
+
+
+def test_gama_is_five_runs_of_every_game_and_its_settings_those_of_table_8() -> None:
+    runs = plan(named("gama"))
+    assert runs.configurations() == dict.fromkeys(GAMA, 1)
+    assert {match.seating[0].label for match in runs.matches} == {"equilibrium", "chance"}
+    assert all(len({seat.label for seat in match.seating}) == 1 for match in runs.matches)
+    assert len(runs.matches) == 8 * 2 * 5
+    assert plan(named("gama-settings")).configurations() == GAMA
+
+
+def test_chip_trading_is_48_games_of_each_variant_as_in_the_paper() -> None:
+    laid = plan(named("chip-trading"))
+    assert laid.configurations() == {"chip_trading": 3}
+    assert {count for count in laid.counts().values()} == {3 * 48}
+
+
+def test_deal_or_no_deal_is_played_for_all_three_objectives_by_everybody_with_everybody() -> None:
+    laid = plan(named("deal-or-no-deal"))
+    assert laid.configurations() == {"deal_or_no_deal": 3}
+    assert len(laid.counts()) == 25
+
+
+def test_item_bargaining_is_bg1_to_bg6() -> None:
+    study = named("item-bargaining")
+    games = [game for grid in study.games for game in grid.configurations()]
+    assert games == [ItemBargaining.model_validate(PRESETS[f"BG{n}"]) for n in range(1, 7)]
 
 
 def test_quickstart_plays_all_families_in_every_pairing() -> None:

@@ -104,6 +104,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (spec(pairing=None), "pairing: null is no pairing"),
     (spec(pairing=[]), "pairing: [] is no pairing"),
     (spec(pairing=["fair", "firm"]), 'pairing: ["fair", "firm"] is no pairing'),
+    (spec(pairing=[{"fair": 0}]), "pairing: 0 is no number of places for fair: write a whole num"),
+    (spec(pairing=[{"fair": True}]), "pairing: true is no number of places for fair"),
+    (spec(pairing=[{"fair": 1.0}]), "pairing: 1.0 is no number of places for fair"),
     (spec(pairing={"smple": 3}), 'pairing: unknown key "smple" (did you mean "sample"?)'),
     (spec(pairing={"sample": 0}), "pairing.sample: should be greater than or equal to 1, not 0"),
     (

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
 from cheaptalk.styles import CODECS, Codec, Illegal, JsonCodec, Unreadable
+from cheaptalk.styles.codec import NOT_JSON
 
 CODEC: Codec = JsonCodec()
 
@@ -42,6 +43,13 @@ class Nested(Action):
     two: tuple[int, str]
     shares: dict[str, float]
     sure: bool
+
+
+NESTED = (
+    '{"plan": {"p": <whole number>, "q": <number> or null}, "many": [<whole number>, ...], '
+    '"two": [<whole number>, "<text>"], "shares": {"<text>": <number>, ...}, '
+    '"sure": true or false}'
+)
 
 
 class Wait(Action):
@@ -112,14 +120,15 @@ def test_one_key_with_two_values_is_ambiguous(reply: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        ("", "it contains no complete JSON object"),
-        ("I accept.", "it contains no complete JSON object"),
-        ('"accept"', "it contains no complete JSON object"),
-        ("{'decision': 'accept'}", "it contains no complete JSON object"),
-        ("{", "it contains no complete JSON object"),
+        ("", "it contains no JSON object"),
+        ("I accept.", "it contains no JSON object"),
+        ('"accept"', "it contains no JSON object"),
+        ("{'decision': 'accept'}", NOT_JSON),
+        ('{"decision": accept}', NOT_JSON),
+        ("{", NOT_JSON),
         ("{}", '"decision": is missing'),
         ('{"Decision": "accept"}', '"decision": is missing'),
-        ('{"decision": "Accept"}', "\"decision\": should be 'accept' or 'reject'"),
+        ('{"decision": "Accepted"}', "\"decision\": should be 'accept' or 'reject'"),
         ('{"decision": null}', "\"decision\": should be 'accept' or 'reject'"),
         ('{"answer": {"decision": "accept"}}', '"decision": is missing'),
     ],
@@ -218,6 +227,15 @@ def test_the_rules_own_reason_is_given_where_they_refuse() -> None:
     assert CODEC.read('{"amount": 5, "message": ""}', ask) == Offer(amount=5, message="")
 
 
+@pytest.mark.parametrize("written", ["ACCEPT", "Accept", " accept "])
+def test_a_word_may_be_written_in_capitals(written: str) -> None:
+    assert read(json.dumps({"decision": written})) == ACCEPT
+
+
+def test_another_word_is_still_none_of_them() -> None:
+    assert "should be 'accept' or 'reject'" in refusal('{"decision": "accepted"}')
+
+
 def test_an_object_without_any_field_of_the_answer_is_none() -> None:
     assert "none of the fields asked for" in refusal('{"thought": "hm"}', Optional)
     assert "none of the fields asked for" in refusal("{}", Optional)
@@ -232,12 +250,7 @@ def test_an_object_without_any_field_of_the_answer_is_none() -> None:
         (Offer, '{"amount": <number>, "message": "<text>"}'),
         (Optional, '{"amount": <number> or null, "rounds": <whole number>, "sure": "yes"}'),
         (Wait, "{}"),
-        (
-            Nested,
-            '{"plan": {"p": <whole number>, "q": <number> or null}, "many": [<whole number>, ...], '
-            '"two": [<whole number>, "<text>"], "shares": {"<text>": <number>, ...}, '
-            '"sure": true or false}',
-        ),
+        (Nested, NESTED),
     ],
 )
 def test_the_form_shows_what_an_answer_looks_like(action: type[Action], form: str) -> None:
@@ -250,3 +263,16 @@ def test_codecs_are_found_by_name() -> None:
 
 def test_only_the_action_asked_for_is_read() -> None:
     assert type(read('{"amount": 1, "message": "", "decision": "accept"}', Offer)) is Offer
+
+
+class Idle(Action):
+    """An action whose only field may be left out."""
+
+    amount: Money | None = None
+
+
+def test_what_may_be_left_out_and_is_none_is_not_written() -> None:
+    assert CODEC.write(Optional()) == '{"rounds":1,"sure":"yes"}'
+    assert CODEC.write(Optional(amount=0)) == '{"amount":0.0,"rounds":1,"sure":"yes"}'
+    assert read(CODEC.write(Optional()), Optional) == Optional()
+    assert read(CODEC.write(Idle()), Idle) == Idle()

@@ -163,7 +163,21 @@ def test_styles_of_two_games_do_not_mix(tmp_path: Path) -> None:
 )
 def test_numbers_read_as_people_write_them(value: float, text: str) -> None:
     assert number(value) == text
-    assert dollars(value) == (f"-${text[1:]}" if text[0] == "-" else f"${text}")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "$0"),
+        (-0.001, "$0"),
+        (5, "$5"),
+        (-1234.5, "-$1,234.50"),
+        (0.999, "$1"),
+        (1e6, "$1,000,000"),
+    ],
+)
+def test_amounts_are_whole_dollars_or_have_both_decimals(value: float, text: str) -> None:
+    assert dollars(value) == text
 
 
 def test_decimals_can_be_chosen() -> None:

@@ -18,13 +18,16 @@ importing = typer.Typer(help="Take in games that other systems published.", no_a
 app.add_typer(importing, name="import")
 
 
+StudyOption = Annotated[str, typer.Option(help="What to call them in the store.")]
+
+
 @importing.command()
 def glee(
     folder: Annotated[
         Path, typer.Argument(help="A folder with games of GLEE in it, at any depth.", metavar="DIR")
     ],
     store: StoreOption = DEFAULT_STORE,
-    study: Annotated[str, typer.Option(help="What to call them in the store.")] = "glee-import",
+    study: StudyOption = "glee-import",
     redact_names: Annotated[
         bool, typer.Option("--redact-names", help="Take people's first names out of messages.")
     ] = False,
@@ -39,14 +42,55 @@ def glee(
     Names are found where English addresses people, and not everywhere: read the messages before
     you publish them, and give what was missed with --name.
     """
-    found = ct.read_glee(folder, redact_names=redact_names, names=name or [])
+    _take_in(ct.read_glee(folder, redact_names=redact_names, names=name or []), store, study, json)
+
+
+@importing.command()
+def gama(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="A folder with recorded games of GAMA, at any depth.", metavar="DIR"),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: StudyOption = "gama-import",
+    json: JsonOption = False,
+) -> None:
+    """Import recorded games of GAMA-Bench; games that are in the store are not stored again.
+
+    The published variants of the measure called score are the scores of its paper.
+    """
+    _take_in(ct.read_gama(folder), store, study, json)
+
+
+@importing.command()
+def dond(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Files of dialogues, or folders with .txt files.", metavar="PATH..."),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: StudyOption = "dond-import",
+    json: JsonOption = False,
+) -> None:
+    """Import people's dialogues of Deal or No Deal; those in the store are not stored again.
+
+    The lines of one dialogue become one match. Give all files at once: what one file leaves out,
+    another may tell.
+    """
+    _take_in(ct.read_dond(paths), store, study, json)
+
+
+def _take_in(
+    found: ct.records.importers.Collection, store: Path, study: str, as_json: bool
+) -> None:
+    """Store a collection, showing how far it is, and say what became of it."""
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
         def show(intake: ct.records.importers.Intake) -> None:
             shown.update(f"{study}: {intake.read:,} games read")
 
         intake = ct.take_in(found, opened, study, show)
-    _summarise(intake, study, store, json)
+    _summarise(intake, study, store, as_json)
 
 
 def _summarise(intake: ct.records.importers.Intake, study: str, store: Path, as_json: bool) -> None:

@@ -24,9 +24,10 @@ def games(
             print_json({box.name: _game(box) for box in boxes.values()})
             return
         rows: list[list[object]] = [
-            [box.name, ", ".join(box.rules.roles), _first_line(box.rules)] for box in boxes.values()
+            [box.name, ", ".join(box.rules.roles), len(box.rules().places), _first_line(box.rules)]
+            for box in boxes.values()
         ]
-        print_table(None, ["game", "roles", "what it is"], rows)
+        print_table(None, ["game", "roles", "places", "what it is"], rows)
         out.print("\nOne in full: cheaptalk games NAME")
         return
     box = ct.game_box(name)
@@ -35,7 +36,9 @@ def games(
         return
     out.print(f"[bold]{box.name}[/], version {box.rules.version}")
     out.print(inspect.getdoc(box.rules) or "", markup=False)
-    out.print(f"\nForfeit: {box.rules.forfeit}\n", markup=False)
+    out.print(f"\nRoles: {', '.join(box.rules.roles)}")
+    out.print(f"Places, with the defaults: {', '.join(box.rules().places)}")
+    out.print(f"Forfeit: {box.rules.forfeit}\n", markup=False)
     parameters: list[list[object]] = [
         [key, _default(box.rules.model_fields[key]), meaning]
         for key, meaning in ct.rules.field_meanings(box.rules).items()
@@ -54,6 +57,7 @@ def _game(box: ct.GameBox) -> dict[str, Any]:
         "description": box.rules.__doc__,
         "version": box.rules.version,
         "roles": box.rules.roles,
+        "places": box.rules().places,
         "parameters": box.rules.model_json_schema(),
         "forfeit": box.rules.forfeit,
         "measures": {one.name: one.meaning for one in box.measures.values()},

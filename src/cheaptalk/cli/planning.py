@@ -57,11 +57,12 @@ def plan(
         return
     if matches:
         for match in laid.matches:
-            who = " / ".join(player.label for player in match.seating)
+            who = ct.records.line_up([player.label for player in match.seating])
             game = match.configuration.game.name
             out.print(f"{match.id}  {game}  {who}  deal {match.dealt.key}", markup=False)
     rows: list[list[object]] = [
-        [game, " / ".join(seating), count] for (game, seating), count in laid.counts().items()
+        [game, ct.records.line_up(seating), count]
+        for (game, seating), count in laid.counts().items()
     ]
     print_table(f"{spec.name}: {spec.description}", ["game", "seating", "matches"], rows)
     for label, game in laid.idle:

@@ -31,13 +31,14 @@ def play(
     against: Annotated[
         str,
         typer.Option(
-            help="A strategy, a model string such as ollama/llama3, or YAML such as "
-            "'{strategy: linear, start: 0.9}'.",
+            help="Who fills all other places: a strategy, a model string such as ollama/llama3, "
+            "or YAML such as '{strategy: linear, start: 0.9}'.",
             metavar="SPEC",
         ),
     ] = "random",
-    role: Annotated[
-        str | None, typer.Option("--as", help="The role you play.", show_default="the first")
+    place: Annotated[
+        str | None,
+        typer.Option("--as", help="Your place, such as bob or player_3.", show_default="the first"),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -47,22 +48,21 @@ def play(
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Play a game yourself at the terminal; the match is recorded like any other."""
-    roles = ct.game_box(game).rules.roles
-    mine = role or roles[0]
-    if mine not in roles:
-        raise ct.rules.unknown("role", mine, list(roles))
+    ct.game_box(game)
     number = secrets.randbelow(2**31) if seed is None else seed
-    study = ct.studies.parse_study(
-        {
-            "name": f"played-{game}",
-            "seed": number,
-            "games": [{"game": game, "fixed": _parameters(set_ or [])}],
-            "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
-            "pairing": [["you" if one == mine else "rival" for one in roles]],
-        },
-        "cheaptalk play",
-    )
-    laid = ct.studies.plan(study)
+    written = {
+        "name": f"played-{game}",
+        "seed": number,
+        "games": [{"game": game, "fixed": _parameters(set_ or [])}],
+        "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
+    }
+    study = ct.studies.parse_study(written, "cheaptalk play")
+    places = list(study.games[0].configurations()[0].places)
+    mine = place or places[0]
+    if mine not in places:
+        raise ct.rules.unknown("place", mine, places)
+    seating = ["you" if one == mine else "rival" for one in places]
+    laid = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
     terminal = _Terminal()
     with reading(store) as earlier:
         ct.studies.check_seats(laid, earlier, terminal.ask)
@@ -148,15 +148,23 @@ def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
 
 
 def _field(name: str, spec: dict[str, Any]) -> object:
-    """Ask for one field of the answer; a choice may be shortened to its first letters."""
+    """Ask for one field of the answer; a choice may be shortened to its first letters.
+
+    One that may be left out is, where nothing is written.
+    """
+    kinds = spec.get("anyOf", [spec])
+    optional = {"type": "null"} in kinds
+    spec = next((kind for kind in kinds if kind != {"type": "null"}), spec)
     options: dict[str, object] = {str(option): option for option in spec.get("enum", ())}
-    hint = f" ({' / '.join(options)})" if options else ""
+    hint = f" ({' / '.join(options)})" if options else " (or nothing)" if optional else ""
     while True:
         out.print(f"[bold]{escape(name.replace('_', ' '))}[/]{escape(hint)}: ", end="")
         line = sys.stdin.readline()
         if not line:
             raise EOFError
         text = line.rstrip("\n")
+        if optional and not text:
+            return None
         if spec.get("type") == "number" and not _is_amount(text):
             out.print("[red]Please write a number, such as 250.[/]")
             continue

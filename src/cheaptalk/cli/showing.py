@@ -30,27 +30,21 @@ def show(
         return
     _header(record)
     if record.body.get("answers") is not None:
-        lines = ct.records.transcript(record)
-        seats = list(dict.fromkeys(line.seat for line in lines))
-        if seat is not None and seat not in seats:
-            raise ct.rules.unknown("seat", seat, seats)
-        for line in lines:
-            if seat is None or line.seat == seat:
-                _line(line, COLOURS[seats.index(line.seat) % len(COLOURS)], calls)
+        _play(record, seat, calls)
     for call in ledger:
         out.print(f"request {call['request']} {call['seat']}, sending {call['try']}: "
                   f"{call['state']} {_failure(call)}", markup=False)  # fmt: skip
     if record.payoffs:
-        gains = ", ".join(f"{role} {gain:,.10g}" for role, gain in record.payoffs.items())
+        gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in record.payoffs.items())
         out.print(f"\n[bold]payoffs[/] {gains}")
 
 
 def _header(record: ct.MatchRecord) -> None:
     reason = f" ({record.reason})" if record.reason else ""
     out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
-    for role, player in record.seats.items():
+    for places, player in ct.records.runs(record.seats):
         settings = {key: value for key, value in player["spec"].items() if value is not None}
-        out.print(f"{role}: {player['label']} {settings}", markup=False)
+        out.print(f"{' to '.join(places)}: {player['label']} {settings}", markup=False)
     out.print(", ".join(f"{key}={value}" for key, value in record.parameters.items()), markup=False)
     source = record.body.get("source")
     if source:
@@ -59,16 +53,36 @@ def _header(record: ct.MatchRecord) -> None:
     out.print()
 
 
-def _line(line: ct.records.Line, colour: str, calls: bool) -> None:
-    out.print(f"[{colour}]to {line.name} ({line.seat})[/]")
-    out.print(line.text, markup=False)
+def _play(record: ct.MatchRecord, seat: str | None, calls: bool) -> None:
+    """What one seat lived through, or all; of many seats together what they heard at once."""
+    lines = ct.records.transcript(record)
+    seats = list(dict.fromkeys(line.seat for line in lines))
+    if seat is not None and seat not in seats:
+        raise ct.rules.unknown("seat", seat, seats)
+    colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
+    if seat is None and len(record.seats) > ct.records.FEW:
+        for scene in ct.records.gathered(lines):
+            out.print(f"[bold]{escape(scene.head(len(seats)))}[/]")
+            out.print(scene.shown, markup=False)
+            for line in scene.lines:
+                _answer(line, colours[line.seat], calls)
+            out.print()
+        return
+    for line in lines:
+        if seat is None or line.seat == seat:
+            out.print(f"[{colours[line.seat]}]to {line.name} ({line.seat})[/]")
+            out.print(line.text, markup=False)
+            _answer(line, colours[line.seat], calls)
+            out.print()
+
+
+def _answer(line: ct.records.Line, colour: str, calls: bool) -> None:
     if line.kind is not None:
         said = "no valid answer" if line.answer is None else str(line.answer)
         mark = "" if line.kind == "ok" else f" [{line.kind}]"
         out.print(f"[bold {colour}]{line.name} answers{escape(mark)}:[/] {escape(said)}")
     for call in line.calls if calls else ():
         _call(call)
-    out.print()
 
 
 def _call(call: dict[str, Any]) -> None:

@@ -2,14 +2,14 @@
 
 from cheaptalk.players.thinking import Answer, Kind, PersonCall, Thinking
 from cheaptalk.rules import Asked, Game, Moment
-from cheaptalk.styles import Style, Unreadable
+from cheaptalk.styles import CODECS, Style, Unreadable
 
 
 class Person:
     """A person as a player: reads the same words as a model, and fills in a form.
 
-    The form's content comes back as a JSON object. What is illegal is asked again with the
-    reason, as often as it takes.
+    The form's content comes back as a JSON object, in whatever style the game is told. What is
+    illegal is asked again with the reason, as often as it takes.
     """
 
     def __init__(self, game: Game, style: Style) -> None:
@@ -31,7 +31,7 @@ class Person:
             if reply.text is None:
                 return Answer(None, Kind.TIMED_OUT)
             try:
-                action = self.style.codec.read(reply.text, asked.ask)
+                action = CODECS["json"].read(reply.text, asked.ask)
             except Unreadable as refusal:
                 problem = str(refusal)
             else:

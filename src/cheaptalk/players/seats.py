@@ -4,15 +4,15 @@ A roster entry in a study file is one of
 
 * ``{strategy: fixed_demand, share: 0.7}``: a scripted strategy with its settings;
 * ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}``: a strategy
-  for each game, or for each role of it;
+  for each game, or for each role or place of it;
 * ``{model: openai/gpt-4o, temperature: 1}``: a language model;
 * ``{person: terminal}``: a person;
-* ``{recorded: MATCH}``: the moves that the same role made in a recorded match.
+* ``{recorded: MATCH}``: the moves that the same place made in a recorded match.
 """
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
 from pydantic import Field, TypeAdapter, field_validator, model_serializer, model_validator
 
@@ -29,7 +29,6 @@ from cheaptalk.rules import (
     Game,
     Given,
     Value,
-    game_box,
     games,
     strategies,
     strategy_named,
@@ -111,7 +110,7 @@ class PersonSeat(Value):
 
 
 class RecordedSeat(Value):
-    """A seat that repeats the moves of the same role in a recorded match."""
+    """A seat that repeats the moves of the same place in a recorded match."""
 
     recorded: str
 
@@ -185,32 +184,44 @@ class Entry(Value):
             return self.spec.model_dump(mode="json", exclude_none=True)
         return dict(self.strategy) if self.strategy else {"strategies": self.strategies}
 
-    def seat(self, game: str, role: str) -> SeatSpec | None:
-        """What fills this role of this game, or None if this player cannot.
+    def named(self, game: str) -> Any:
+        """What the entry names for a game: one strategy, or strategies by role or place."""
+        return self.strategy if self.strategy is not None else (self.strategies or {}).get(game)
+
+    def parts(self, game: str) -> list[str]:
+        """The roles and places of a game that the entry names; none where one strategy plays all.
+
+        >>> Entry(strategies={"persuasion": {"alice": "honest"}}).parts("persuasion")
+        ['alice']
+        """
+        named = self.named(game)
+        return list(named) if _by_part(named) else []
+
+    def seat(self, game: Game, place: str) -> SeatSpec | None:
+        """What fills this place of this game, or None if this player cannot.
+
+        Strategies are looked up by place, then by role.
 
         Raises:
             ValueError: an unknown strategy, or a setting that it does not have.
         """
         if self.spec is not None:
             if isinstance(self.spec, ModelSeat | PersonSeat):
-                words = style(game, self.spec.style)
+                words = style(game.name, self.spec.style)
                 noted = {"style": words.name, "words": words.digest}
                 return self.spec.model_copy(update=noted)
             return self.spec
-        if self.strategy is not None:
-            known = strategies(game)
-            if self.strategy["strategy"] not in known:
-                return None
-            return strategy_seat(game, role, self.strategy)
-        named = (self.strategies or {}).get(game)
-        if isinstance(named, Mapping) and "strategy" not in named:
-            for key in named:
-                if key not in game_box(game).rules.roles:
-                    raise ValueError(
-                        f"unknown role {suggest(str(key), game_box(game).rules.roles)} of {game}"
-                    )
-            named = named.get(role)
-        return None if named is None else strategy_seat(game, role, named)
+        if self.strategy is not None and self.strategy["strategy"] not in strategies(game.name):
+            return None
+        named, role = self.named(game.name), game.places[place]
+        if _by_part(named):
+            named = named.get(place, named.get(role))
+        return None if named is None else strategy_seat(game.name, role, named)
+
+
+def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether strategies are named by role or place."""
+    return isinstance(named, Mapping) and "strategy" not in named
 
 
 def _check_strategy(written: Any) -> None:

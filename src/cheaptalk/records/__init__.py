@@ -2,6 +2,7 @@
 
 from cheaptalk.records.errors import StoreError
 from cheaptalk.records.identity import configuration_digest, digest, digest_key, player_digest
+from cheaptalk.records.lineup import FEW, line_up, runs
 from cheaptalk.records.packing import pack, text_of, unpack
 from cheaptalk.records.reading import StudySummary
 from cheaptalk.records.record import (
@@ -15,10 +16,11 @@ from cheaptalk.records.record import (
     scripted_answers,
 )
 from cheaptalk.records.store import NewMatch, Store
-from cheaptalk.records.transcript import Line, transcript
+from cheaptalk.records.transcript import Line, Scene, gathered, transcript
 
 __all__ = [
-    "AnswerRecord", "Ended", "Line", "MatchRecord", "NewMatch", "OtherVersion", "Status", "Store",
-    "StoreError", "StudySummary", "configuration_digest", "digest", "digest_key", "ended",
-    "game_of", "pack", "player_digest", "scripted_answers", "text_of", "transcript", "unpack",
+    "FEW", "AnswerRecord", "Ended", "Line", "MatchRecord", "NewMatch", "OtherVersion", "Scene",
+    "Status", "Store", "StoreError", "StudySummary", "configuration_digest", "digest",
+    "digest_key", "ended", "game_of", "gathered", "line_up", "pack", "player_digest", "runs",
+    "scripted_answers", "text_of", "transcript", "unpack",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Looking through a store page by page: which pairings a study has, and which matches fit."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from cheaptalk.records import schema
 from cheaptalk.records.errors import StoreError, clear_errors
 from cheaptalk.records.ledger import spent
+from cheaptalk.records.lineup import line_up
 from cheaptalk.records.reading import members_of, people_of
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import Store
@@ -21,22 +22,30 @@ Condition: TypeAlias = sa.ColumnElement[bool]
 
 
 class Pairing(NamedTuple):
-    """The matches of one game with the same players in the same roles.
+    """The matches of one game with the same players in the same places.
 
     Attributes:
         game: its name.
-        players: labels by role.
+        players: labels by place.
         counts: how many matches there are of each status.
+        without: a place that other matches of the game have and these do not.
     """
 
     game: str
     players: dict[str, str]
     counts: dict[str, int]
+    without: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The players in one line."""
+        return line_up(list(self.players.values()))
 
     @property
     def query(self) -> dict[str, str]:
-        """What picks its matches out: labels by ``player.ROLE``."""
-        return {f"player.{role}": label for role, label in self.players.items()}
+        """What picks its matches out: labels by ``player.PLACE``, and what they are ``without``."""
+        people = {f"player.{place}": label for place, label in self.players.items()}
+        return people | ({"without": self.without} if self.without else {})
 
 
 class Page(NamedTuple):
@@ -52,22 +61,24 @@ class Wanted:
 
     Attributes:
         game: the game's name.
-        roles: the game's roles.
+        places: the game's places in the study, with their roles.
         status: their status.
-        player: the label of a player in any role.
-        players: labels by role.
+        player: the label of a player in any place.
+        players: labels by place, or by role: of a player in any place of the role.
         kind: matches with an answer of this kind by anyone.
-        kinds: kinds by role: matches with such an answer by this role.
+        kinds: kinds by place or role: matches with such an answer there.
+        without: a place that they do not have.
         parameters: words that must all stand in the parameters, written ``name=value``.
     """
 
     game: str
-    roles: tuple[str, ...]
+    places: Mapping[str, str]
     status: str | None = None
     player: str | None = None
     players: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    without: str | None = None
     parameters: str | None = None
 
 
@@ -80,14 +91,45 @@ def pairings(store: Store, study: str) -> list[Pairing]:
         .where(matches.c.number.in_(members_of(study)))
         .group_by(configurations.c.game, seats, matches.c.status)
     )
-    found: dict[tuple[str, ...], Pairing] = {}
+    found: dict[tuple[Any, ...], Pairing] = {}
     with clear_errors(store.path), store.engine.connect() as connection:
         labels = people_of(connection, study)
         for game, seated, status, count in connection.execute(query):
-            people = {role: labels[player]["label"] for role, player in json.loads(seated).items()}
-            pairing = found.setdefault((game, *people.values()), Pairing(game, people, {}))
+            people = {at: labels[player]["label"] for at, player in json.loads(seated).items()}
+            pairing = found.setdefault((game, *people.items()), Pairing(game, people, {}))
             pairing.counts[status] = pairing.counts.get(status, 0) + count
-    return [found[key] for key in sorted(found)]
+    sizes: dict[str, list[dict[str, str]]] = {}
+    for pairing in found.values():
+        sizes.setdefault(pairing.game, []).append(pairing.players)
+    places = {game: united(players) for game, players in sizes.items()}
+    return [
+        one._replace(without=next((at for at in places[one.game] if at not in one.players), None))
+        for one in (found[key] for key in sorted(found))
+    ]
+
+
+def places_of(store: Store, study: str) -> dict[str, dict[str, str]]:
+    """The places of each game of a study, over all its configurations in order, with their roles.
+
+    Games of which no match has begun are left out.
+    """
+    firsts = (
+        sa.select(sa.func.min(matches.c.number))
+        .where(matches.c.number.in_(members_of(study)))
+        .group_by(matches.c.configuration_id)
+    )
+    found: dict[str, list[dict[str, str]]] = {}
+    for record in store.records(study, where=matches.c.number.in_(firsts)):
+        found.setdefault(record.game, []).append(record.places)
+    return {game: united(sizes) for game, sizes in found.items()}
+
+
+def united(sizes: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Places of several configurations together: those of the largest, then what others add."""
+    joined: dict[str, str] = {}
+    for places in sorted(sizes, key=len, reverse=True):
+        joined |= {place: role for place, role in places.items() if place not in joined}
+    return joined
 
 
 def count(store: Store, study: str, wanted: Wanted) -> int:
@@ -157,30 +199,41 @@ def parameters_text(parameters: Mapping[str, Any]) -> str:
 
 def _where(connection: sa.Connection, study: str, wanted: Wanted) -> Condition:
     people = people_of(connection, study)
+
+    def at(name: str) -> list[str]:
+        """The places that a name stands for: a place's own, or its role's."""
+        return [place for place, role in wanted.places.items() if name in (place, role)]
+
     terms: list[Condition] = [
         matches.c.number.in_(members_of(study)),
         matches.c.configuration_id.in_(_configurations(connection, wanted)),
-        *(_seated(people, role, label) for role, label in wanted.players.items()),
-        *(_gave(role, kind) for role, kind in wanted.kinds.items()),
+        *(_seated(people, at(name), label) for name, label in wanted.players.items()),
+        *(_gave(at(name), kind) for name, kind in wanted.kinds.items()),
     ]
     if wanted.status:
         terms.append(matches.c.status == wanted.status)
     if wanted.player:
-        terms.append(sa.or_(*(_seated(people, role, wanted.player) for role in wanted.roles)))
+        terms.append(_seated(people, wanted.places, wanted.player))
     if wanted.kind:
-        terms.append(sa.or_(*(_gave(role, wanted.kind) for role in wanted.roles)))
+        terms.append(_gave(wanted.places, wanted.kind))
+    if wanted.without:
+        terms.append(matches.c.seats[wanted.without].as_integer().is_(None))
     return sa.and_(*terms)
 
 
-def _seated(people: Mapping[int, Mapping[str, Any]], role: str, label: str) -> Condition:
+def _seated(
+    people: Mapping[int, Mapping[str, Any]], places: Iterable[str], label: str
+) -> Condition:
+    """Whether somebody of this label sits in one of these places."""
     who = [number for number, player in people.items() if player["label"] == label]
-    seat: Condition = matches.c.seats[role].as_integer().in_(who)
-    return seat
+    seats = [matches.c.seats[place].as_integer().in_(who) for place in places]
+    return sa.or_(sa.false(), *seats)
 
 
-def _gave(role: str, kind: str) -> Condition:
-    gave: Condition = matches.c.kinds[(role, kind)].as_integer() > 0
-    return gave
+def _gave(places: Iterable[str], kind: str) -> Condition:
+    """Whether an answer in one of these places was of this kind."""
+    gave = [matches.c.kinds[(place, kind)].as_integer() > 0 for place in places]
+    return sa.or_(sa.false(), *gave)
 
 
 def _configurations(connection: sa.Connection, wanted: Wanted) -> list[int]:

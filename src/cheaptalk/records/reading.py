@@ -90,18 +90,6 @@ class StoreReader:
             for row in connection.execution_options(yield_per=1000).execute(query):
                 yield _record(row, people)
 
-    def games(self, study: str) -> list[str]:
-        """The games of which a study has matches."""
-        matches, configurations = schema.matches, schema.configurations
-        query = (
-            sa.select(configurations.c.game)
-            .join(matches, matches.c.configuration_id == configurations.c.id)
-            .where(matches.c.number.in_(members_of(study)))
-            .distinct()
-        )
-        with clear_errors(self.path), self.engine.connect() as connection:
-            return sorted(connection.scalars(query))
-
     def find(self, prefix: str) -> MatchRecord:
         """The one match whose id begins so.
 
@@ -184,7 +172,7 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
 def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
     return MatchRecord(
         row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
-        {role: people[player] for role, player in row.seats.items()},
+        {place: people[player] for place, player in row.seats.items()},
         Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None),

@@ -23,6 +23,7 @@ from cheaptalk.rules import (
     ReplayMismatch,
     Result,
     Table,
+    UnknownName,
     explain,
     game_box,
     give,
@@ -120,17 +121,10 @@ def ended(
     if source:
         body["source"] = dict(source)
     return Ended(
-        Status.FORFEITED if table.forfeited else Status.FINISHED,
-        reason,
-        outcome,
-        payoffs,
-        _count_kinds(table, answers),
-        len(calls),
-        sum(use["input_tokens"] for use in usage),
-        sum(use["output_tokens"] for use in usage),
-        time.time(),
-        pack(body),
-    )
+        Status.FORFEITED if table.forfeited else Status.FINISHED, reason, outcome, payoffs,
+        _count_kinds(table, answers), len(calls), sum(use["input_tokens"] for use in usage),
+        sum(use["output_tokens"] for use in usage), time.time(), pack(body),
+    )  # fmt: skip
 
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
@@ -161,10 +155,10 @@ class MatchRecord:
         game, version, parameters: the rules and their version when it was played.
         deal_key: equal for matches played on the same deal.
         repeat: counts repetitions on one deal.
-        seats: by role, what the study calls the player and the settings that make it.
+        seats: by place, what the study calls the player and the settings that make it.
         status, reason: how it ended and, if badly, why.
-        outcome, payoffs: in the game's terms; payoffs by role.
-        kinds: how many answers were of each kind, by role.
+        outcome, payoffs: in the game's terms; payoffs by place.
+        kinds: how many answers were of each kind, by place.
         calls, input_tokens, output_tokens: what it took.
         finished: when, in seconds since 1970.
         body: seed, deal, answers with every call; None while live.
@@ -211,9 +205,18 @@ class MatchRecord:
     def answers(self) -> list[AnswerRecord]:
         return [AnswerRecord.from_json(data) for data in self.body.get("answers", ())]
 
-    def label(self, role: str) -> str:
-        """What the study calls the player of this role."""
-        return str(self.seats[role]["label"])
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """The roles of its places; a place is its own where the installed rules do not say it."""
+        try:
+            known = self.rules.places
+        except (OtherVersion, UnknownName):
+            known = {}
+        return {place: known.get(place, place) for place in self.seats}
+
+    def label(self, place: str) -> str:
+        """What the study calls the player of this place."""
+        return str(self.seats[place]["label"])
 
     def result(self) -> Result:
         """The match as measures see it; only for one that finished, read with its body."""

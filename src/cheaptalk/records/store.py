@@ -54,12 +54,13 @@ class Store(StoreReader):
         sa.event.listen(self.engine, "begin", _begin)
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = False) -> "Store":
+    def open(cls, path: Path | str, *, create: bool = False) -> "Store":
         """Open a store, migrating an older one; with ``create``, make it if it is not there.
 
         Raises:
             StoreError: it is missing, damaged, locked or of a newer version.
         """
+        path = Path(path)
         if not path.exists() and not create:
             raise StoreError(
                 f"there is no store at {path}; name one with --store or CHEAPTALK_STORE"

@@ -1,11 +1,17 @@
 """A recorded match as people read it: what each seat was told, asked and answered, in order."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from cheaptalk.players import Kind
 from cheaptalk.records.record import AnswerRecord, MatchRecord
 from cheaptalk.rules import Moment, Table
 from cheaptalk.styles import Style, style
+
+LONG = 4
+"""Lines from which on a text is told by what differs, where it differs little."""
 
 
 class Line(NamedTuple):
@@ -44,6 +50,70 @@ def transcript(record: MatchRecord) -> list[Line]:
         record.give(table, answer)
         lines.extend(writer.news())
     return lines
+
+
+class Scene(NamedTuple):
+    """What some seats were told or asked at the same time, in the same words.
+
+    Attributes:
+        text: the words.
+        lines: each seat's own.
+        instead: where the words differ little from those of the last scene that has None here, at
+            the same time: the lines that stand in place of its lines.
+    """
+
+    text: str
+    lines: list[Line]
+    instead: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The words, or what differs."""
+        return self.text if self.instead is None else self.instead
+
+    def head(self, seats: int) -> str:
+        """Who is told or asked, at a table of so many seats: ``All 10 are asked``."""
+        names = list(dict.fromkeys(line.name for line in self.lines))
+        who = f"All {seats}" if seats == len(self.lines) > 1 else ", ".join(names)
+        verb = "told" if self.lines[0].request is None else "asked"
+        same = "" if self.instead is None else " the same, but for"
+        return f"{who} {'are' if len(self.lines) > 1 else 'is'} {verb}{same}"
+
+
+def gathered(lines: Iterable[Line]) -> list[Scene]:
+    """Put together what several seats heard at once, for matches of many seats.
+
+    Each scene stands where the first of its seats heard it.
+    """
+    scenes: list[Scene] = []
+    for _, run in groupby(lines, key=lambda line: line.request):
+        met: Counter[tuple[str, str]] = Counter()
+        told: dict[tuple[str, int], Scene] = {}
+        for line in run:
+            met[line.seat, line.text] += 1
+            times = met[line.seat, line.text]
+            told.setdefault((line.text, times), Scene(line.text, [])).lines.append(line)
+        scenes += _compared(told.values())
+    return scenes
+
+
+def _compared(scenes: Iterable[Scene]) -> Iterator[Scene]:
+    """Scenes at the same time, each but the first with what differs if that is little."""
+    full: str | None = None
+    for scene in scenes:
+        instead = None if full is None else _instead(full, scene.text)
+        if instead is None:
+            full = scene.text
+        yield scene._replace(instead=instead)
+
+
+def _instead(full: str, text: str) -> str | None:
+    """The lines in which a text differs from one of as many lines; None where that is no help."""
+    before, after = full.splitlines(), text.splitlines()
+    if len(before) != len(after) or len(after) < LONG:
+        return None
+    other = [new for old, new in zip(before, after, strict=True) if new != old]
+    return "\n".join(other) if 2 * len(other) <= len(after) else None
 
 
 class _Writer:

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.records import FEW
+from cheaptalk.reports.lines import Estimate, Line, Score
 from cheaptalk.reports.pages import capital
-from cheaptalk.reports.scores import Estimate, GameScores, Line, Score
+from cheaptalk.reports.scores import GameScores
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#4C9BC9")
 """By role, in the game's order."""
@@ -39,11 +41,14 @@ class Panel(NamedTuple):
 
 
 def gains(game: GameScores) -> list[Panel]:
-    """For every score, what players got in each role, over all rivals: dots with whiskers."""
+    """For every score, what players got in each role, over all others: dots with whiskers.
+
+    Payoffs are shown of roles with several places, whose players no measure tells apart.
+    """
     order = _order(game)
     panels = []
     for score in game.scores:
-        if score.key.startswith("payoff."):
+        if score.key.startswith("payoff.") and not game.shared(score.role or ""):
             continue
         roles = [score.role] if score.role else list(game.roles)
         data = [_dots(game, role, score) for role in reversed(roles)]  # the last is drawn on top
@@ -64,7 +69,7 @@ def _order(game: GameScores) -> list[str]:
 def _dots(game: GameScores, role: str, score: Score) -> Trace:
     lines = [line for line in game.players[role] if score.key in line.estimates]
     found = [line.estimates[score.key] for line in lines]
-    colour = COLOURS[game.roles.index(role) % len(COLOURS)]
+    colour = COLOURS[list(game.roles).index(role) % len(COLOURS)]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -96,18 +101,23 @@ def _said(one: Estimate, places: int) -> str:
 
 
 def matrices(game: GameScores) -> list[Panel]:
-    """For every score, the means of all pairings: rows play the first role, columns the second."""
-    if len(game.roles) != 2 or len(game.pairings) < 2:
+    """For every score, the means of all pairings: rows play the first place, columns the second.
+
+    There are none where a game has not exactly two places. Where these have one role, no measure
+    tells them apart, and what the first got is shown too.
+    """
+    if len(game.places) != 2 or len(game.pairings) < 2:
         return []
-    down, across = game.roles
+    down, across = game.places
     rows = sorted({line.players[down] for line in game.pairings})
     columns = sorted({line.players[across] for line in game.pairings})
     height = 110 + max(4, len(rows)) * (34 if len(rows) < 8 else 24)
     return [
         Panel(score.title, score.unit, height, [_heat(game, score, rows, columns)],
               _heat_layout(down, across, rows, columns))
-        for score in game.scores
+        for score in game.pairing_scores
         if not score.key.startswith("payoff.")
+        or (game.shares and score.key == f"payoff.{down}")
     ]  # fmt: skip
 
 
@@ -121,7 +131,7 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
 
     found = [[read(line) for line in row] for row in cells]
     said = [[_said(one, places) if one else "no value" for one in row] for row in found]
-    down, across = map(capital, game.roles)
+    down, across = map(capital, game.places)
     trace: Trace = {
         "type": "heatmap",
         "x": columns,
@@ -149,16 +159,16 @@ def _heat_layout(down: str, across: str, rows: list[str], columns: list[str]) ->
 
 
 def trade_off(game: GameScores) -> list[Panel]:
-    """Efficiency against fairness, a dot a pairing, coloured by who plays the first role."""
+    """Efficiency against fairness, a dot a pairing, coloured by who plays the first place."""
     keys = ("efficiency", "fairness")
     titles = {score.key: score for score in game.scores}
     lines = [line for line in game.pairings if all(key in line.estimates for key in keys)]
     if len(lines) < 2:
         return []
-    first = game.roles[0]
+    first = game.places[0]
     labels = sorted({line.players[first] for line in lines})
     groups = [[line for line in lines if line.players[first] == label] for label in labels]
-    if len(labels) > len(COLOURS):
+    if len(labels) > len(COLOURS) or len(game.places) > FEW:
         groups, labels = [lines], ["all pairings"]
     data = [_cloud(group, label, place, keys) for place, (group, label)
             in enumerate(zip(groups, labels, strict=True))]  # fmt: skip
@@ -185,7 +195,7 @@ def _cloud(lines: list[Line], label: str, place: int, keys: tuple[str, str]) -> 
         "error_x": _whiskers(across, f"{colour}80") | {"thickness": 1},
         "error_y": _whiskers(up, f"{colour}80") | {"thickness": 1},
         "marker": {"color": colour, "size": 9, "symbol": symbols[place % len(symbols)]},
-        "text": [" / ".join(line.players.values()) for line in lines],
+        "text": [line.label for line in lines],
         "customdata": [line.query for line in lines],
         "hovertemplate": "%{text}<br>efficiency %{x:.3f}, fairness %{y:.3f}<extra></extra>",
     }

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from cheaptalk.players import Kind
-from cheaptalk.records import Status
+from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
 
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
@@ -97,6 +97,11 @@ def single(values: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None and not isinstance(value, list | dict)}  # fmt: skip
 
 
+def lined_up(record: MatchRecord) -> str:
+    """A match's players in one line."""
+    return line_up([record.label(place) for place in record.seats])
+
+
 def moment(seconds: float) -> str:
     """A time, given in seconds since 1970, in UTC.
 
@@ -155,10 +160,12 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "as_data": as_data, "capital": capital, "fixed": fixed, "moment": moment, "plain": plain,
-        "readable": readable, "set_values": set_values, "single": single,
+        "as_data": as_data, "capital": capital, "fixed": fixed, "lined_up": lined_up,
+        "moment": moment, "plain": plain, "readable": readable, "runs": runs,
+        "set_values": set_values, "single": single,
     }  # fmt: skip
     made.globals |= {
         "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,
+        "FEW": FEW,
     }  # fmt: skip
     return made

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
-from cheaptalk.records.browsing import cost, some
+from cheaptalk.records.browsing import cost, places_of, some
 from cheaptalk.reports import figures
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
 from cheaptalk.reports.samples import packed, sampled
@@ -56,7 +56,8 @@ def report(
     """
     summary = store.study(study)
     frames = match_frames(store, study, as_published=as_published)
-    games = {name: GameScores(name, frame) for name, frame in frames.items()}
+    places = places_of(store, study)
+    games = {name: GameScores(name, frame, places[name]) for name, frame in frames.items()}
     chosen = sampled(frames, sample, Chance(study))
     pages = environment()
     transcripts = packed(some(store, study, chosen), pages.get_template("match.html.jinja"))

@@ -33,8 +33,8 @@ def sampled(frames: Mapping[str, pl.DataFrame], number: int, chance: Chance) -> 
 def packed(records: Iterable[MatchRecord], template: jinja2.Template) -> str:
     """Transcripts as the page keeps them: JSON, compressed, in base64.
 
-    Each is an object with what it can be found by (``game``, ``status``, ``players`` and
-    ``kinds`` by role) and its ``html``, in which all that players wrote is escaped.
+    Each is an object with what it can be found by (``game``, ``status``, ``players``, ``roles``
+    and ``kinds`` by place) and its ``html``, in which all that players wrote is escaped.
     """
     entries = [_entry(record, template) for record in records]
     data = gzip.compress(json.dumps(entries).encode(), mtime=0)
@@ -46,7 +46,8 @@ def _entry(record: MatchRecord, template: jinja2.Template) -> dict[str, Any]:
         "id": record.id,
         "game": record.game,
         "status": record.status.value,
-        "players": {role: record.label(role) for role in record.seats},
-        "kinds": {role: list(counts) for role, counts in record.kinds.items()},
+        "players": {place: record.label(place) for place in record.seats},
+        "roles": record.places,
+        "kinds": {place: list(counts) for place, counts in record.kinds.items()},
         "html": template.render(record=record, talk=talk(record), calls=False),
     }

@@ -2,84 +2,21 @@
 
 import inspect
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.players import Kind
-from cheaptalk.records import Status
+from cheaptalk.records import FEW, Status
+from cheaptalk.reports.lines import SCORED, Line, Score, lines_of
 from cheaptalk.reports.pages import capital
+from cheaptalk.reports.pooling import KINDS, by_player, places_by_role, with_roles
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
-from cheaptalk.statistics import STRATA, mean_intervals
 
-KINDS = tuple(kind.value for kind in Kind)
 COUNTED = (Status.FINISHED.value, Status.FORFEITED.value, Status.FAILED.value)
-SCORED = pl.col("status") == Status.FINISHED.value
-
-
-class Estimate(NamedTuple):
-    """A mean over n matches in so many clusters; without limits where there is one cluster."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int
-
-    @property
-    def half(self) -> float | None:
-        """Half the interval's width."""
-        return None if self.high is None else self.high - self.mean
-
-
-@dataclass(frozen=True)
-class Score:
-    """A column of numbers: a measure of the game, or a role's payoff.
-
-    Attributes:
-        key: the column of the game's frame.
-        title: what people read.
-        meaning: what it is, its formula and its source.
-        unit: what it is counted in.
-        role: whose gain it is, if it is one role's.
-        published: what the published variant is, where it differs.
-    """
-
-    key: str
-    title: str
-    meaning: str
-    unit: str
-    role: str | None = None
-    published: str | None = None
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table of scores: some matches that have players in common.
-
-    Attributes:
-        players: labels by role.
-        counts: matches by status.
-        kinds: answers by kind of the roles in ``players``, in matches of any status.
-        estimates: means by score.
-    """
-
-    players: dict[str, str]
-    counts: dict[str, int]
-    kinds: dict[str, int]
-    estimates: dict[str, Estimate]
-
-    @property
-    def query(self) -> dict[str, str]:
-        """What picks these matches out in the viewer."""
-        return {f"player.{role}": label for role, label in self.players.items()}
-
-    @property
-    def answers(self) -> int:
-        return sum(self.kinds.values())
+POOLED = "\n\nHere: the mean over the places of the role, or over those that the player fills."
 
 
 class Parameter(NamedTuple):
@@ -95,15 +32,26 @@ class Parameter(NamedTuple):
 
 
 class GameScores:
-    """One game of a study, read off its frame."""
+    """One game of a study, read off its frame.
 
-    def __init__(self, name: str, frame: pl.DataFrame) -> None:
+    Attributes:
+        places: its places over all configurations, in order.
+        roles: the places of each role.
+        scores: what players are scored by.
+        pairing_scores: what pairings are scored by: payoffs place by place where these are few.
+    """
+
+    def __init__(self, name: str, frame: pl.DataFrame, places: Mapping[str, str]) -> None:
         self.name = name
-        self.frame = frame
         self.box: GameBox = game_box(name)
         self.rules: type[Game] = self.box.rules
+        self.places = list(places)
+        self.roles = places_by_role(places, self.rules.roles)
+        self.frame = frame = with_roles(frame, self.roles)
         self.scored = frame.filter(SCORED)
-        self.scores = [*self._measures(), *self._payoffs()]
+        measures = self._measures()
+        self.scores = self._in_order(measures, self._payoffs())
+        self.pairing_scores = self._in_order(measures, self._payoffs_apart())
 
     def _measures(self) -> list[Score]:
         return [
@@ -115,16 +63,31 @@ class GameScores:
             for measure in self.box.measures.values()
         ]  # fmt: skip
 
+    def _in_order(self, measures: list[Score], payoffs: list[Score]) -> list[Score]:
+        """Payoffs go first where no measure tells the players of a role apart."""
+        return [*payoffs, *measures] if self.shares else [*measures, *payoffs]
+
     def _payoffs(self) -> list[Score]:
+        return [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
+
+    def _payoffs_apart(self) -> list[Score]:
+        if len(self.places) > FEW:
+            return self._payoffs()
+        return [self._payoff(at, role) for role, places in self.roles.items() for at in places]
+
+    def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
-        return [
-            Score(f"payoff.{role}", f"Payoff {capital(role)}", meaning, "the game's own unit", role)
-            for role in self.rules.roles
-        ]
+        title, unit = f"Payoff {capital(name)}", "the game's own unit"
+        return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role)
+
+    def shared(self, role: str) -> bool:
+        """Whether several places have this role."""
+        return len(self.roles[role]) > 1
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        return self.rules.roles
+    def shares(self) -> bool:
+        """Whether a player can fill several places of a role."""
+        return any(map(self.shared, self.roles))
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -149,53 +112,21 @@ class GameScores:
     @cached_property
     def pairings(self) -> list[Line]:
         """Every seating with its scores, in alphabetical order."""
-        return self._lines(self.roles)
+        return lines_of(self.frame, self.places, list(self.roles), self.pairing_scores)
 
     @cached_property
     def players(self) -> dict[str, list[Line]]:
-        """By role, everyone who played it, over all rivals; who gained most stands first."""
+        """By role, everyone who played it, over all others; who gained most stands first."""
         return {role: self._ranked(role) for role in self.roles}
 
     def _ranked(self, role: str) -> list[Line]:
-        gain = next(score.key for score in self.scores if score.role == role)
+        payoff = f"payoff.{role}"
+        gains = [score.key for score in self.scores if score.role == role]
+        gain = payoff if self.shared(role) else gains[0]
         return sorted(
-            self._lines((role,)),
+            lines_of(by_player(self.frame, role, self.roles[role]), [role], [role], self.scores),
             key=lambda line: -line.estimates[gain].mean if gain in line.estimates else float("inf"),
         )
-
-    def _lines(self, roles: Sequence[str]) -> list[Line]:
-        by = [f"player.{role}" for role in roles]
-        counts: dict[tuple[str, ...], dict[str, int]] = {}
-        for *labels, status, number in self.frame.group_by(*by, "status").len().iter_rows():
-            counts.setdefault(tuple(labels), {})[status] = number
-        kinds = {
-            labels: dict(zip(KINDS, numbers, strict=True))
-            for labels, numbers in _keyed(self._kinds(roles, by), len(by))
-        }
-        estimates = self._estimates(by)
-        return [
-            Line(
-                dict(zip(roles, labels, strict=True)), counts[labels], kinds[labels],
-                estimates.get(labels, {}),
-            )
-            for labels in sorted(counts)
-        ]  # fmt: skip
-
-    def _kinds(self, roles: Sequence[str], by: list[str]) -> pl.DataFrame:
-        sums = [
-            pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(kind)
-            for kind in KINDS
-        ]
-        return self.frame.group_by(by).agg(sums)
-
-    def _estimates(self, by: list[str]) -> dict[tuple[str, ...], dict[str, Estimate]]:
-        keys = [score.key for score in self.scores]
-        wanted = ("measure", "mean", "low", "high", "n", "clusters")
-        found: dict[tuple[str, ...], dict[str, Estimate]] = {}
-        cells = mean_intervals(self.scored, keys, by, strata=STRATA).select(*by, *wanted)
-        for labels, (key, *numbers) in _keyed(cells, len(by)):
-            found.setdefault(labels, {})[key] = Estimate(*numbers)
-        return found
 
     @cached_property
     def parameters(self) -> list[Parameter]:
@@ -229,8 +160,13 @@ class GameScores:
         """How many decimals the numbers of each score are printed with."""
         lines = [*self.pairings, *(line for lines in self.players.values() for line in lines)]
         found = {score.key: [line.estimates.get(score.key) for line in lines]
-                 for score in self.scores}  # fmt: skip
+                 for score in self.explained}  # fmt: skip
         return {key: decimals([one.mean for one in ones if one]) for key, ones in found.items()}
+
+    @property
+    def explained(self) -> list[Score]:
+        """All scores, each once."""
+        return list({score.key: score for score in [*self.scores, *self.pairing_scores]}.values())
 
     @property
     def doc(self) -> tuple[str, str]:
@@ -250,11 +186,6 @@ class GameScores:
         lines = [line for lines in self.players.values() for line in lines]
         return {"all": sum(line.answers for line in lines),
                 "ok": sum(line.kinds[Kind.OK.value] for line in lines)}  # fmt: skip
-
-
-def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[tuple[str, ...], tuple[Any, ...]]]:
-    """The rows of a frame: their first columns, then the rest."""
-    return [(row[:width], row[width:]) for row in frame.iter_rows()]
 
 
 def _decoded(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from cheaptalk.records import Line, MatchRecord, transcript
+from cheaptalk.records import FEW, Line, MatchRecord, gathered, transcript
 from cheaptalk.rules import CheaptalkError
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
@@ -54,17 +54,27 @@ class Turn(NamedTuple):
         return sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in self.exchanges)
 
 
+class Block(NamedTuple):
+    """What several seats lived through at once: who, the words they heard, and their turns."""
+
+    head: str
+    text: str
+    turns: list[Turn]
+
+
 class Talk(NamedTuple):
     """A match as people read it.
 
     Attributes:
         places: the columns.
         turns: in the order they happened.
+        blocks: the turns put together, where there are too many places for columns.
         problem: why the match cannot be put into words, or None.
     """
 
     places: list[str]
     turns: list[Turn]
+    blocks: list[Block]
     problem: str | None
 
 
@@ -72,16 +82,23 @@ def talk(record: MatchRecord) -> Talk:
     """Lay a match out. One without answers has no turns; one that does not replay says why."""
     places = list(record.seats)
     if "answers" not in record.body:
-        return Talk(places, [], None)
+        return Talk(places, [], [], None)
     try:
         columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
-        turns = [
-            Turn(columns[line.seat], line, [exchange(call) for call in line.calls])
-            for line in transcript(record)
-        ]
+        lines = transcript(record)
     except UNREADABLE as error:
-        return Talk(places, [], str(error))
-    return Talk(places, turns, None)
+        return Talk(places, [], [], str(error))
+
+    def turn(line: Line) -> Turn:
+        return Turn(columns[line.seat], line, [exchange(call) for call in line.calls])
+
+    if len(places) <= FEW:
+        return Talk(places, [turn(line) for line in lines], [], None)
+    blocks = [
+        Block(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
+        for scene in gathered(lines)
+    ]
+    return Talk(places, [], blocks, None)
 
 
 def exchange(call: Mapping[str, Any]) -> Exchange:

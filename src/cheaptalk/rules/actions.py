@@ -6,6 +6,7 @@ reason for a refusal is what the player is told.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -15,7 +16,7 @@ MESSAGE_LIMIT = 4_000
 """Characters a message may have."""
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
-_WHOLE = re.compile(r"\s*[-+]?(\d{1,3}(,\d{3})+|\d+)\s*", re.ASCII)
+_WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
 
 
 class Action(BaseModel):
@@ -38,14 +39,16 @@ Money = Annotated[float, BeforeValidator(_read_amount), Field(allow_inf_nan=Fals
 
 
 def _read_whole(value: Any) -> Any:
-    """Read "1,250" as 1250; leave what is no whole number for pydantic to refuse."""
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value.replace(",", ""))
+    """Read "1,250" and 1250.0 as 1250; leave what is no whole number for pydantic to refuse."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and (written := _WHOLE.fullmatch(value)):
+        return int(written[1].replace(",", ""))
     return value
 
 
 Whole = Annotated[int, BeforeValidator(_read_whole), Field(strict=True)]
-"""A whole number; strings such as "1,250" are read as the number they name. No other is."""
+"""A whole number; 12.0 and strings such as "1,250" are read as the number they name."""
 
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
 """Words for another player, kept character for character."""
@@ -62,11 +65,23 @@ SHAPES = {
 
 def explain(error: PydanticError) -> str:
     """Say in one sentence what was wrong with an answer, for the one who gave it."""
-    parts = []
-    for problem in error.errors(include_url=False, include_context=True):
-        field = ".".join(str(step) for step in problem["loc"]) or "the answer"
-        parts.append(f'"{field}": {_plain(problem["type"], problem["msg"])}')
-    return "; ".join(parts)
+    return "; ".join(
+        _placed(problem["loc"], _plain(problem["type"], problem["msg"]))
+        for problem in error.errors(include_url=False, include_context=True)
+    )
+
+
+def _placed(place: Sequence[int | str], reason: str) -> str:
+    """A reason with the field that it is about, if it is about one; lists count from 1.
+
+    >>> _placed(("offer", 2), "is missing")
+    '"offer", number 3: is missing'
+    """
+    if not place:
+        return f"the answer {reason}" if reason.startswith("should be") else reason
+    names = ".".join(step for step in place if isinstance(step, str))
+    numbers = "".join(f", number {step + 1}" for step in place if isinstance(step, int))
+    return f'"{names}"{numbers}: {reason}'
 
 
 def _plain(kind: str, message: str) -> str:

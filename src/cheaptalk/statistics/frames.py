@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
+from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key, line_up
+from cheaptalk.records.browsing import places_of
 from cheaptalk.rules import CheaptalkError, Measure, game_box
 
 Row = list[Any]
@@ -44,11 +45,12 @@ def match_frames(
 
     Columns: ``match`` (its id), ``status``, ``rules``, ``configuration`` (a digest of game and
     parameters), ``deal`` (equal, within a configuration, for matches on the same deal),
-    ``repeat``, ``pairing`` (labels in the order of roles), ``calls``, ``input_tokens``,
-    ``output_tokens``, ``finished`` (seconds since 1970), then ``player.ROLE`` (labels),
-    ``kind.ROLE.KIND`` (how many answers were of each kind), ``payoff.ROLE`` (in the game's
-    unit), the game's measures under their own names, and ``game.PARAMETER`` (numbers and
-    booleans as such, anything else as JSON).
+    ``repeat``, ``pairing`` (labels in the order of places, see :func:`.line_up`), ``calls``,
+    ``input_tokens``, ``output_tokens``, ``finished`` (seconds since 1970), then
+    ``player.PLACE`` (labels), ``kind.PLACE.KIND`` (how many answers were of each kind),
+    ``payoff.PLACE`` (in the game's unit), the game's measures under their own names, and
+    ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON). There are columns
+    for the places of all configurations; they are null where a match has no such place.
 
     Args:
         study: its name in the store.
@@ -60,10 +62,11 @@ def match_frames(
         MeasureError: a measure failed.
     """
     store.study(study)
+    places = places_of(store, study)
     games: dict[str, _Rows] = {}
     for record in store.records(study, bodies=True):
         if record.game not in games:
-            games[record.game] = _Rows(record.game, as_published)
+            games[record.game] = _Rows(record.game, list(places[record.game]), as_published)
         games[record.game].add(record)
     return {name: games[name].frame() for name in sorted(games)}
 
@@ -71,24 +74,25 @@ def match_frames(
 class _Rows:
     """The rows of one game as they are read."""
 
-    def __init__(self, game: str, as_published: bool) -> None:
+    def __init__(self, game: str, places: list[str], as_published: bool) -> None:
         box = game_box(game)
         self.version = box.rules.version
-        self.roles = box.rules.roles
+        self.places = places
         self.measures = list(box.measures.values())
         self.as_published = as_published
         self.rows: list[Row] = []
         self.configurations: dict[tuple[int, str], tuple[str, dict[str, Any]]] = {}
 
     def add(self, record: MatchRecord) -> None:
-        labels = [record.label(role) for role in self.roles]
-        kinds = [record.kinds.get(role, {}) for role in self.roles]
+        labels = {place: record.label(place) for place in record.seats}
+        kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
         self.rows.append(
             [
                 record.id, record.status.value, record.version, self.configuration(record),
-                record.deal_key, record.repeat, " / ".join(labels), record.calls,
-                record.input_tokens, record.output_tokens, record.finished, *labels,
-                *[counts.get(kind, 0) for counts in kinds for kind in KINDS],
+                record.deal_key, record.repeat, line_up(list(labels.values())), record.calls,
+                record.input_tokens, record.output_tokens, record.finished,
+                *map(labels.get, self.places),
+                *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
                 *self.scores(record),
             ]
         )  # fmt: skip
@@ -103,19 +107,19 @@ class _Rows:
         return found[0]
 
     def scores(self, record: MatchRecord) -> Row:
-        """Payoffs by role, then the measures."""
+        """Payoffs by place, then the measures."""
         if record.status is not Status.FINISHED or record.payoffs is None:
-            return [None] * (len(self.roles) + len(self.measures))
-        payoffs: Row = [record.payoffs[role] for role in self.roles]
+            return [None] * (len(self.places) + len(self.measures))
+        payoffs: Row = [record.payoffs.get(place) for place in self.places]
         if record.version != self.version:
             return payoffs + [None] * len(self.measures)
         return payoffs + _measured(record, self.measures, self.as_published)
 
     def frame(self) -> pl.DataFrame:
         columns: dict[str, Any] = dict(HEAD)
-        columns |= {f"player.{role}": pl.String for role in self.roles}
-        columns |= {f"kind.{role}.{kind}": pl.Int64 for role in self.roles for kind in KINDS}
-        columns |= {f"payoff.{role}": pl.Float64 for role in self.roles}
+        columns |= {f"player.{place}": pl.String for place in self.places}
+        columns |= {f"kind.{place}.{kind}": pl.Int64 for place in self.places for kind in KINDS}
+        columns |= {f"payoff.{place}": pl.Float64 for place in self.places}
         clash = sorted(columns.keys() & {measure.name for measure in self.measures})
         if clash:
             raise MeasureError(f'no measure can be called "{clash[0]}": frames use the name')

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.records import configuration_digest, digest
 from cheaptalk.rules import Chance, Deal, Game
-from cheaptalk.studies.seating import Seated, Seatings, seat_everyone
+from cheaptalk.studies.seating import Rows, Seated, seat_everyone
 from cheaptalk.studies.spec import LARGEST, Pairing, Sample, Study, StudyError
 
 
@@ -100,7 +100,7 @@ class Plan:
 
 
 class Laid(NamedTuple):
-    """A configuration with its deals and who meets whom on them."""
+    """A configuration with its deals and the pairing of those who meet on them."""
 
     configuration: Configuration
     deals: Sequence[Dealt]
@@ -121,9 +121,8 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
     else:
         laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
     seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
-    rows = [len(seatings[one.configuration.game.name, str(one.pairing)]) for one in laid]
     deals = [len(one.deals) for one in laid]
-    _not_too_many(study.repeats * sum(map(mul, deals, rows)))
+    _not_too_many(study.repeats * sum(map(mul, deals, map(len, seatings))))
     if isinstance(study.pairing, Sample):
         chosen = _sample(study, laid, seatings)
     else:
@@ -155,18 +154,18 @@ def _tables(study: Study) -> list[Laid]:
     return laid
 
 
-def _everything(study: Study, laid: Sequence[Laid], seatings: Seatings) -> Iterator[PlannedMatch]:
-    for configuration, deals, pairing in laid:
-        rows = seatings[configuration.game.name, str(pairing)]
+def _everything(
+    study: Study, laid: Sequence[Laid], seatings: Sequence[Rows]
+) -> Iterator[PlannedMatch]:
+    for (configuration, deals, _), rows in zip(laid, seatings, strict=True):
         for dealt, seating, repeat in product(deals, rows, range(study.repeats)):
             yield _match(configuration, dealt, seating, repeat)
 
 
-def _sample(study: Study, laid: Sequence[Laid], seatings: Seatings) -> Iterator[PlannedMatch]:
+def _sample(study: Study, laid: Sequence[Laid], rows: Sequence[Rows]) -> Iterator[PlannedMatch]:
     """Draw matches without replacement, as evenly over configurations as the numbers allow."""
     assert isinstance(study.pairing, Sample)
     chance = Chance(f"{study.seed}").apart("sample")
-    rows = [seatings[one.configuration.game.name, str(one.pairing)] for one in laid]
     rooms = [len(one.deals) * len(row) * study.repeats for one, row in zip(laid, rows, strict=True)]
     wanted = _spread(study.pairing.sample, rooms, chance)
     for (configuration, deals, _), row, room, count in zip(laid, rows, rooms, wanted, strict=True):

@@ -3,14 +3,25 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
+from math import prod
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
 from cheaptalk.players import SeatSpec, StrategySeat
 from cheaptalk.records import player_digest
 from cheaptalk.rules import Game, UnknownName, strategies, suggest
-from cheaptalk.studies.spec import Pairing, Sample, Study, StudyError, first_problem
+from cheaptalk.studies.spec import (
+    LARGEST,
+    Listed,
+    Pairing,
+    Sample,
+    Study,
+    StudyError,
+    first_problem,
+    seating_text,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,94 +40,139 @@ class Seated:
         return isinstance(self.spec, StrategySeat)
 
 
-Seats = dict[str, Seated]
-"""One player in every role that it can take at a game."""
-Seatings = dict[tuple[str, str], list[tuple[Seated, ...]]]
-"""Seatings, in the order of the game's roles, by game and pairing."""
+Seats: TypeAlias = dict[str, Seated]
+"""One player in every place that it can take at a game."""
+Rows: TypeAlias = list[tuple[Seated, ...]]
+"""Seatings, each in the order of a game's places."""
+Size: TypeAlias = tuple[str, tuple[str, ...]]
+"""A game and its places, of which configurations of one game may have different ones."""
 
 
 def seat_everyone(
     study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]
-) -> tuple[Seatings, list[tuple[str, str]]]:
+) -> tuple[list[Rows], list[tuple[str, str]]]:
     """Seat a study's roster at its games.
 
     Returns:
-        The seatings, and the players who can sit at no table of some game, as (label, game).
+        The seatings of each table, and the players who can sit at no table of some game, as
+        (label, game).
 
     Raises:
-        StudyError: a player or a listed seating can sit nowhere, nobody can play a game, or two
-            labels stand for one player.
+        StudyError: a player or a listed seating can sit nowhere, nobody can play a game, two
+            labels stand for one player, or there are too many seatings to list.
     """
-    needed = {(game.name, str(pairing)): (game, pairing) for game, pairing in tables}
-    games = {game.name: game for game, _ in needed.values()}
+    sizes = {_size(game): game for game, _ in tables}
+    _known_parts(study, list(sizes.values()))
     able = {
-        name: {label: _seats(study, label, game) for label in study.players}
-        for name, game in games.items()
+        size: {label: _seats(study, label, game) for label in study.players}
+        for size, game in sizes.items()
     }
-    idle = [(label, game) for game, seats in able.items() for label in seats if not seats[label]]
-    _everyone_plays(study, list(able), idle)
-    seatings = {
-        key: _seatings(pairing, study.swap, game, able[game.name])
-        for key, (game, pairing) in needed.items()
-    }
-    seated = {tuple(player.label for player in row) for rows in seatings.values() for row in rows}
-    for _, pairing in needed.values():
-        _listed_sit(pairing, study.swap, seated, list(able))
-    for (name, _), rows in seatings.items():
+    names = list(dict.fromkeys(name for name, _ in sizes))
+    idle = [
+        (label, name) for name in names for label in study.players
+        if not any(seats[label] for (other, _), seats in able.items() if other == name)
+    ]  # fmt: skip
+    _everyone_plays(study, names, idle)
+    made: dict[tuple[Size, str], Rows] = {}
+    for game, pairing in tables:
+        key = _size(game), str(pairing)
+        if key not in made:
+            made[key] = _seatings(pairing, study.swap, game, able[key[0]])
+    _listed_sit(study, [pairing for _, pairing in tables], list(made.values()), names)
+    for (size, _), rows in made.items():
         if not rows:
-            raise StudyError(f"players: no seating of the roster can play {name}")
-        _no_doubles(name, rows)
-    return seatings, idle
+            raise StudyError(f"players: no seating of the roster can play {size[0]}")
+        _no_doubles(size[0], rows)
+    return [made[_size(game), str(pairing)] for game, pairing in tables], idle
+
+
+def _size(game: Game) -> Size:
+    return game.name, tuple(game.places)
+
+
+def _known_parts(study: Study, games: Sequence[Game]) -> None:
+    """Refuse strategies for a role or place that no configuration of the game has."""
+    for name in {game.name for game in games}:
+        one_name = [game for game in games if game.name == name]
+        known = list(dict.fromkeys(chain(one_name[0].roles, *(game.places for game in one_name))))
+        what = "role" if known == list(one_name[0].roles) else "role or place"
+        for label, entry in study.players.items():
+            for part in entry.parts(name):
+                if part not in known:
+                    raise StudyError(
+                        f"players.{label}: unknown {what} {suggest(str(part), known)} of {name}"
+                    )
 
 
 def _seats(study: Study, label: str, game: Game) -> Seats:
-    seats = {}
-    for role in game.places:
+    """A player in every place that it can take; one object where it is the same player."""
+    seats: Seats = {}
+    alike: dict[str, Seated] = {}
+    for place in game.places:
         try:
-            spec = study.players[label].seat(game.name, role)
+            spec = study.players[label].seat(game, place)
         except ValidationError as error:
             raise StudyError(f"players.{label}: {first_problem(error)}") from None
         except (UnknownName, ValueError) as error:
             raise StudyError(f"players.{label}: {error}") from None
         if spec is not None:
-            seats[role] = Seated(label, spec)
+            seated = Seated(label, spec)
+            seats[place] = alike.setdefault(seated.digest, seated)
     return seats
 
 
-def _seatings(
-    pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]
-) -> list[tuple[Seated, ...]]:
+def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
     if isinstance(pairing, list):
         return _listed(pairing, swap, game, able)
     if pairing == "self":
         whole = [seats for seats in able.values() if set(seats) == set(game.places)]
-        return [tuple(seats[role] for role in game.places) for seats in whole]
-    candidates = [[seats[role] for seats in able.values() if role in seats] for role in game.places]
+        return [tuple(seats[place] for place in game.places) for seats in whole]
+    candidates = [
+        [seats[place] for seats in able.values() if place in seats] for place in game.places
+    ]
+    number = prod(map(len, candidates))
+    if number > LARGEST:
+        raise StudyError(
+            f"pairing: the roster fills the {len(game.places)} places of {game.name} in "
+            f"{number:,} ways, more than {LARGEST:,}; list the seatings, write self, or name "
+            "fewer players"
+        )
     return list(product(*candidates))
 
 
-def _listed(
-    pairing: list[list[str]], swap: bool, game: Game, able: Mapping[str, Seats]
-) -> list[tuple[Seated, ...]]:
+def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
     rows: dict[tuple[str, ...], tuple[Seated, ...]] = {}
-    for labels in pairing:
-        for label in labels:
+    for listed in pairing:
+        for label in listed:
             if label not in able:
                 raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
-        if len(labels) != len(game.places):
-            raise StudyError(
-                f"pairing: [{', '.join(labels)}] has {len(labels)} players; {game.name} has "
-                f"{len(game.places)} roles ({', '.join(game.roles)})"
-            )
-        for order in _orders(labels, swap):
+        _fills(listed, game)
+        for order in _orders(listed, swap):
             pairs = list(zip(order, game.places, strict=True))
-            if all(role in able[label] for label, role in pairs):
-                rows[order] = tuple(able[label][role] for label, role in pairs)
+            if all(place in able[label] for label, place in pairs):
+                rows[order] = tuple(able[label][place] for label, place in pairs)
     return list(rows.values())
 
 
-def _orders(labels: list[str], swap: bool) -> tuple[tuple[str, ...], ...]:
-    return (tuple(labels), tuple(labels[::-1])) if swap else (tuple(labels),)
+def _fills(listed: Listed, game: Game) -> None:
+    """Refuse a listed seating for another number of places than a game has."""
+    count = len(listed) if isinstance(listed, list) else sum(listed.values())
+    places = list(game.places)
+    if count != len(places):
+        shown = ", ".join(places) if len(places) <= 3 else f"{places[0]} to {places[-1]}"
+        cure = "" if places == list(game.roles) else "; list those of each size beside its game"
+        raise StudyError(
+            f"pairing: {seating_text(listed)} fills {count} place{'s' if count != 1 else ''}; "
+            f"{game.name} has {len(places)} ({shown}){cure}"
+        )
+
+
+def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
+    """The orders in which a listed seating is played: as written, or turned to every place."""
+    pairs = [(label, 1) for label in listed] if isinstance(listed, list) else listed.items()
+    labels = tuple(label for label, count in pairs for _ in range(count))
+    turns = range(len(labels) if swap else 1)
+    return list(dict.fromkeys(labels[-turn:] + labels[:-turn] for turn in turns))
 
 
 def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]]) -> None:
@@ -134,19 +190,25 @@ def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]])
 
 
 def _listed_sit(
-    pairing: Pairing | Sample, swap: bool, seated: set[tuple[str, ...]], games: list[str]
+    study: Study, pairings: Sequence[Pairing | Sample], made: Sequence[Rows], games: list[str]
 ) -> None:
     """Refuse a listed seating that no game can seat: it would be left out without a word."""
-    for labels in pairing if isinstance(pairing, list) else ():
-        if seated.isdisjoint(_orders(labels, swap)):
-            where = ", ".join(games)
-            raise StudyError(f"pairing: [{', '.join(labels)}] cannot sit like this at {where}")
+    listed = {
+        seating_text(one): one
+        for pairing in pairings if isinstance(pairing, list) for one in pairing
+    }  # fmt: skip
+    if not listed:
+        return
+    seated = {tuple(player.label for player in row) for rows in made for row in rows}
+    for text, one in listed.items():
+        if seated.isdisjoint(_orders(one, study.swap)):
+            raise StudyError(f"pairing: {text} cannot sit like this at {', '.join(games)}")
 
 
-def _no_doubles(game: str, rows: list[tuple[Seated, ...]]) -> None:
+def _no_doubles(game: str, rows: Rows) -> None:
     """Refuse two labels for one player: their matches would be the same matches."""
     labels: dict[str, str] = {}
-    for player in (player for row in rows for player in row):
+    for player in dict.fromkeys(chain.from_iterable(rows)):
         first = labels.setdefault(player.digest, player.label)
         if first != player.label:
             raise StudyError(

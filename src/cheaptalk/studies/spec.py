@@ -23,7 +23,9 @@ LARGEST = 5_000_000
 """Matches that a study may have: more do not fit into memory as a plan."""
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
-Pairing: TypeAlias = Literal["all", "self"] | list[list[str]]
+Listed: TypeAlias = list[str] | dict[str, int]
+"""A seating as written: labels in order of places, or how many places in a row each label takes."""
+Pairing: TypeAlias = Literal["all", "self"] | list[Listed]
 """Every seating of the roster, each player with itself, or the seatings listed."""
 
 
@@ -31,12 +33,35 @@ def read_pairing(data: Any) -> Any:
     """Refuse what is no pairing, saying what is one."""
     if data in ("all", "self"):
         return data
-    if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
+    listed = isinstance(data, list) and all(isinstance(row, list | Mapping) for row in data)
+    if not data or not listed:
         raise ValueError(
             f"{shown(data)} is no pairing: write all, self, a list of seatings such as "
-            "[[LABEL, LABEL]], or {sample: N}"
+            "[[LABEL, LABEL]] or [{LABEL: 9, LABEL: 1}], or {sample: N}"
         )
-    return [[str(label) for label in row] for row in data]
+    return [_read_seating(row) for row in data]
+
+
+def _read_seating(row: list[Any] | Mapping[Any, Any]) -> Listed:
+    if isinstance(row, list):
+        return [str(label) for label in row]
+    for label, count in row.items():
+        if type(count) is not int or count < 1:
+            raise ValueError(
+                f"{shown(count)} is no number of places for {label}: write a whole number from 1 on"
+            )
+    return {str(label): count for label, count in row.items()}
+
+
+def seating_text(listed: Listed) -> str:
+    """A listed seating as it is written in a study file.
+
+    >>> seating_text(["fair", "firm"]), seating_text({"free_rider": 1, "gpt": 9})
+    ('[fair, firm]', '{free_rider: 1, gpt: 9}')
+    """
+    if isinstance(listed, list):
+        return f"[{', '.join(listed)}]"
+    return f"{{{', '.join(f'{label}: {count}' for label, count in listed.items())}}}"
 
 
 class GameGrid(Value):
@@ -117,8 +142,10 @@ class Study(Value):
         deals_from: take configurations and deals from this earlier study instead.
         players: the roster, by label.
         pairing: ``all`` (every seating of the roster), ``self`` (each with itself), a list of
-            seatings (labels in the order of the game's roles), or ``{sample: N}``.
-        swap: also play each listed seating with the roles turned round.
+            seatings, or ``{sample: N}``. A listed seating holds labels in the order of the
+            game's places, or maps labels to how many places in a row they take.
+        swap: also play each listed seating with everyone moved on by one place, two places and
+            so on: two players change places.
         deals: deals of each configuration, shared by all seatings.
         repeats: matches of each seating on each deal.
         budget: what it may spend.
@@ -168,7 +195,8 @@ class Study(Value):
             raise ValueError(
                 f'deals_from: "{self.name}" is this study itself; give it another name'
             )
-        if self.swap and not isinstance(self.pairing, list):
+        pairings = [self.pairing, *(grid.pairing for grid in self.games)]
+        if self.swap and not any(isinstance(one, list) for one in pairings):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
         return self
 

@@ -6,6 +6,7 @@ why it cannot. It never guesses: two different answers in one reply are ambiguou
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -39,6 +40,13 @@ class Codec(Protocol):
         """
 
 
+NO_OBJECT = "it contains no JSON object"
+NOT_JSON = (
+    "what stands in braces is not JSON: names and words need double quotes, and numbers stand "
+    "without commas or units"
+)
+
+
 class JsonCodec:
     """Answers as one JSON object, alone or among other words."""
 
@@ -47,13 +55,17 @@ class JsonCodec:
         return _blank(schema, schema.get("$defs", {}))
 
     def write(self, action: Action) -> str:
-        return action.model_dump_json()
+        fields = type(action).model_fields
+        idle = {
+            name for name, field in fields.items() if field.default is getattr(action, name) is None
+        }
+        return action.model_dump_json(exclude=idle if len(idle) < len(fields) else None)
 
     def read(self, reply: str, ask: Ask) -> Action:
         readable: list[Action] = []
         problems: list[str] = []
         for data in _objects(reply):
-            known = {name: data[name] for name in data if name in ask.action.model_fields}
+            known = _known(data, ask.action)
             try:
                 action = ask.action.model_validate(known)
             except ValidationError as error:
@@ -66,12 +78,36 @@ class JsonCodec:
         if len(readable) > 1:
             raise Unreadable("the reply contains more than one answer; give exactly one")
         if not readable:
-            why = problems[-1] if problems else "it contains no complete JSON object"
+            why = problems[-1] if problems else NOT_JSON if "{" in reply else NO_OBJECT
             raise Unreadable(f"no answer could be read from the reply: {why}")
         reason = ask.refuse(readable[0])
         if reason is not None:
             raise Illegal(reason)
         return readable[0]
+
+
+def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
+    """The fields of an action in an object; one of several words may be written in capitals."""
+    words = _words(action)
+    return {
+        name: words[name].get(value.strip().casefold(), value)
+        if name in words and isinstance(value, str)
+        else value
+        for name, value in data.items()
+        if name in action.model_fields
+    }
+
+
+@cache
+def _words(action: type[Action]) -> dict[str, dict[str, str]]:
+    """The words that fields can hold, by field and in small letters."""
+    found = {}
+    for name, spec in action.model_json_schema().get("properties", {}).items():
+        options = [word for word in spec.get("enum", ()) if isinstance(word, str)]
+        small = {word.casefold(): word for word in options}
+        if options and len(small) == len(options):
+            found[name] = small
+    return found
 
 
 PLAIN = {
@@ -150,6 +186,3 @@ def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise Unreadable(f'the reply gives "{key}" two different values; give exactly one')
         found[key] = value
     return found
-
-
-CODECS: dict[str, Codec] = {"json": JsonCodec()}

@@ -29,7 +29,7 @@ from cheaptalk.rules import (
     game_box,
     unknown,
 )
-from cheaptalk.styles.codec import CODECS
+from cheaptalk.styles.codecs import CODECS
 
 
 def block_name(kind: type) -> str:
@@ -54,8 +54,14 @@ def number(value: float, decimals: int = 2) -> str:
 
 
 def dollars(value: float) -> str:
-    """An amount: ``$1,234.50`` stays short as ``$1,234.5``; negative amounts read ``-$5``."""
+    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
+
+    >>> dollars(1234), dollars(0.5), dollars(-2.999)
+    ('$1,234', '$0.50', '-$3')
+    """
     text = number(value)
+    if "." in text:
+        text = f"{value:,.2f}"
     return f"-${text[1:]}" if text.startswith("-") else f"${text}"
 
 

@@ -6,7 +6,7 @@ matches are queries to the store.
 
 import json
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, StoreError
+from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError
 from cheaptalk.records.browsing import (
     Pairing,
     Wanted,
@@ -24,7 +24,9 @@ from cheaptalk.records.browsing import (
     match,
     page,
     pairings,
+    places_of,
     studies_of,
+    united,
 )
 from cheaptalk.reports.pages import PORT, environment, policy, source
 from cheaptalk.reports.talk import exchange, talk
@@ -107,7 +109,10 @@ class _Pages:
         for pairing in pairings(self.store, study):
             games.setdefault(pairing.game, []).append(pairing)
         problems = self.store.problems(study)
-        return self.render("study.html.jinja", study=summary, games=games, problems=problems)
+        return self.render(
+            "study.html.jinja", study=summary, games=games, problems=problems,
+            places={game: list(united([one.players for one in of])) for game, of in games.items()},
+        )  # fmt: skip
 
     def matches(self, request: Request, study: str, game: str) -> HTMLResponse:
         self.store.study(study)
@@ -115,12 +120,14 @@ class _Pages:
         known = sorted({pairing.game for pairing in found})
         if game not in known:
             raise unknown(f"game of {study}", game, known)
-        people = _people(pairing for pairing in found if pairing.game == game)
-        wanted = _wanted(game, tuple(people), request.query_params)
-        shown = page(self.store, study, wanted, after=request.query_params.get("after"), size=SIZE)
+        places = places_of(self.store, study)[game]
         asked = {name: value for name, value in request.query_params.items() if value}
+        people = _people([one for one in found if one.game == game], places)
+        wanted = _wanted(game, places, asked)
+        shown = page(self.store, study, wanted, after=asked.get("after"), size=SIZE)
         return self.render(
-            "matches.html.jinja", study=study, game=game, people=people, asked=asked, page=shown,
+            "matches.html.jinja", study=study, game=game, places=list(places), people=people,
+            choices=_choices(places), seated=_seated(places, asked), asked=asked, page=shown,
             total=count(self.store, study, wanted), varying=_varying(shown.records),
             statuses=[status.value for status in Status], kinds=[kind.value for kind in Kind],
         )  # fmt: skip
@@ -137,26 +144,40 @@ class _Pages:
         )
 
 
-def _people(found: Iterable[Pairing]) -> dict[str, list[str]]:
-    """Who played each role."""
+def _people(found: Iterable[Pairing], places: Mapping[str, str]) -> dict[str, list[str]]:
+    """Who played each place, and each role."""
     people: dict[str, set[str]] = {}
     for pairing in found:
-        for role, label in pairing.players.items():
-            people.setdefault(role, set()).add(label)
-    return {role: sorted(labels) for role, labels in people.items()}
+        for place, label in pairing.players.items():
+            for name in (place, places[place]):
+                people.setdefault(name, set()).add(label)
+    return {name: sorted(labels) for name, labels in people.items()}
 
 
-def _wanted(game: str, roles: tuple[str, ...], asked: Any) -> Wanted:
-    """What a query asks for; an empty value asks for nothing."""
+def _choices(places: Mapping[str, str]) -> list[str]:
+    """The places to choose players of, or the roles where there are many places."""
+    return list(dict.fromkeys(places if len(places) <= FEW else places.values()))
+
+
+def _seated(places: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """The players asked for in places that one cannot choose players of."""
+    hidden = [place for place in places if place not in _choices(places)]
+    return {place: asked[f"player.{place}"] for place in hidden if f"player.{place}" in asked}
+
+
+def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> Wanted:
+    """What a query asks for."""
+    names = dict.fromkeys([*places, *places.values()])
     return Wanted(
         game,
-        roles,
-        status=asked.get("status") or None,
-        player=asked.get("player") or None,
-        players={role: asked[f"player.{role}"] for role in roles if asked.get(f"player.{role}")},
-        kind=asked.get("kind") or None,
-        kinds={role: asked[f"kind.{role}"] for role in roles if asked.get(f"kind.{role}")},
-        parameters=asked.get("parameters") or None,
+        places,
+        status=asked.get("status"),
+        player=asked.get("player"),
+        players={name: asked[f"player.{name}"] for name in names if f"player.{name}" in asked},
+        kind=asked.get("kind"),
+        kinds={name: asked[f"kind.{name}"] for name in names if f"kind.{name}" in asked},
+        without=asked.get("without"),
+        parameters=asked.get("parameters"),
     )
 
 

@@ -64,6 +64,7 @@ class Turn(Event):
 
     stage: int
     money: float
+    last: bool
     worth: float | None
     rival_worth: float | None
 
@@ -91,11 +92,12 @@ class OfferRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class Agreement(Event):
-    """An offer was accepted: the game is over."""
+    """An offer was accepted: the game is over, and this is what the seat's part is worth to it."""
 
     stage: int
     alice_gain: float
     bob_gain: float
+    payoff: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +148,17 @@ class Bargaining(Game):
         offer_type = SpokenOffer if self.messages else Offer
         for stage in range(1, self.horizon.rounds + 1):
             proposer, responder = self.roles if stage % 2 else self.roles[::-1]
-            turn = Turn(stage, self.money, *self._worth(proposer, stage))
+            last = stage == self.horizon.told
+            turn = Turn(stage, self.money, last, *self._worth(proposer, stage))
             offer: Offer = yield Ask(proposer, offer_type, turn, self._objection)
             made = self._made(stage, proposer, responder, offer)
             reply: Reply = yield Ask(responder, Reply, made)
             if reply.decision == "accept":
-                yield Tell(self.roles, Agreement(stage, offer.alice_gain, offer.bob_gain))
-                return Division(stage=stage, alice_gain=offer.alice_gain, bob_gain=offer.bob_gain)
+                gains = offer.alice_gain, offer.bob_gain
+                division = Division(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
+                for seat, payoff in self.payoffs(division).items():
+                    yield Tell(seat, Agreement(stage, *gains, payoff))
+                return division
             yield Tell(proposer, OfferRejected(stage))
         yield Tell(self.roles, NoAgreement())
         return Division()

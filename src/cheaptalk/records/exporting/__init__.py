@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from cheaptalk.records.browsing import places_of
 from cheaptalk.records.exporting.codebook import Entry, entries, record_entries, write_codebook
 from cheaptalk.records.exporting.rows import CALL, AnswerRow, CallRow, MatchRow
 from cheaptalk.records.exporting.tables import answer_columns, match_columns
@@ -96,8 +97,13 @@ Written = tuple[Counter[str], list[Entry]]
 
 def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
     boxes = list(games().values())
-    present = {"", *store.games(study)}
-    columns = {"matches": match_columns(boxes), "answers": answer_columns(boxes), "calls": CALL}
+    places = {game: list(of) for game, of in places_of(store, study).items()}
+    present = {"", *places}
+    columns = {
+        "matches": match_columns(boxes, places),
+        "answers": answer_columns(boxes),
+        "calls": CALL,
+    }
     sheets = {
         name: Sheet(one for one in all_ if one.game in present) for name, all_ in columns.items()
     }

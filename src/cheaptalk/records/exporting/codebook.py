@@ -33,12 +33,12 @@ RECORD = {
     "parameters": (JSON, "The game's parameters, complete."),
     "deal_key": (TEXT, "Equal for matches with equal parameters that share a deal."),
     "repeat": (INTEGER, "Counts repetitions of a seating on one deal."),
-    "seats": (JSON, "By role: label, what the study calls the player; spec, all its settings."),
+    "seats": (JSON, "By place: label, what the study calls the player; spec, all its settings."),
     "status": (TEXT, f"How far the match has come: {STATUSES}."),
     "reason": (TEXT, "Why the match failed, or who forfeited."),
     "outcome": (JSON, "How it ended, in the game's terms."),
-    "payoffs": (JSON, "What each role got, in the game's unit."),
-    "kinds": (JSON, "How many answers were of each kind, by role."),
+    "payoffs": (JSON, "What each place got, in the game's unit."),
+    "kinds": (JSON, "How many answers were of each kind, by place."),
     "calls": (INTEGER, "How many calls the answers took."),
     "input_tokens": (INTEGER, "What those calls sent, as providers count."),
     "output_tokens": (INTEGER, "What came back, as providers count."),
@@ -61,9 +61,11 @@ def record_entries(table: str) -> list[Entry]:
 
 INTRODUCTION = """\
 Every column of every table of this export. A column without a game is there for all games; one
-that several games have is listed once for each. Where a column does not apply, it is empty: no
-value, which is not an empty text. In CSV files text stands in quotes and what is absent does not;
-some readers must be told so (DuckDB: ``allow_quoted_nulls=false``).
+that several games have is listed once for each. A place is what one player fills at a table; it
+has a role, the part that strategies are written for, and one seat or, where its player must
+forget, several. Where a column does not apply, it is empty: no value, which is not an empty text.
+In CSV files text stands in quotes and what is absent does not; some readers must be told so
+(DuckDB: ``allow_quoted_nulls=false``).
 """
 
 

@@ -93,6 +93,8 @@ def columns_of(
         data: finds the model's data, as JSON, in a row's source.
     """
     schema = model.model_json_schema(mode="serialization")
+    if "properties" not in schema:  # a model with a serialiser of its own
+        schema = model.model_json_schema()
     return [
         Column(
             prefix + part.name, part.type, part.range, part.meaning,
@@ -128,7 +130,7 @@ def parts(
         if inner is not None and "properties" in field:
             for part in parts(inner, field, definitions, roles):
                 yield part._replace(path=(name, *part.path), name=f"{name}_{part.name}")
-        elif len(values) == len(roles):
+        elif values and len(values) == len(roles):
             for place, role in enumerate(roles):
                 one = _plain(values[place], definitions)
                 yield Part((name, place), f"{name}_{role}", one, f"{meaning} Here: {role}.")

@@ -16,6 +16,9 @@ KINDS = " | ".join(Kind)
 FAILURES = " | ".join(Failure)
 STATES = "sent | answered | failed | unresolved"
 
+PLACES = "The place that the seat belongs to: what one player fills."
+ROLES = "The role of that place: the part that strategies are written for."
+
 
 class MatchRow:
     """What a row of matches is read from."""
@@ -34,9 +37,13 @@ class MatchRow:
         return self.record.result() if self.record.status is Status.FINISHED else None
 
     @cached_property
-    def roles(self) -> dict[str, str]:
-        """Roles by seat."""
+    def at(self) -> dict[str, str]:
+        """Places by seat."""
         return {seat.name: seat.place for seat in self.record.rules.seats}
+
+    def role(self, seat: str) -> str:
+        """The role of a seat."""
+        return self.record.places[self.at[seat]]
 
     def body(self, key: str) -> Any:
         return self.record.body.get(key)
@@ -124,20 +131,21 @@ MATCH = [
     _about("source_date", "date", "When it was played, as that system wrote it."),
 ]  # fmt: skip
 
-PLACE = [
+MATCHED = [
     _match("match_id", TEXT, "", "The match: ``id`` in the table of matches.", "match.record.id"),
     _match("study", TEXT, "", "The study that the match is exported with.", "match.study"),
     _match("game", TEXT, "", "The game's name.", "game"),
 ]
 
 ANSWER = [
-    *PLACE,
+    *MATCHED,
     _match("request", INTEGER, ">= 0", "The number of the question within the match.",
            "answer.request"),
     _match("seat", TEXT, "", "The seat that answered.", "answer.seat"),
-    Column("role", TEXT, "", "The seat's role.", lambda row: row.match.roles[row.answer.seat]),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.answer.seat]),
+    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.answer.seat)),
     Column("player", TEXT, "", "What the study calls the player.",
-           lambda row: row.match.record.label(row.match.roles[row.answer.seat])),
+           lambda row: row.match.record.label(row.match.at[row.answer.seat])),
     _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
            "asked again with the reason; or no answer, finally, and why.", "answer.kind.value"),
     _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
@@ -157,10 +165,11 @@ ANSWER = [
 ]  # fmt: skip
 
 CALL = [
-    *PLACE,
+    *MATCHED,
     _match("request", INTEGER, ">= 0", "The number of the question within the match.", "request"),
     _match("seat", TEXT, "", "The seat that was asked.", "seat"),
-    Column("role", TEXT, "", "The seat's role.", lambda row: row.match.roles[row.seat]),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.seat]),
+    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.seat)),
     _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
     _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "

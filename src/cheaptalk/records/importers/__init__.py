@@ -1,10 +1,12 @@
 """Taking in games that other systems published.
 
-Each system has a module with one function, which reads a folder into a :class:`Collection`;
+Each system has a module with one function, which reads its files into a :class:`Collection`;
 :func:`take_in` stores any collection. A new importer is such a module, an entry here, and a command
 in ``cli/data.py``.
 """
 
+from cheaptalk.records.importers.dond import read_dond
+from cheaptalk.records.importers.gama import read_gama
 from cheaptalk.records.importers.glee import read_glee
 from cheaptalk.records.importers.intake import (
     Collection,
@@ -15,4 +17,7 @@ from cheaptalk.records.importers.intake import (
     take_in,
 )
 
-__all__ = ["Collection", "ForeignGame", "Intake", "Skipped", "Unfit", "read_glee", "take_in"]
+__all__ = [
+    "Collection", "ForeignGame", "Intake", "Skipped", "Unfit", "read_dond", "read_gama",
+    "read_glee", "take_in",
+]  # fmt: skip

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from cheaptalk.records.importers.intake import Skipped, Unfit
 
 
-def folders(root: Path, marks: set[str], closed: list[Skipped]) -> Iterator[Path]:
-    """The folders at and below a root that hold a file of one of these names, in order.
+def walk(root: Path, closed: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
+    """The folders at and below a root with the names of their files, all in order.
 
     Args:
         closed: takes up the folders that cannot be read.
@@ -22,8 +24,7 @@ def folders(root: Path, marks: set[str], closed: list[Skipped]) -> Iterator[Path
 
     for here, inner, files in os.walk(root, onerror=note):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        if marks.intersection(files):
-            yield Path(here)
+        yield Path(here), sorted(name for name in files if not name.startswith("."))
 
 
 def shown(root: Path, folder: Path) -> str:
@@ -58,3 +59,17 @@ def read_json(path: Path) -> Any:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise Unfit(f"{path.name}: is not JSON: {error}") from None
+
+
+def faults(error: ValidationError) -> str:
+    """What is wrong with a file's data, in one line: each field and why."""
+    parts = []
+    for problem in error.errors(include_url=False, include_input=False):
+        field = ".".join(map(str, problem["loc"])) or problem["type"]
+        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if problem["type"] == "extra_forbidden":
+            message = "is a setting that the importer does not know"
+        elif problem["type"] == "missing":
+            message = "is missing"
+        parts.append(f'"{field}": {message}')
+    return "; ".join(parts)

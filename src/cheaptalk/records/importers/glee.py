@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
-from cheaptalk.records.importers.files import folders, read_json, read_text, shown
+from cheaptalk.records.importers.files import read_json, read_text, shown, walk
 from cheaptalk.records.importers.glee_terms import SYSTEM, Config, Terms, read_config
 from cheaptalk.records.importers.intake import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.importers.redacting import names_said, redact
@@ -53,7 +53,7 @@ def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] 
     if not folder.is_dir():
         raise CheaptalkError(f"{folder}: there is no such folder")
     closed: list[Skipped] = []
-    found = list(folders(folder, MARKS, closed))
+    found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
         raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
     reader = _Reader(folder, redact_names or bool(names), tuple(names))

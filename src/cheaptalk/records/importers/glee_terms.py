@@ -11,6 +11,7 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.events import Signal
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.players import ImportedSeat
+from cheaptalk.records.importers.files import faults
 from cheaptalk.records.importers.intake import Unfit
 from cheaptalk.rules import Game, Horizon, suggest
 
@@ -103,7 +104,7 @@ class Config(_Form):
         try:
             return self._terms({"names": self.names()} if named else {})
         except ValidationError as error:
-            raise Unfit(f"config.json: {_faults(error)}") from None
+            raise Unfit(f"config.json: {faults(error)}") from None
 
     @abstractmethod
     def _terms(self, names: dict[str, Any]) -> Terms: ...
@@ -256,18 +257,4 @@ def read_config(data: object) -> Config:
     try:
         return FAMILIES[kind].model_validate(data)
     except ValidationError as error:
-        raise Unfit(f"config.json: {_faults(error)}") from None
-
-
-def _faults(error: ValidationError) -> str:
-    """What is wrong with a configuration, in one line: each field and why."""
-    parts = []
-    for problem in error.errors(include_url=False, include_input=False):
-        field = ".".join(map(str, problem["loc"])) or problem["type"]
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        if problem["type"] == "extra_forbidden":
-            message = "is a setting that the importer does not know"
-        elif problem["type"] == "missing":
-            message = "is missing"
-        parts.append(f'"{field}": {message}')
-    return "; ".join(parts)
+        raise Unfit(f"config.json: {faults(error)}") from None

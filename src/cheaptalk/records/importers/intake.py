@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cheaptalk.players import ImportedSeat
+from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, digest, player_digest
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store import NewMatch, Store
@@ -22,7 +23,7 @@ class Unfit(Exception):
 
 
 class Skipped(NamedTuple):
-    """A game that was left out, by its folder, and the reason."""
+    """A game that was left out, by where it stands, and the reason."""
 
     game: str
     reason: str
@@ -35,9 +36,10 @@ class ForeignGame(NamedTuple):
         id: what the other system calls it; no study holds two of one id.
         place: where it was found, for messages.
         table: our table, over.
-        seats: who played, by role.
+        seats: who played, by place.
         source: where it comes from and what our record has no other place for.
         redactions: how many names were taken out of its messages.
+        failures: what became of the questions that were not answered, by request.
     """
 
     id: str
@@ -46,6 +48,7 @@ class ForeignGame(NamedTuple):
     seats: Mapping[str, ImportedSeat]
     source: dict[str, Any]
     redactions: int = 0
+    failures: Mapping[int, Kind] = MappingProxyType({})
 
 
 class Collection(NamedTuple):
@@ -163,7 +166,10 @@ class _Clerk:
         return None
 
     def _entry(self, game: ForeignGame) -> _Entry:
-        answers = scripted_answers(game.table.given)
+        answers = [
+            answer._replace(kind=game.failures.get(answer.request, answer.kind))
+            for answer in scripted_answers(game.table.given)
+        ]
         moves = json.dumps([answer.as_json() for answer in answers], sort_keys=True)
         players = [player_digest(spec) for spec in game.seats.values()]
         deal = game.table.deal.model_dump_json()

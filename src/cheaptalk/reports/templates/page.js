@@ -133,16 +133,28 @@
     })();
 
     const fits = (entry, name, value) => {
-      const [what, role] = [name.split(".")[0], name.slice(name.indexOf(".") + 1)];
-      if (what === "player") return entry.players[role] === value;
-      if (what === "kind") return (entry.kinds[role] ?? []).includes(value);
+      const [what, where] = [name.split(".")[0], name.slice(name.indexOf(".") + 1)];
+      const places = Object.keys(entry.players).filter((place) => where === place || where === entry.roles[place]);
+      if (what === "player") return places.some((place) => entry.players[place] === value);
+      if (what === "kind") return places.some((place) => (entry.kinds[place] ?? []).includes(value));
+      if (what === "without") return !(value in entry.players);
       return what !== "status" || entry.status === value;
+    };
+
+    const FEW = 3; // places up to which each is named
+    const seated = (players) => {
+      if (players.length <= FEW) return players.map(([place, label]) => `${capital(place)} ${label}`).join(", ");
+      const runs = [];
+      for (const [, label] of players) {
+        if (runs.at(-1)?.label === label) runs.at(-1).count += 1;
+        else runs.push({ label, count: 1 });
+      }
+      return runs.map(({ label, count }) => (count > 1 ? `${label} x ${count}` : label)).join(" / ");
     };
 
     const opened = (entry, open) => {
       const details = make("details", "", { open });
-      const who = Object.entries(entry.players).map(([role, label]) => `${capital(role)} ${label}`).join(", ");
-      details.append(make("summary", `${who}: ${entry.status}`));
+      details.append(make("summary", `${seated(Object.entries(entry.players))}: ${entry.status}`));
       const body = make("div");
       const fill = () => { if (!body.hasChildNodes()) body.innerHTML = entry.html; }; // escaped when made
       details.append(body);
@@ -154,10 +166,10 @@
     window.readMatches = async (url) => {
       const [, , study, game] = url.pathname.split("/").map(decodeURIComponent);
       const query = [...url.searchParams];
-      const words = query.map(([name, value]) => ({
-        player: `${capital(name.slice(7))} ${value}`,
-        kind: `an answer of ${capital(name.slice(5))} ${plain(value)}`,
-      })[name.split(".")[0]] ?? value);
+      const players = query.filter(([name]) => name.startsWith("player."));
+      const words = query.filter(([name]) => name.startsWith("kind.") || name === "status")
+        .map(([name, value]) => (name === "status" ? value : `an answer of ${capital(name.slice(5))} ${plain(value)}`));
+      if (players.length) words.unshift(seated(players.map(([name, label]) => [name.slice(7), label])));
       const heading = `${capital(game ?? study)}: ${words.join(", ")}`;
       let entries;
       try {

@@ -1,0 +1,66 @@
+"""Measures of battle royale (GAMA-Bench section 3.3 and appendix E).
+
+With N players and k rounds, in each of which one player acts.
+"""
+
+from collections.abc import Iterator
+
+from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired
+from cheaptalk.rules import Measure, Result
+
+
+def score(result: Result) -> float:
+    """The score of GAMA-Bench: 100 / (N * k) * sum of I_ij (S7, as its formula is printed).
+
+    I_ij is 1 if player i, whose turn it is in round j, shoots at the best shot among the other
+    living players, else 0; so a miss on purpose never counts. As only one player acts in a round,
+    the formula cannot exceed 100 / N. The published numbers divide by k alone.
+    """
+    game: BattleRoyale = result.game
+    return published_score(result) / len(game.hit_rates)
+
+
+def published_score(result: Result) -> float:
+    """As the published code has it, 0 to 100: the share of rounds, 100 / k * sum of I_ij."""
+    right = [_at_strongest(result.game, shot, living) for shot, living in _rounds(result)]
+    return 100 * sum(right) / len(right)
+
+
+def _at_strongest(game: BattleRoyale, shot: Fired, living: set[str]) -> bool:
+    rates = dict(zip(game.places, game.hit_rates, strict=True))
+    best = max(rates[seat] for seat in living if seat != shot.shooter)
+    return shot.target in living - {shot.shooter} and rates[shot.target] == best
+
+
+def _rounds(result: Result) -> Iterator[tuple[Fired, set[str]]]:
+    """Every round with those who lived when it began."""
+    living = set(result.game.places)
+    outcome: Battle = result.outcome
+    for shot in outcome.shots:
+        yield shot, set(living)
+        if shot.hit and shot.target is not None:
+            living.remove(shot.target)
+
+
+def rounds(result: Result) -> float:
+    """The rounds played (k)."""
+    return float(len(result.outcome.shots))
+
+
+def survivors(result: Result) -> float:
+    """The players left at the end; 1 where there is a winner."""
+    return float(len(result.outcome.living))
+
+
+def misses_on_purpose(result: Result) -> float:
+    """The share of rounds in which the player missed on purpose, in [0, 1]."""
+    outcome: Battle = result.outcome
+    return sum(shot.target is None for shot in outcome.shots) / len(outcome.shots)
+
+
+MEASURES = (
+    Measure("score", score, published_score, unit="0 to 100"),
+    Measure("rounds", rounds, unit="rounds"),
+    Measure("survivors", survivors, unit="players"),
+    Measure("misses_on_purpose", misses_on_purpose, unit="share of rounds"),
+)

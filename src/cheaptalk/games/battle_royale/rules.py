@@ -1,0 +1,155 @@
+"""Battle royale: shooters take turns until one is left."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Field, field_validator
+
+from cheaptalk.games.battle_royale.events import Briefing, Over, Shot, ShotFired, Turn
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Horizon,
+    Outcome,
+    Play,
+    Tell,
+    Value,
+    numbered,
+)
+
+Rate = Annotated[float, Field(ge=0.01, le=1)]
+
+
+class Hits(Deal):
+    """Shots whose luck is known before play, as in a recorded match; chance decides the others."""
+
+    hits: tuple[bool | None, ...] = ()
+    """By round: whether a shot hits, None where chance decides."""
+
+
+class Fired(Value):
+    """One round; ``target`` is None where the shooter missed on purpose."""
+
+    shooter: str
+    target: str | None
+    hit: bool
+
+
+class Battle(Outcome):
+    """Every round in order, and who is left."""
+
+    shots: tuple[Fired, ...]
+    living: tuple[str, ...]
+
+
+class BattleRoyale(Game):
+    """Shooters take turns until one is left (Kilgour 1975; GAMA-Bench section 2.3).
+
+    In each round the next living player, in order, shoots at another, whom it hits with its hit
+    rate, or misses on purpose. Bullets never run out. Who is hit is out. The last one left wins
+    1; where the rounds run out first, or nobody shoots any more, nobody wins.
+    """
+
+    name: ClassVar[str] = "battle_royale"
+    roles: ClassVar[tuple[str, ...]] = ("player",)
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, ShotFired, Over)
+    actions: ClassVar[tuple[type[Action], ...]] = (Shot,)
+    deal_type: ClassVar[type[Deal]] = Hits
+    outcome_type: ClassVar[type[Outcome]] = Battle
+
+    hit_rates: tuple[Rate, ...] = Field(
+        (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8), min_length=2, max_length=100
+    )
+    """Each player's chance to hit, in shooting order: the worst shot begins."""
+    horizon: Horizon | None = None
+    """How many rounds there can be, and whether the players are told; None: as many as it takes."""
+    idle_rounds: int = Field(100, ge=2, le=10_000, strict=True)
+    """Rounds in a row without a shot at a living player that end the game, with no winner."""
+    strict_targets: bool = True
+    """Whether to refuse shots at oneself, at players who are out, and an action that does not fit
+    its target. The published code looks at the target alone: a shot at a player who is out is
+    wasted, and one at oneself can hit."""
+
+    @field_validator("hit_rates")
+    @classmethod
+    def _worst_first(cls, rates: tuple[float, ...]) -> tuple[float, ...]:
+        if list(rates) != sorted(rates):
+            raise ValueError("must not fall from one to the next: the worst shot begins")
+        return rates
+
+    @property
+    def places(self) -> dict[str, str]:
+        """player_1 to player_N, in shooting order."""
+        return numbered("player", len(self.hit_rates))
+
+    def play(self, deal: Hits, chance: Chance) -> Play[Battle]:
+        living = dict(zip(self.places, self.hit_rates, strict=True))
+        rounds = self.horizon.told if self.horizon else None
+        for order, seat in enumerate(living, 1):
+            briefing = Briefing(order, tuple(living.items()), rounds, self.idle_rounds)
+            yield Tell(seat, briefing)
+        shots: list[Fired] = []
+        while self._goes_on(shots, living):
+            number, shooter = len(shots) + 1, self._next(shots, living)
+            turn = Turn(number, tuple(living.items()))
+            shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
+            hit = shot.target in living and self._hits(number, shooter, deal, chance)
+            shots.append(Fired(shooter=shooter, target=shot.target, hit=hit))
+            left = len(living) - hit
+            yield Tell(tuple(living), ShotFired(number, shooter, shot.target, hit, left))
+            if hit and shot.target:
+                del living[shot.target]
+        winner = next(iter(living)) if len(living) == 1 else None
+        yield Tell(tuple(self.places), Over(winner, tuple(living)))
+        return Battle(shots=tuple(shots), living=tuple(living))
+
+    def _goes_on(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
+        """Whether there is another round."""
+        if len(living) == 1 or (self.horizon and len(shots) == self.horizon.rounds):
+            return False
+        recent = shots[-self.idle_rounds :]
+        if len(recent) < self.idle_rounds:
+            return True
+        return any(shot.hit or shot.target in living for shot in recent)
+
+    def _next(self, shots: list[Fired], living: Mapping[str, float]) -> str:
+        """Whose turn it is: the next in order who lives."""
+        order = tuple(self.places)
+        begun = order.index(shots[-1].shooter) + 1 if shots else 0
+        return next(seat for seat in order[begun:] + order[:begun] if seat in living)
+
+    def _hits(self, number: int, shooter: str, deal: Hits, chance: Chance) -> bool:
+        """Whether a shot at a living player hits."""
+        known = deal.hits[number - 1] if number <= len(deal.hits) else None
+        if known is not None:
+            return known
+        rate = self.hit_rates[tuple(self.places).index(shooter)]
+        return chance("hit", number, shooter).happens(rate)
+
+    def _objection(self, shooter: str, living: Mapping[str, float], shot: Shot) -> str | None:
+        targets = ", ".join(seat for seat in living if seat != shooter)
+        if shot.target is not None and shot.target not in self.places:
+            return f'there is no player "{shot.target}"; you can shoot at {targets}'
+        if not self.strict_targets:
+            return None
+        if shot.action == "miss":
+            return None if shot.target is None else "who misses on purpose must name null as target"
+        if shot.target is None:
+            return f'who shoots must name a target: {targets}; the action "miss" has none'
+        if shot.target == shooter:
+            return f"you cannot shoot at yourself; you can shoot at {targets}"
+        if shot.target not in living:
+            return f"{shot.target} is out; you can shoot at {targets}"
+        return None
+
+    def payoffs(self, outcome: Battle) -> dict[str, float]:
+        """1 for the only one left, 0 for all others; 0 for all where several are left."""
+        return {seat: float(outcome.living == (seat,)) for seat in self.places}
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"player": (0.0, 1.0)}

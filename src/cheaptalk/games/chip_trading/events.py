@@ -1,0 +1,113 @@
+"""What is asked and told in chip trading: the actions and events of its rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, StringConstraints
+
+from cheaptalk.rules import Action, Event, Whole
+
+Colour = Annotated[
+    str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=20)
+]
+Amount = Annotated[Whole, Field(ge=1, le=1_000_000)]
+Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+"""How many chips of each colour every player holds."""
+
+
+class Proposal(Action):
+    """Chips of one colour offered in return for chips of another."""
+
+    give: Colour
+    give_amount: Amount
+    want: Colour
+    want_amount: Amount
+
+    def gain(self, worths: Mapping[str, int]) -> int:
+        """What the trade brings its proposer, in cents; its partner gains by the opposite trade.
+
+        Args:
+            worths: what a chip of each colour is worth to the proposer, in cents.
+        """
+        return self.want_amount * worths[self.want] - self.give_amount * worths[self.give]
+
+    @property
+    def mirrored(self) -> "Proposal":
+        """The same trade as its partner sees it, who gives what the proposer wants."""
+        return Proposal.model_construct(
+            give=self.want,
+            give_amount=self.want_amount,
+            want=self.give,
+            want_amount=self.give_amount,
+        )
+
+
+class Response(Action):
+    """The answer to a proposal."""
+
+    decision: Literal["accept", "decline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing(Event):
+    """What a seat knows at the start; worths and values are of a chip, in cents.
+
+    ``worths`` are this seat's own, by colour; ``values`` are what any player's private ones are
+    drawn from. ``common`` is the colour whose worth everybody knows.
+    """
+
+    seat: str
+    order: tuple[str, ...]
+    common: str
+    worths: tuple[tuple[str, int], ...]
+    values: tuple[int, ...]
+    chips: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Event):
+    """It is this seat's turn to propose; ``worth`` is what its chips are worth to it, in cents."""
+
+    turn: int
+    turns: int
+    stocks: Stocks
+    worth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offered(Event):
+    """Another player proposes a trade.
+
+    ``worth`` is what this seat's chips are worth to it now, and ``after`` what they would be worth
+    after the trade, in cents; ``able`` is whether it holds the chips wanted.
+    """
+
+    turn: int
+    turns: int
+    proposer: str
+    proposal: Proposal
+    stocks: Stocks
+    worth: int
+    after: int
+    able: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded(Event):
+    """Who traded with the proposer, if anybody did."""
+
+    turn: int
+    proposer: str
+    proposal: Proposal
+    partner: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GameOver(Event):
+    """The game is over: what this seat's chips have gained and what it is paid, in cents."""
+
+    stocks: Stocks
+    gain: int
+    paid: int

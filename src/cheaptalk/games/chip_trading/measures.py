@@ -1,0 +1,139 @@
+"""Measures of chip trading (Strategic Tradeoffs, section 6).
+
+A gain is what a player's chips gain in worth to that player, in dollars, negative for a loss; the
+surplus is the sum of the gains of all. The ratio of a proposal is chips given to chips wanted.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from statistics import fmean
+from typing import NamedTuple
+
+from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
+from cheaptalk.games.chip_trading.theory import surplus_bound
+from cheaptalk.games.chip_trading.trading import Trading
+from cheaptalk.rules import Measure, Result
+
+
+class Proposed(NamedTuple):
+    """A proposal: what it would gain its proposer, in dollars, its ratio, and whether it led to
+    a trade."""
+
+    surplus: float
+    ratio: float
+    accepted: bool
+
+
+def proposed(outcome: Trading) -> list[Proposed]:
+    """All proposals of a game in order (section 6.2.1, table 5)."""
+    return [
+        Proposed(
+            turn.proposal.gain(outcome.worths[turn.proposer]) / 100,
+            turn.proposal.give_amount / turn.proposal.want_amount,
+            turn.partner is not None,
+        )
+        for turn in outcome.turns
+    ]
+
+
+def surplus_by_turn(outcome: Trading) -> list[float]:
+    """The surplus after each turn, in dollars (figure 2, where it is divided by the bound)."""
+    gains = [
+        sum(trade.gain(worths) for player, worths in outcome.worths.items()
+            if (trade := turn.trade(player)))
+        for turn in outcome.turns
+    ]  # fmt: skip
+    return [cents / 100 for cents in accumulate(gains)]
+
+
+def surplus(result: Result) -> float:
+    """What all players' chips have gained in worth together, in dollars."""
+    return surplus_by_turn(result.outcome)[-1]
+
+
+def bound(result: Result) -> float:
+    """The most that all players together can gain where none loses, in dollars."""
+    return surplus_bound(result.outcome.worths, result.game.chips)
+
+
+def surplus_ratio(result: Result) -> float | None:
+    """The surplus over its bound; None where nothing can be gained.
+
+    At most 1 where nobody ends with a loss (section 6.1, table 3).
+    """
+    return _over_bound(result, surplus(result))
+
+
+def first_round_ratio(result: Result) -> float | None:
+    """The surplus after the first round over the bound; None where nothing can be gained."""
+    return _over_bound(result, surplus_by_turn(result.outcome)[result.game.players - 1])
+
+
+def _over_bound(result: Result, dollars: float) -> float | None:
+    most = bound(result)
+    return dollars / most if most else None
+
+
+def acceptance(result: Result) -> float:
+    """The share of proposals that led to a trade."""
+    return fmean(one.accepted for one in proposed(result.outcome))
+
+
+def accepted_surplus(result: Result) -> float | None:
+    """The mean gain of proposers from proposals that led to a trade; None without any."""
+    return _mean(one.surplus for one in proposed(result.outcome) if one.accepted)
+
+
+def rejected_surplus(result: Result) -> float | None:
+    """The mean gain that proposers sought by proposals that nobody accepted; None without any."""
+    return _mean(one.surplus for one in proposed(result.outcome) if not one.accepted)
+
+
+def accepted_ratio(result: Result) -> float | None:
+    """The mean ratio of proposals that led to a trade; None without any."""
+    return _mean(one.ratio for one in proposed(result.outcome) if one.accepted)
+
+
+def rejected_ratio(result: Result) -> float | None:
+    """The mean ratio of proposals that nobody accepted; None without any."""
+    return _mean(one.ratio for one in proposed(result.outcome) if not one.accepted)
+
+
+def _mean(numbers: Iterable[float]) -> float | None:
+    found = list(numbers)
+    return fmean(found) if found else None
+
+
+def counted(part: Part, regret: Regret) -> Callable[[Result], float]:
+    """The measure that counts a part's decisions of a kind of regret (figure 5)."""
+
+    def count(result: Result) -> float:
+        found = decisions(result.outcome, result.game.chips)
+        return float(sum((one.part, one.regret) == (part, regret) for one in found))
+
+    count.__doc__ = f"How many decisions of {part}s are of {regret} regret, of those in the sample."
+    return count
+
+
+KINDS: tuple[tuple[Part, Regret], ...] = (
+    ("proposer", "no"), ("proposer", "forced"),
+    ("acceptor", "no"), ("acceptor", "forced"), ("acceptor", "unforced"),
+    ("decliner", "no"), ("decliner", "unforced"),
+)  # fmt: skip
+"""The kinds of regret that there are."""
+
+MEASURES = (
+    Measure("surplus", surplus, unit="dollars"),
+    Measure("bound", bound, unit="dollars"),
+    Measure("surplus_ratio", surplus_ratio, unit="share of the bound"),
+    Measure("first_round_ratio", first_round_ratio, unit="share of the bound"),
+    Measure("acceptance", acceptance, unit="share of proposals"),
+    Measure("accepted_surplus", accepted_surplus, unit="dollars a proposal"),
+    Measure("rejected_surplus", rejected_surplus, unit="dollars a proposal"),
+    Measure("accepted_ratio", accepted_ratio, unit="chips given a chip wanted"),
+    Measure("rejected_ratio", rejected_ratio, unit="chips given a chip wanted"),
+    *(
+        Measure(f"{part}_{regret}_regret", counted(part, regret), unit="decisions")
+        for part, regret in KINDS
+    ),
+)

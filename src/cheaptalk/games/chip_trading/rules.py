@@ -1,0 +1,180 @@
+"""Chip trading: players who do not know each other's values trade coloured chips."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Field, field_validator
+
+from cheaptalk.games.chip_trading.events import (
+    Briefing,
+    Colour,
+    GameOver,
+    Offered,
+    Proposal,
+    Response,
+    Turn,
+    TurnEnded,
+)
+from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, dealt, move, shown, worth
+from cheaptalk.games.chip_trading.trading import Exchange, Hands, Trading, Worths
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Outcome,
+    Play,
+    Secret,
+    Tell,
+    numbered,
+)
+
+Cents = Annotated[int, Field(ge=1, le=10_000, strict=True)]
+
+
+class ChipTrading(Game):
+    """Trade of coloured chips among players with private values (Strategic Tradeoffs, section 3).
+
+    All players start with the same chips. A chip of the first colour is worth the same to
+    everybody; what chips of the other colours are worth is drawn for each player, who alone is
+    told. In every round each player, in an order drawn at the start, proposes one trade: chips of
+    one colour for chips of another. The others accept or decline in private and all at once; who
+    does not hold the chips wanted can only decline. If several accept, one of them is drawn to
+    trade. All see what was proposed, who traded with whom, and who holds which chips; who else
+    would have accepted, nobody learns.
+    """
+
+    name: ClassVar[str] = "chip_trading"
+    roles: ClassVar[tuple[str, ...]] = ("player",)
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, Offered, TurnEnded, GameOver)
+    actions: ClassVar[tuple[type[Action], ...]] = (Proposal, Response)
+    deal_type: ClassVar[type[Deal]] = Hands
+    outcome_type: ClassVar[type[Outcome]] = Trading
+
+    players: int = Field(3, ge=2, le=20, strict=True)
+    """How many players there are."""
+    colours: tuple[Colour, ...] = Field(("green", "red", "blue"), min_length=2, max_length=12)
+    """The colours of the chips, the one first whose worth is common to all players."""
+    chips: int = Field(10, ge=1, le=1_000, strict=True)
+    """How many chips of each colour every player starts with."""
+    common_value: Cents = 50
+    """What a chip of the first colour is worth to everybody, in cents."""
+    values: tuple[Cents, ...] = Field(tuple(range(10, 101, 10)), min_length=1, max_length=100)
+    """What a chip of another colour can be worth, in cents, each equally likely."""
+    rounds: int = Field(3, ge=1, le=1_000, strict=True)
+    """How many times each player proposes."""
+
+    @field_validator("colours", "values")
+    @classmethod
+    def _no_doubles(cls, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        for one in given:
+            if given.count(one) > 1:
+                raise ValueError(f"{one} is in it twice")
+        return given
+
+    @property
+    def places(self) -> dict[str, str]:
+        return numbered("player", self.players)
+
+    def deal(self, chance: Chance) -> Hands:
+        values = {
+            place: {
+                colour: chance("value", place, colour).pick(self.values)
+                for colour in self.colours[1:]
+            }
+            for place in self.places
+        }
+        return Hands(order=tuple(chance("order").shuffled(tuple(self.places))), values=values)
+
+    def play(self, deal: Hands, chance: Chance) -> Play[Trading]:
+        worths = self._worths(deal)
+        holdings = dealt(self.places, self.colours, self.chips)
+        for place in self.places:
+            yield Tell(place, self._briefing(place, deal.order, worths[place]))
+        turns: list[Exchange] = []
+        for number in range(1, self.rounds * self.players + 1):
+            proposer = deal.order[(number - 1) % self.players]
+            proposal, willing = yield from self._turn(number, proposer, worths, holdings)
+            partner = chance("partner", number).pick(willing) if willing else None
+            if partner is not None:
+                move(holdings[proposer], proposal)
+                move(holdings[partner], proposal.mirrored)
+            yield Tell(tuple(self.places), TurnEnded(number, proposer, proposal, partner))
+            turns.append(
+                Exchange(proposer=proposer, proposal=proposal, willing=willing, partner=partner)
+            )
+        outcome = Trading(worths=worths, turns=tuple(turns))
+        for place, gain in outcome.gains().items():
+            yield Tell(place, GameOver(shown(holdings), gain, max(0, gain)))
+        return outcome
+
+    def _turn(
+        self, number: int, proposer: str, worths: Worths, holdings: Holdings
+    ) -> Play[tuple[Proposal, tuple[str, ...]]]:
+        """A proposal and the answers to it; returns the proposal and who accepted."""
+        when, stocks = (number, self.rounds * self.players), shown(holdings)
+        value = {place: worth(holdings[place], worths[place]) for place in self.places}
+        objection = partial(self._objection, holdings[proposer])
+        turn = Turn(*when, stocks, value[proposer])
+        proposal: Proposal = yield Ask(proposer, Proposal, turn, objection)
+        asks = []
+        for place in self.places:
+            if place != proposer:
+                after = value[place] + proposal.mirrored.gain(worths[place])
+                able = can_give(holdings[place], proposal.mirrored)
+                event = Offered(*when, proposer, proposal, stocks, value[place], after, able)
+                asks.append(Ask(place, Response, event, partial(_refusal, event)))
+        answers: Mapping[str, Response] = yield tuple(asks)
+        return proposal, tuple(p for p, answer in answers.items() if answer.decision == "accept")
+
+    def _worths(self, deal: Hands) -> Worths:
+        """What chips of all colours are worth; a deal of another game is refused."""
+        values, private = deal.values.values(), set(self.colours[1:])
+        if sorted(deal.order) != sorted(self.places) or set(deal.values) != set(self.places):
+            raise ValueError("the deal and the game differ in their players")
+        if any(set(one) != private or not {*one.values()} <= {*self.values} for one in values):
+            raise ValueError("the deal and the game differ in their colours or values")
+        common = {self.colours[0]: self.common_value}
+        return {
+            place: {colour: (common | deal.values[place])[colour] for colour in self.colours}
+            for place in self.places
+        }
+
+    def _briefing(self, place: str, order: tuple[str, ...], worths: Mapping[str, int]) -> Briefing:
+        own = tuple(worths.items())
+        return Briefing(place, order, self.colours[0], own, self.values, self.chips, self.rounds)
+
+    def _objection(self, stock: Stock, proposal: Proposal) -> str | None:
+        for colour in (proposal.give, proposal.want):
+            if colour not in self.colours:
+                return f'there are no "{colour}" chips; the colours are {", ".join(self.colours)}'
+        if proposal.give == proposal.want:
+            return "the chips you give and the chips you want must differ in colour"
+        if not can_give(stock, proposal):
+            return f"you hold only {stock[proposal.give]} {proposal.give} chips"
+        return None
+
+    def payoffs(self, outcome: Trading) -> dict[str, float]:
+        """Dollars: what the player's chips have gained in worth to it, or 0 if they have lost."""
+        return {place: max(0, gain) / 100 for place, gain in outcome.gains().items()}
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        """The most is all chips of the others, each worth as much as it can be."""
+        dearest = self.common_value + (len(self.colours) - 1) * max(self.values)
+        return {"player": (0.0, (self.players - 1) * self.chips * dearest / 100)}
+
+    def secrets(self, deal: Hands) -> Iterator[Secret]:
+        for place, values in deal.values.items():
+            for colour, value in values.items():
+                other = self.values[(self.values.index(value) + 1) % len(self.values)]
+                changed = deal.values | {place: values | {colour: other}}
+                yield Secret(frozenset({place}), self, Hands(order=deal.order, values=changed))
+
+
+def _refusal(offered: Offered, response: Response) -> str | None:
+    if response.decision == "decline" or offered.able:
+        return None
+    return f"you do not hold {offered.proposal.want_amount} {offered.proposal.want} chips"

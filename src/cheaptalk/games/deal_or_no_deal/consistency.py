@@ -1,0 +1,94 @@
+"""An exact check of what players say and claim against the context.
+
+It finds the three inconsistencies that Liao, Tomlin and Klein (2024, figure 8) have a language
+model judge: impossible counts, false statements of one's own values, and claims that break what
+was agreed. It reads plain patterns only and says nothing of what it cannot read, so that its
+rates are lower bounds.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from cheaptalk.games.deal_or_no_deal.agreement import Move, standing
+from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple
+from cheaptalk.games.deal_or_no_deal.rules import PLAYERS
+from cheaptalk.games.deal_or_no_deal.talk import (
+    KIND,
+    NUMBER,
+    REMEMBERED,
+    kind_of,
+    number_of,
+    plain,
+    sentences,
+)
+
+COUNTED = re.compile(rf"\b(?:({KIND}) )?(?<!\d[.,/])({NUMBER}) (?:more |of the )?({KIND})\b")
+VALUED = re.compile(
+    rf"\b({KIND}) (?:is|are) (?:each )?worth (?:only |just )?(?!an?\b)({NUMBER}|nothing)\b"
+    r"(?![.,/-]\d| (?:or|to \d|more|less|times))"
+)
+MINE = re.compile(r"\b(?:to|for) me\b|\bmy\b")
+NOT_MINE = re.compile(r"\b(?:you|your|if)\b")
+
+Fault = Literal["impossible count", "false value", "broken agreement"]
+
+
+class Inconsistency(NamedTuple):
+    """A player's fault, in a turn counted from 1."""
+
+    turn: int
+    player: str
+    fault: Fault
+
+
+def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsistency]:
+    """All inconsistencies of a game in order, each fault once a turn."""
+    table = standing(context.counts, moves)
+    for turn, move in enumerate(moves, start=1):
+        values = context.values[PLAYERS.index(move.player)]
+        if move.message is None:
+            due = table.part(context.counts, move.player)
+            if table.agreed and move.action.claim != due:
+                yield Inconsistency(turn, move.player, "broken agreement")
+            continue
+        if names_too_many(move.message, context.counts):
+            yield Inconsistency(turn, move.player, "impossible count")
+        if misstates(move.message, context.counts, values):
+            yield Inconsistency(turn, move.player, "false value")
+
+
+def names_too_many(message: str, counts: Triple) -> bool:
+    """Whether a message names more items of a kind than there are.
+
+    In "book 5 hats 1" the numbers may stand behind their items, and none is taken for too many.
+    """
+    found = COUNTED.findall(plain(message))
+    return any(
+        number_of(number) > counts[kind_of(noun)] for before, number, noun in found if not before
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def stated_values(message: str) -> tuple[tuple[str, int], ...]:
+    """The values that a speaker plainly gives as its own: the word for the items, and points."""
+    return tuple(
+        (noun, 0 if number == "nothing" else number_of(number))
+        for sentence in sentences(message)
+        if MINE.search(sentence) and not NOT_MINE.search(sentence)
+        for noun, number in VALUED.findall(sentence)
+    )
+
+
+def misstates(message: str, counts: Triple, values: Triple) -> bool:
+    """Whether a message states a value of the speaker's that is false.
+
+    "The books are worth 6" may mean each of them or all: either is taken for true.
+    """
+    for noun, stated in stated_values(message):
+        kind = kind_of(noun)
+        together = values[kind] * counts[kind] if noun.endswith("s") else values[kind]
+        if stated not in (values[kind], together):
+            return True
+    return False

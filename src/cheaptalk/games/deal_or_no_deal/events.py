@@ -1,0 +1,112 @@
+"""What is asked and told in Deal or No Deal: the actions and events of its rules."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from cheaptalk.games.deal_or_no_deal.contexts import Triple
+from cheaptalk.rules import Action, Event, Message, Whole
+
+Claimed = Annotated[Whole, Field(ge=0)]
+
+Ending = Literal["agreement", "mismatch", "out of turns", "aborted"]
+"""How a game can end: proposals that fit, that do not, none or one alone, or an abort."""
+
+
+class Proposal(Action):
+    """What a player claims for itself, in private."""
+
+    books: Claimed
+    hats: Claimed
+    balls: Claimed
+
+    @property
+    def claim(self) -> Triple:
+        """The claimed numbers of books, hats and balls."""
+        return self.books, self.hats, self.balls
+
+
+class MessageOrProposal(Action):
+    """A message, or a claim to all three kinds, and never both."""
+
+    message: Message | None = None
+    books: Claimed | None = None
+    hats: Claimed | None = None
+    balls: Claimed | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> "MessageOrProposal":
+        counts = (self.books, self.hats, self.balls)
+        if self.message is None and None in counts:
+            raise ValueError("give a message, or numbers of books, hats and balls")
+        if self.message is not None and counts != (None, None, None):
+            raise ValueError("give a message or numbers of books, hats and balls, not both")
+        return self
+
+    @classmethod
+    def propose(cls, claim: Triple) -> "MessageOrProposal":
+        """The proposal to claim these numbers of books, hats and balls."""
+        books, hats, balls = claim
+        return cls(books=books, hats=hats, balls=balls)
+
+    @property
+    def claim(self) -> Triple | None:
+        """The claimed numbers of books, hats and balls; None in a message."""
+        if self.books is None or self.hats is None or self.balls is None:
+            return None
+        return self.books, self.hats, self.balls
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing(Event):
+    """What a seat knows at the start: the pool and its own values, in points.
+
+    ``objective`` is the weight of the partner's points in its payoff, ``turns`` the limit, and
+    ``first`` whether it moves first.
+    """
+
+    partner: str
+    counts: Triple
+    values: Triple
+    objective: float
+    turns: int
+    first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class YourTurn(Event):
+    """The seat sends a message or proposes; ``message`` is what the partner has just said.
+
+    It is None in the first turn, when nobody has said anything.
+    """
+
+    turn: int
+    turns: int
+    partner: str
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalMade(Event):
+    """The partner has proposed, in private: the talk is over and the seat must propose too."""
+
+    turn: int
+    turns: int
+    partner: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameOver(Event):
+    """How the game ended, what this seat's claim is worth to it, and its payoff.
+
+    ``points`` is None without an agreement. ``partner_points`` is what the partner's claim is worth
+    to the partner; it is told where it follows from the payoff, and None elsewhere. The partner's
+    claim and values are not told.
+    """
+
+    ending: Ending
+    partner: str
+    points: int | None
+    partner_points: int | None
+    payoff: float

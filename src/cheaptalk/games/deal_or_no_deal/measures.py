@@ -1,0 +1,161 @@
+"""Measures of Deal or No Deal (Liao, Tomlin and Klein 2024, sections 4 and 5, appendix E).
+
+With X and Y what each player's claim is worth to it in points, 0 without an agreement, and lambda
+the objective. How often a player was corrected stands in the record, with every answer's kind.
+Vocabulary and entropy are of one match; over many they are to be computed from all their messages
+with :mod:`cheaptalk.games.language`.
+"""
+
+from cheaptalk.games.deal_or_no_deal.agreement import Move
+from cheaptalk.games.deal_or_no_deal.consistency import Fault, inconsistencies
+from cheaptalk.games.deal_or_no_deal.contexts import PILE
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
+from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, optimal_claims
+from cheaptalk.games.language import ngram_entropy, vocabulary, words
+from cheaptalk.rules import Measure, Result
+
+
+def score(result: Result) -> float:
+    """The mean payoff of the two players, (1 + lambda) (X + Y) / 2; 0 without an agreement."""
+    game: DealOrNoDeal = result.game
+    return sum(game.payoffs(result.outcome).values()) / 2
+
+
+def joint_points(result: Result) -> float:
+    """The points of both together, X + Y, from 0 to 19, whatever the objective."""
+    outcome: Division = result.outcome
+    return float(sum(outcome.points or (0, 0)))
+
+
+def efficiency(result: Result) -> float:
+    """The points of both as a share of the most that the context allows, in [0, 1]."""
+    deal: Opening = result.deal
+    return joint_points(result) / best_joint_score(deal.context)
+
+
+def agreement(result: Result) -> float:
+    """1 if the two claims make up exactly the pool, else 0."""
+    return float(result.outcome.ending == "agreement")
+
+
+def pareto_optimality(result: Result) -> float:
+    """1 if there is an agreement and no other division is better for one and worse for neither.
+
+    Better and worse in payoffs. Without an agreement 0, as in the paper's rates over all games.
+    """
+    outcome: Division = result.outcome
+    deal: Opening = result.deal
+    best = optimal_claims(deal.context, result.game.objective)
+    return float(outcome.ending == "agreement" and outcome.claims[0] in best)
+
+
+def published_pareto_optimality(result: Result) -> float:
+    """As the released game classes have it: in points, 1 just if player 1 gets all 10.
+
+    They evaluate both players with player 1's values and claim, and so call 12.6 % of the
+    divisions of the published contexts optimal instead of 23.3 %. Other objectives as above.
+    """
+    outcome: Division = result.outcome
+    if result.game.objective != 0:
+        return pareto_optimality(result)
+    return float(outcome.points is not None and outcome.points[0] == PILE)
+
+
+def aborted(result: Result) -> float:
+    """1 if a player's failure to answer ended the game, else 0."""
+    return float(result.outcome.ending == "aborted")
+
+
+def length(result: Result) -> float:
+    """The number of messages and proposals made."""
+    return float(result.outcome.turns)
+
+
+def words_spoken(result: Result) -> float:
+    """The number of words in all messages.
+
+    The paper counts the tokens of a model's tokeniser, which differ from model to model.
+    """
+    return float(sum(len(words(text)) for text in _messages(result)))
+
+
+def vocabulary_size(result: Result) -> float:
+    """The number of different words in the messages of the match."""
+    return float(vocabulary(_messages(result)))
+
+
+def bigram_entropy(result: Result) -> float | None:
+    """The entropy of the pairs of words in the match's messages, in bits; None without pairs."""
+    return ngram_entropy(_messages(result), 2)
+
+
+def impossible_counts(result: Result) -> float:
+    """The share of messages that name more items of a kind than there are; 0 without messages."""
+    return _share(result, "impossible count")
+
+
+def false_values(result: Result) -> float:
+    """The share of messages with a false statement of one's own values; 0 without messages."""
+    return _share(result, "false value")
+
+
+def broken_agreements(result: Result) -> float:
+    """The number of proposals that break what was plainly agreed on last, from 0 to 2."""
+    return float(_count(result, "broken agreement"))
+
+
+def inconsistency(result: Result) -> float | None:
+    """The share of messages and proposals with an inconsistency that is exact; None without any.
+
+    A lower bound of what a judge would find (the paper's figure 2, right).
+    """
+    moves = _moves(result)
+    if not moves:
+        return None
+    faulty = {found.turn for found in inconsistencies(result.deal.context, moves)}
+    return len(faulty) / len(moves)
+
+
+def _moves(result: Result) -> list[Move]:
+    return [
+        Move(given.seat, given.action)
+        for given in result.given()
+        if isinstance(given.action, MessageOrProposal | Proposal)
+    ]
+
+
+def _messages(result: Result) -> list[str]:
+    return [move.message for move in _moves(result) if move.message is not None]
+
+
+def _count(result: Result, fault: Fault) -> int:
+    found = inconsistencies(result.deal.context, _moves(result))
+    return sum(one.fault == fault for one in found)
+
+
+def _share(result: Result, fault: Fault) -> float:
+    return _count(result, fault) / max(1, len(_messages(result)))
+
+
+MEASURES = (
+    Measure("score", score, unit="points"),
+    Measure("agreement", agreement, unit="share of matches"),
+    Measure(
+        "pareto_optimality",
+        pareto_optimality,
+        published_pareto_optimality,
+        unit="share of matches",
+    ),
+    Measure("joint_points", joint_points, unit="points"),
+    Measure("efficiency", efficiency, unit="share of the best sum"),
+    Measure("aborted", aborted, unit="share of matches"),
+    Measure("length", length, unit="turns"),
+    Measure("words", words_spoken, unit="words"),
+    Measure("vocabulary", vocabulary_size, unit="words"),
+    Measure("bigram_entropy", bigram_entropy, unit="bits"),
+    Measure("inconsistency", inconsistency, unit="share of turns"),
+    Measure("impossible_counts", impossible_counts, unit="share of messages"),
+    Measure("false_values", false_values, unit="share of messages"),
+    Measure("broken_agreements", broken_agreements, unit="proposals"),
+)

@@ -1,0 +1,199 @@
+"""Words about a division: what scripted negotiators say, and what can be read exactly.
+
+Reading is exact or it is nothing: of a sentence that says anything beyond the plain patterns
+below, with an alternative, a condition on something else or a number without an item, nothing is
+understood and nothing is guessed.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest
+
+REMEMBERED = 4_096
+"""Readings kept: negotiators read the same messages again in every turn."""
+NUMBERS = {
+    "no": 0, "zero": 0, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
+    "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}  # fmt: skip
+KIND = r"(?:book|hat|(?:basket)?ball)s?"
+NUMBER = rf"(?:\d+|{'|'.join(NUMBERS)})"
+ALL = r"(?:all of the|all the|all|both the|both|the)"
+REST = r"(?:(?:all )?the rest|everything else|everything|all else)"
+ITEM = rf"(?:(?:(?:the )?{NUMBER} |{ALL} )?{KIND}|{REST})\b"
+LIST = rf"{ITEM}(?:(?:, and |,? and |, | plus ){ITEM})*"
+TAKE = r"(?:take|have|get|keep|receive|claim)"
+WANT = rf"(?:(?:just |really )?(?:want|need|like|love)(?: to {TAKE})?|{TAKE})"
+WILL = r"(?:'ll|'d| will| would| can| could)?"
+CLAUSE = re.compile(
+    rf"\b(?:(?P<me>i{WILL} {WANT}|(?:can|could|may) i {TAKE}|(?:give|leave) me|let me {TAKE})"
+    rf"|(?P<you>(?:can )?you{WILL} {TAKE}|i{WILL} (?:give|leave|let) you(?: {TAKE})?))"
+    rf" (?P<list>{LIST})|\b(?P<loose>{LIST}) (?:to|for) (?P<whom>me|you)\b"
+)
+"""A part of an offer: what one side is to get."""
+PADDING = re.compile(
+    r"(?:[\s,;:!-]|\b(?:and|so|then|if|while|how about|what about|hi|hello|hey|please|thanks"
+    r"|thank you|well|i propose|i suggest|i offer|let's say|my offer is|ok|okay|yes|deal|agreed"
+    r"|great|perfect|sounds good|that works|in return)\b)*"
+)
+"""What may stand around the parts of an offer without changing it."""
+ACCEPTING = re.compile(
+    r"(?:(?:ok|okay|yes|great|perfect|well)\b[\s,.!:]*)*"
+    r"(?:(?:it's a |we have a |that's a )?deal|agreed|accepted|i (?:agree|accept)|yes|ok|okay|sure"
+    r"|sounds (?:good|fine|great)|that works|fine|perfect|great)\b"
+)
+DOUBTING = re.compile(r"\b(?:no|not|but|however|unless|instead|if|\w+n't|cant|wont|dont)\b|\?")
+
+
+def say_bundle(bundle: Triple) -> str:
+    """A bundle in words.
+
+    >>> say_bundle((1, 2, 0))
+    '1 book, 2 hats and 0 balls'
+    """
+    books, hats, balls = (
+        f"{number} {kind if number != 1 else kind[:-1]}"
+        for number, kind in zip(bundle, KINDS, strict=True)
+    )
+    return f"{books}, {hats} and {balls}"
+
+
+def say_offer(counts: Triple, claim: Triple) -> str:
+    """The offer of a division in which the speaker gets this claim."""
+    return f"I take {say_bundle(claim)}, and you take {say_bundle(rest(counts, claim))}."
+
+
+def say_values(values: Triple) -> str:
+    """What each item is worth to the speaker, or what it says so.
+
+    >>> say_values((1, 0, 3))
+    'A book is worth 1 to me, a hat is worth 0 to me and a ball is worth 3 to me.'
+    """
+    book, hat, ball = (
+        f"a {kind[:-1]} is worth {value} to me" for value, kind in zip(values, KINDS, strict=True)
+    )
+    return f"A{book[1:]}, {hat} and {ball}."
+
+
+def plain(text: str) -> str:
+    """A message in small letters with even spacing, for reading."""
+    straight = re.sub("[`\N{RIGHT SINGLE QUOTATION MARK}]", "'", text.lower())
+    return re.sub(r" (?=[,.;:!?])", "", re.sub(r"\s+", " ", straight)).strip()
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a message, plain."""
+    return [sentence for sentence in re.split(r"[.!?]+(?!\d)", plain(text)) if sentence.strip()]
+
+
+def kind_of(word: str) -> int:
+    """The place in :data:`KINDS` of the kind that a word names."""
+    stems = ("book", "hat", "ball")
+    return stems.index(word.removeprefix("basket").removesuffix("s"))
+
+
+def number_of(word: str) -> int:
+    """The number that a digit or a word names."""
+    return NUMBERS[word] if word in NUMBERS else int(word)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def read_offer(text: str, counts: Triple) -> Triple | None:
+    """What the speaker claims for itself in the one division that a message offers.
+
+    What an offer does not name goes to the side whose part it leaves out. None where there is no
+    offer, or more than one, or one that is not understood in full or does not fit the pool.
+
+    >>> read_offer("I'd like the balls and 1 hat, you can have the rest.", (2, 3, 1))
+    (0, 1, 1)
+    >>> read_offer("I need both books or all the hats.", (2, 3, 1)) is None
+    True
+    """
+    offers = {_division(sentence, counts) for sentence in sentences(text) if _of_items(sentence)}
+    return offers.pop() if len(offers) == 1 else None
+
+
+@lru_cache(maxsize=REMEMBERED)
+def speaks_of_items(text: str) -> bool:
+    """Whether a message says anything of items other than what they are worth."""
+    return any(map(_of_items, sentences(text)))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def accepts(text: str, counts: Triple, claim: Triple) -> bool:
+    """Whether a message plainly accepts the offer of a division in which its speaker gets a claim.
+
+    Without a condition or a question; where it speaks of items, it repeats that division.
+
+    >>> accepts("Ok, deal!", (2, 3, 1), (2, 0, 0)), accepts("No deal.", (2, 3, 1), (2, 0, 0))
+    (True, False)
+    >>> accepts("Deal, I take the books.", (2, 3, 1), (2, 0, 0))
+    True
+    >>> accepts("Deal, I take the balls.", (2, 3, 1), (2, 0, 0))
+    False
+    """
+    words = plain(text)
+    if not ACCEPTING.match(words) or DOUBTING.search(words):
+        return False
+    return not speaks_of_items(text) or read_offer(text, counts) == claim
+
+
+def _of_items(sentence: str) -> bool:
+    return "worth" not in sentence and re.search(rf"\b(?:{KIND}|{REST})\b", sentence) is not None
+
+
+def _division(sentence: str, counts: Triple) -> Triple | None:
+    """What the speaker claims in the offer of a sentence, if that is understood in full."""
+    if not PADDING.fullmatch(CLAUSE.sub(" ", sentence)):
+        return None
+    shares: dict[str, dict[int, int]] = {"me": {}, "you": {}}
+    remainder = set()
+    for clause in CLAUSE.finditer(sentence):
+        side = "me" if clause["me"] else "you" if clause["you"] else clause["whom"]
+        for kind, number in _items(clause["list"] or clause["loose"], counts):
+            if kind is None:
+                remainder.add(side)
+            elif number is None or kind in shares[side]:
+                return None
+            else:
+                shares[side][kind] = number
+    return _claim(shares, remainder, counts)
+
+
+def _items(listed: str, counts: Triple) -> Iterator[tuple[int | None, int | None]]:
+    """Kinds and numbers in a list of items; no kind for the rest, no number where it is unclear."""
+    for item in re.findall(ITEM, listed):
+        *before, noun = item.split()
+        if re.fullmatch(REST, item):
+            yield None, None
+            continue
+        kind = kind_of(noun)
+        numbers = [word for word in before if re.fullmatch(NUMBER, word)]
+        if numbers:
+            yield kind, number_of(numbers[0])
+        elif "both" in before and counts[kind] != 2:
+            yield kind, None
+        else:
+            yield kind, counts[kind] if noun.endswith("s") or counts[kind] == 1 else None
+
+
+def _claim(shares: dict[str, dict[int, int]], remainder: set[str], counts: Triple) -> Triple | None:
+    """The speaker's part of the pool where both parts are clear and fit, else None."""
+    mine, yours = shares["me"], shares["you"]
+    if len(remainder) > 1 or not (mine or yours):
+        return None
+    keeps = "me" in remainder or not (mine or "you" in remainder)
+    claim = []
+    for kind, count in enumerate(counts):
+        given = count - yours[kind] if kind in yours else None
+        wanted = mine.get(kind, given)
+        if wanted is None and mine and yours and not remainder:
+            return None
+        if wanted is None:
+            wanted = count if keeps else 0
+        if not 0 <= wanted <= count or (given is not None and given != wanted):
+            return None
+        claim.append(wanted)
+    books, hats, balls = claim
+    return books, hats, balls

@@ -1,0 +1,104 @@
+"""The diner's dilemma: everybody orders, and the bill is split equally."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from cheaptalk.games.diners_dilemma.events import Briefing, Order, RoundResult, Turn
+from cheaptalk.games.diners_dilemma.theory import Dish
+from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
+from cheaptalk.rules import Action, Deal, Event, Outcome
+
+
+class Orders(RoundsPlayed):
+    """What each player ordered, and its utility less its part of the bill."""
+
+    choices: tuple[tuple[Dish, ...], ...]
+
+
+class DinersDilemma(Rounds):
+    """The diner's dilemma (Glance and Huberman 1994; GAMA-Bench section 2.2).
+
+    In every round all players order a costly or a cheap dish at once and split the bill equally.
+    A player's payoff is the sum, over the rounds, of the utility of its dish less its part of the
+    bill. It is a dilemma where the costly dish is not worth its price to one who dines alone, but
+    is worth its price divided by the number of players.
+    """
+
+    name: ClassVar[str] = "diners_dilemma"
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
+    actions: ClassVar[tuple[type[Action], ...]] = (Order,)
+    outcome_type: ClassVar[type[Outcome]] = Orders
+
+    costly_price: float = Field(20, ge=0, le=1e9)
+    """What the costly dish adds to the bill (P_h)."""
+    costly_utility: float = Field(20, ge=0, le=1e9)
+    """What the costly dish is worth to who orders it (U_h)."""
+    cheap_price: float = Field(10, ge=0, le=1e9)
+    """What the cheap dish adds to the bill (P_l)."""
+    cheap_utility: float = Field(15, ge=0, le=1e9)
+    """What the cheap dish is worth to who orders it (U_l)."""
+
+    @model_validator(mode="after")
+    def _dishes_differ(self) -> "DinersDilemma":
+        if self.costly_price <= self.cheap_price:
+            raise ValueError("costly_price: must be above cheap_price")
+        if self.costly_utility <= self.cheap_utility:
+            raise ValueError("costly_utility: must be above cheap_utility")
+        return self
+
+    @property
+    def pleasure(self) -> float:
+        """How much more the costly dish is worth."""
+        return self.costly_utility - self.cheap_utility
+
+    @property
+    def price(self) -> float:
+        """How much more the costly dish costs."""
+        return self.costly_price - self.cheap_price
+
+    def briefings(self, deal: Deal) -> list[Event]:
+        briefing = Briefing(
+            self.players,
+            self.rounds,
+            self.costly_price,
+            self.costly_utility,
+            self.cheap_price,
+            self.cheap_utility,
+        )
+        return [briefing] * self.players
+
+    def questions(self, number: int, deal: Deal) -> list[Event]:
+        return [Turn(number)] * self.players
+
+    def choice(self, action: Order) -> Dish:
+        return action.chosen_dish
+
+    def gains(self, number: int, choices: Sequence[Dish], deal: Deal) -> list[float]:
+        share = self._bill(choices.count("costly")) / self.players
+        return [
+            (self.costly_utility if dish == "costly" else self.cheap_utility) - share
+            for dish in choices
+        ]
+
+    def reports(
+        self, number: int, choices: Sequence[Dish], gains: Sequence[float], deal: Deal
+    ) -> list[Event]:
+        costly = choices.count("costly")
+        bill = self._bill(costly)
+        counts = (number, costly, self.players - costly, bill, bill / self.players)
+        return [RoundResult(*counts, dish, gain) for dish, gain in zip(choices, gains, strict=True)]
+
+    def _bill(self, costly: int) -> float:
+        """The bill for so many costly dishes and cheap ones for the rest."""
+        return costly * self.costly_price + (self.players - costly) * self.cheap_price
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        others = self.players - 1
+        extremes = [
+            utility - self._bill(own + costly) / self.players
+            for own, utility in enumerate((self.cheap_utility, self.costly_utility))
+            for costly in (0, others)
+        ]
+        return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}

@@ -1,0 +1,71 @@
+"""Divide the dollar: all get what they bid, if together they bid no more than there is."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult, Turn
+from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.rules import Action, Deal, Event, Outcome
+
+
+class Bids(RoundsPlayed):
+    """The bids, and what each player received."""
+
+    choices: tuple[tuple[int, ...], ...]
+
+
+class DivideTheDollar(Rounds):
+    """Bids for shares of a sum (Shapley and Shubik 1969; Ashlock and Greenwood 2016 for N).
+
+    In every round all players bid at once for a part of the gold. If the bids sum to at most the
+    gold, all receive what they bid; if to more, all receive nothing. A player's payoff is the
+    gold received over all rounds (GAMA-Bench section 2.1).
+    """
+
+    name: ClassVar[str] = "divide_the_dollar"
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
+    actions: ClassVar[tuple[type[Action], ...]] = (Bid,)
+    outcome_type: ClassVar[type[Outcome]] = Bids
+
+    golds: int = Field(100, ge=1, le=10**9, strict=True)
+    """The gold to be divided in every round (G)."""
+    limits: bool = True
+    """Whether a bid below 0 or above the gold is refused. GAMA-Bench's code refuses none, and its
+    recorded games hold bids above the gold."""
+
+    def briefings(self, deal: Deal) -> list[Event]:
+        return [Briefing(self.players, self.rounds, self.golds)] * self.players
+
+    def questions(self, number: int, deal: Deal) -> list[Event]:
+        return [Turn(number, self.golds)] * self.players
+
+    def choice(self, action: Bid) -> int:
+        return action.bid_amount
+
+    def objection(self, action: Bid) -> str | None:
+        return out_of_range("bid_amount", action.bid_amount, *self._range())
+
+    def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
+        fits = sum(choices) <= self.golds
+        return [float(bid) if fits else 0.0 for bid in choices]
+
+    def reports(
+        self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Deal
+    ) -> list[Event]:
+        total = sum(choices)
+        return [
+            RoundResult(number, bid, total, self.golds, round(gain))
+            for bid, gain in zip(choices, gains, strict=True)
+        ]
+
+    def _range(self) -> tuple[int, int]:
+        """The least and the greatest bid."""
+        return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        """Below 0, or above the gold, only where others' or one's own bids may be below 0."""
+        least, greatest = self._range()
+        most = min(greatest, self.golds - (self.players - 1) * least)
+        return {"player": (float(self.rounds * least), float(self.rounds * most))}

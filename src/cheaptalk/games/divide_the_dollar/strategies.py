@@ -1,0 +1,53 @@
+"""Scripted bidders. They know only what their seat was told."""
+
+from cheaptalk.games.divide_the_dollar import theory
+from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult
+from cheaptalk.games.rounds import Wholes, in_turn, last_report, player_number
+from cheaptalk.rules import Action, Asked, strategy
+
+
+@strategy("player")
+def fixed(asked: Asked, *, choices: Wholes = (10,)) -> Action:
+    """Bid the same whatever happens, or several bids in turn (GAMA-Bench appendix G bids 91).
+
+    Args:
+        choices: the bids, one a round, over and over.
+    """
+    return Bid(bid_amount=in_turn(choices, asked.event.round))
+
+
+@strategy("player")
+def random(asked: Asked) -> Action:
+    """Bid anything from 0 to the gold, each equally likely."""
+    draw = asked.chance("move", asked.request)
+    return Bid(bid_amount=draw.integer(0, asked.briefing.golds))
+
+
+@strategy("player")
+def equilibrium(asked: Asked) -> Action:
+    """Bid an equal share of the gold (the equilibrium of GAMA-Bench section 2.1)."""
+    me: Briefing = asked.briefing
+    number = player_number(asked.seat)
+    return Bid(bid_amount=theory.equilibrium_bid(me.golds, me.players, number))
+
+
+@strategy("player")
+def best_response(asked: Asked) -> Action:
+    """Bid all that the others' last bids leave over (Cournot 1838); begin with an equal share."""
+    last: RoundResult | None = last_report(asked)
+    if last is None:
+        return equilibrium(asked)
+    return Bid(bid_amount=theory.best_response(last.golds, last.total - last.bid))
+
+
+@strategy("player")
+def proportional(asked: Asked) -> Action:
+    """Bid the share of the gold that one's last bid had in the sum (Moulin 2002, rationing).
+
+    When all do so, their bids fit at once. Begin with an equal share.
+    """
+    last: RoundResult | None = last_report(asked)
+    if last is None or last.total <= 0:
+        return equilibrium(asked)
+    fitting = last.golds * last.bid // last.total
+    return Bid(bid_amount=min(max(fitting, 0), last.golds))

@@ -1,0 +1,52 @@
+"""What is asked and told in El Farol: the action and events of its rules."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cheaptalk.rules import Action, Event
+
+Decision = Literal["go", "stay"]
+
+
+class Visit(Action):
+    """Whether a player goes to the bar."""
+
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing(Event):
+    """What a player knows at the start.
+
+    ``capacity`` is the share of the players for whom the bar is still fun; ``fun``, ``crowded``
+    and ``home`` are what a round pays; ``explicit`` is whether those who stay are told who went.
+    """
+
+    players: int
+    rounds: int
+    capacity: float
+    fun: float
+    crowded: float
+    home: float
+    explicit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Event):
+    """All players decide now."""
+
+    round: int
+    capacity: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult(Event):
+    """How a round ended; ``went`` counts who went to the bar, None where the player is not told."""
+
+    round: int
+    decision: Decision
+    gain: float
+    went: int | None
+    players: int
+    capacity: float
+    is_crowded: bool | None

@@ -1,0 +1,51 @@
+"""Measures of the El Farol bar.
+
+With N players, K rounds, R the capacity and a(j) the share of the players who went in round j;
+S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2).
+"""
+
+from statistics import fmean
+
+from cheaptalk.games.el_farol_bar.rules import ElFarolBar
+from cheaptalk.rules import Measure, Result
+
+
+def shares(result: Result) -> list[float]:
+    """The share of the players who went, by round."""
+    return [row.count("go") / len(row) for row in result.outcome.choices]
+
+
+def attendance(result: Result) -> float:
+    """The mean share of the players who went to the bar, in [0, 1]."""
+    return fmean(shares(result))
+
+
+def crowding(result: Result) -> float:
+    """The share of rounds in which the bar was crowded, in [0, 1]."""
+    game: ElFarolBar = result.game
+    return fmean(share > game.capacity for share in shares(result))
+
+
+def welfare(result: Result) -> float:
+    """The mean gain of a player in a round, in [MIN, MAX]."""
+    return fmean(fmean(row) for row in result.outcome.gains)
+
+
+def score(result: Result) -> float:
+    """How near attendance came to the capacity, 0 to 100 (GAMA-Bench appendix E, S2).
+
+    (M - S) / M * 100, where M = max(R, 1 - R) is the greatest S there can be. GAMA-Bench scores
+    only games with implicit feedback.
+    """
+    game: ElFarolBar = result.game
+    raw = fmean(abs(share - game.capacity) for share in shares(result))
+    greatest = max(game.capacity, 1 - game.capacity)
+    return (greatest - raw) / greatest * 100
+
+
+MEASURES = (
+    Measure("score", score, unit="0 to 100"),
+    Measure("attendance", attendance, unit="share of players"),
+    Measure("crowding", crowding, unit="share of rounds"),
+    Measure("welfare", welfare, unit="utility a round"),
+)

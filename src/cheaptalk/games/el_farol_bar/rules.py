@@ -1,0 +1,90 @@
+"""The El Farol bar: going is fun unless too many go."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Turn, Visit
+from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
+from cheaptalk.rules import Action, Deal, Event, Outcome
+
+Utility = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+
+
+class Visits(RoundsPlayed):
+    """Who went to the bar, and what each round paid each player."""
+
+    choices: tuple[tuple[Decision, ...], ...]
+
+
+class ElFarolBar(Rounds):
+    """The El Farol bar problem (Arthur 1994; GAMA-Bench section 2.1).
+
+    In every round all players decide at once to go to a bar or to stay at home. Who goes gets
+    ``fun`` if at most the share ``capacity`` of all players went, ``crowded`` if more did; who
+    stays gets ``home``. A player's payoff is the sum over the rounds.
+
+    Implicit, those who stayed learn only what they got; explicit, everybody learns how many went.
+    """
+
+    name: ClassVar[str] = "el_farol_bar"
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
+    actions: ClassVar[tuple[type[Action], ...]] = (Visit,)
+    outcome_type: ClassVar[type[Outcome]] = Visits
+
+    capacity: float = Field(0.6, ge=0, le=1)
+    """The greatest share of the players for whom the bar is still fun (R), in [0, 1]."""
+    fun: Utility = 10.0
+    """What going pays while the bar is not crowded (MAX)."""
+    crowded: Utility = 0.0
+    """What going pays when it is (MIN)."""
+    home: Utility = 5.0
+    """What staying at home pays (HOME)."""
+    feedback: Literal["implicit", "explicit"] = "implicit"
+    """Whether those who stay at home are told how many went."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> "ElFarolBar":
+        if not self.crowded < self.home < self.fun:
+            raise ValueError("home must be worth less than fun and more than crowded")
+        return self
+
+    def briefings(self, deal: Deal) -> list[Event]:
+        briefing = Briefing(
+            self.players,
+            self.rounds,
+            self.capacity,
+            self.fun,
+            self.crowded,
+            self.home,
+            self.feedback == "explicit",
+        )
+        return [briefing] * self.players
+
+    def questions(self, number: int, deal: Deal) -> list[Event]:
+        return [Turn(number, self.capacity)] * self.players
+
+    def choice(self, action: Visit) -> Decision:
+        return action.decision
+
+    def gains(self, number: int, choices: Sequence[Decision], deal: Deal) -> list[float]:
+        going = self.crowded if self._crowded(choices) else self.fun
+        return [going if decision == "go" else self.home for decision in choices]
+
+    def reports(
+        self, number: int, choices: Sequence[Decision], gains: Sequence[float], deal: Deal
+    ) -> list[Event]:
+        went, crowded = choices.count("go"), self._crowded(choices)
+        return [
+            RoundResult(number, decision, gain, went, self.players, self.capacity, crowded)
+            if decision == "go" or self.feedback == "explicit"
+            else RoundResult(number, decision, gain, None, self.players, self.capacity, None)
+            for decision, gain in zip(choices, gains, strict=True)
+        ]
+
+    def _crowded(self, choices: Sequence[Decision]) -> bool:
+        return choices.count("go") / self.players > self.capacity
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"player": (self.rounds * self.crowded, self.rounds * self.fun)}

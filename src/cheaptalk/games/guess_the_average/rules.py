@@ -1,0 +1,114 @@
+"""Guess the average: whoever is nearest to a fraction of everybody's average wins."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cheaptalk.games.guess_the_average.events import (
+    Briefing,
+    NumberChoice,
+    RoundResult,
+    Told,
+    Turn,
+)
+from cheaptalk.games.guess_the_average.theory import equilibrium, winning_numbers
+from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
+from cheaptalk.rules import Action, Deal, Event, Outcome
+
+
+def _read_ratio(value: Any) -> Any:
+    """Read 0.6666666666666666 as 2/3 and 0.95 as 19/20, since neither is exact as a float."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    if isinstance(value, float) and value == value and abs(value) < 1e6:
+        simple = Fraction(value).limit_denominator(1_000)
+        return simple if float(simple) == value else Fraction(repr(value))
+    return value
+
+
+Ratio = Annotated[Fraction, BeforeValidator(_read_ratio), Field(ge=0, le=100)]
+
+
+class Numbers(RoundsPlayed):
+    """The numbers chosen, and each player's share of each round's win."""
+
+    choices: tuple[tuple[int, ...], ...]
+
+
+class GuessTheAverage(Rounds):
+    """Guess 2/3 of the average, for any fraction (Ledoux 1981; GAMA-Bench section 2.1).
+
+    In every round all players choose a whole number at once. Whoever chose the number nearest to
+    the ratio times the average of all numbers wins; several winners share the win, as in Nagel's
+    (1995) experiments. A player's payoff is its share of the rounds won, in [0, 1].
+
+    GAMA-Bench's paper lets all the nearest win, as here; its code lets one of two numbers that
+    are equally near lose. It says nothing of sharing.
+    """
+
+    name: ClassVar[str] = "guess_the_average"
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
+    actions: ClassVar[tuple[type[Action], ...]] = (NumberChoice,)
+    outcome_type: ClassVar[type[Outcome]] = Numbers
+
+    minimum: int = Field(0, ge=0, le=1_000_000, strict=True)
+    """The least number that may be chosen (MIN)."""
+    maximum: int = Field(100, ge=1, le=1_000_000, strict=True)
+    """The greatest number that may be chosen (MAX)."""
+    ratio: Ratio = Fraction(2, 3)
+    """What the average is multiplied by (R), such as "2/3" or 0.5, from 0 to 100."""
+    told: Told = "nothing"
+    """What players are told of the others, true or not: nothing, that they will always choose the
+    equilibrium, that they are smart, or that they choose at random (appendix G's settings a-c)."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> "GuessTheAverage":
+        if self.minimum >= self.maximum:
+            raise ValueError("the maximum must be greater than the minimum")
+        if self.told == "equilibrium" and self.ratio == 1:
+            raise ValueError("told: with ratio 1 there is no one equilibrium to tell of")
+        return self
+
+    def briefings(self, deal: Deal) -> list[Event]:
+        told = self.told == "equilibrium"
+        number = equilibrium(self.minimum, self.maximum, self.ratio) if told else None
+        briefing = Briefing(
+            self.players, self.rounds, self.minimum, self.maximum, self.ratio, self.told, number
+        )
+        return [briefing] * self.players
+
+    def questions(self, number: int, deal: Deal) -> list[Event]:
+        return [Turn(number, self.minimum, self.maximum, self.ratio)] * self.players
+
+    def choice(self, action: NumberChoice) -> int:
+        return action.chosen_number
+
+    def objection(self, action: NumberChoice) -> str | None:
+        return out_of_range("chosen_number", action.chosen_number, self.minimum, self.maximum)
+
+    def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
+        winning = winning_numbers(choices, self.ratio)
+        winners = sum(chosen in winning for chosen in choices)
+        return [1 / winners if chosen in winning else 0.0 for chosen in choices]
+
+    def reports(
+        self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Deal
+    ) -> list[Event]:
+        average = sum(choices) / self.players
+        target = float(self.ratio * sum(choices) / self.players)
+        winning = winning_numbers(choices, self.ratio)
+        winners = sum(chosen in winning for chosen in choices)
+        shared = (number, average, self.ratio, target, winning)
+        return [
+            RoundResult(*shared, chosen, winners if chosen in winning else None)
+            for chosen in choices
+        ]
+
+    def payoffs(self, outcome: RoundsPlayed) -> dict[str, float]:
+        """The share of the rounds that each player won; a shared win counts in part."""
+        return {seat: won / self.rounds for seat, won in super().payoffs(outcome).items()}
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"player": (0.0, 1.0)}

@@ -1,0 +1,280 @@
+"""Measures of item bargaining (section 3.4, section 6.3 and appendices B, I and J of the paper).
+
+Payoffs u are discounted, as the paper defines them, and outside options b as well where they
+are what is paid. Some of the paper's tables divide the discount out again, so there are measures
+without it. With w the undiscounted worths that were realised: u = w * discount ** (round - 1).
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from cheaptalk.games.item_bargaining.conduct import (
+    MISTAKES,
+    Turn,
+    accepted_too_little,
+    false_holdings,
+    turns,
+)
+from cheaptalk.games.item_bargaining.events import Pool, Settlement
+from cheaptalk.games.item_bargaining.maxima import Pools, maxima
+from cheaptalk.games.item_bargaining.pools import Bundle, worth
+from cheaptalk.games.item_bargaining.rules import PLACES
+from cheaptalk.rules import Measure, Result
+
+Reading = Callable[[Result], float | None]
+
+
+def payoffs(result: Result) -> tuple[float, float]:
+    """Both players' discounted payoffs."""
+    first, second = result.game.payoffs(result.outcome).values()
+    return first, second
+
+
+def utilitarian_welfare(result: Result) -> float:
+    """The sum of both payoffs, u_1 + u_2."""
+    return sum(payoffs(result))
+
+
+def utilitarian_welfare_undiscounted(result: Result) -> float:
+    """The sum of what both realised, w_1 + w_2, in whatever round."""
+    return float(sum(result.outcome.worth))
+
+
+def nash_welfare(result: Result) -> float:
+    """The geometric mean of both payoffs, the square root of u_1 * u_2."""
+    return math.sqrt(math.prod(payoffs(result)))
+
+
+def nash_welfare_undiscounted(result: Result) -> float:
+    """The geometric mean of what both realised, the square root of w_1 * w_2."""
+    return math.sqrt(math.prod(result.outcome.worth))
+
+
+def advantage(gains: tuple[float, float], outside: tuple[float, float]) -> float:
+    """The geometric mean of what both get above these amounts, counted as 0 where it is less."""
+    above = (max(0.0, gain - least) for gain, least in zip(gains, outside, strict=True))
+    return math.sqrt(math.prod(above))
+
+
+def nash_welfare_plus(result: Result) -> float:
+    """Nash welfare of advantages: the square root of max(0, u_1 - b_1) * max(0, u_2 - b_2).
+
+    The outside option is not discounted here, so it is what it would have been in round 1.
+    """
+    return advantage(payoffs(result), result.deal.outside)
+
+
+def nash_welfare_plus_discounted(result: Result) -> float:
+    """Nash welfare of advantages with outside options discounted too (the authors' code)."""
+    kept: float = result.game.discount ** (result.outcome.round - 1)
+    return kept * nash_welfare_plus_undiscounted(result)
+
+
+def nash_welfare_plus_undiscounted(result: Result) -> float:
+    """Nash welfare of advantages with w - b, nothing discounted (the authors' notebooks)."""
+    return advantage(result.outcome.worth, result.deal.outside)
+
+
+@lru_cache(maxsize=1024)
+def best_of(deal: Pool) -> dict[str, float]:
+    """The maxima of one deal; see :class:`~cheaptalk.games.item_bargaining.maxima.Maxima`."""
+    found = maxima(Pools.of([deal]))
+    return {name: float(numbers[0]) for name, numbers in vars(found).items()}
+
+
+def share_of(welfare: float, best: float) -> float | None:
+    """A welfare as a share of the greatest possible; None where that is 0."""
+    return welfare / best if best > 0 else None
+
+
+def utilitarian_of_maximum(result: Result) -> float | None:
+    """Utilitarian welfare over the greatest of this deal, the outside options included, in [0, 1].
+
+    The paper divides means by means of maxima instead:
+    :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
+    """
+    return share_of(utilitarian_welfare(result), best_of(result.deal)["utilitarian"])
+
+
+def utilitarian_of_allocated(result: Result) -> float | None:
+    """Utilitarian welfare over the greatest of this deal by allocations alone; can exceed 1."""
+    return share_of(utilitarian_welfare(result), best_of(result.deal)["utilitarian_allocated"])
+
+
+def nash_of_maximum(result: Result) -> float | None:
+    """Nash welfare over the greatest of this deal, the outside options included, in [0, 1]."""
+    return share_of(nash_welfare(result), best_of(result.deal)["nash"])
+
+
+def nash_of_allocated(result: Result) -> float | None:
+    """Nash welfare over the greatest of this deal by allocations alone; can exceed 1."""
+    return share_of(nash_welfare(result), best_of(result.deal)["nash_allocated"])
+
+
+def nash_plus_of_maximum(result: Result) -> float | None:
+    """Nash welfare of advantages over the greatest of this deal, in [0, 1].
+
+    None where no allocation gives both more than their outside options.
+    """
+    return share_of(nash_welfare_plus(result), best_of(result.deal)["nash_plus"])
+
+
+def opposition(result: Result) -> float:
+    """The deal's opposition level: how far from giving both all; 0 is no conflict (appendix J)."""
+    level: float = best_of(result.deal)["opposition"]
+    return level
+
+
+def envy_free_up_to_one(own: Bundle, other: Bundle, values: tuple[int, ...]) -> bool:
+    """Whether a player would not envy the other if one item were taken from the other.
+
+    v * a_other - v * a_own <= the greatest v_k of the kinds k of which the other has an item.
+
+    >>> envy_free_up_to_one((0, 0, 1), (7, 4, 0), (5, 50, 5))
+    False
+    """
+    dearest = max((value for value, count in zip(values, other, strict=True) if count), default=0)
+    return worth(other, values) - worth(own, values) <= dearest
+
+
+def ef1(result: Result) -> float | None:
+    """1 if the agreement is envy-free up to one item for both, else 0; None without agreement."""
+    outcome: Settlement = result.outcome
+    if outcome.bundles is None:
+        return None
+    (first, second), (values, others) = outcome.bundles, result.deal.values
+    fair = envy_free_up_to_one(first, second, values) and envy_free_up_to_one(second, first, others)
+    return float(fair)
+
+
+def agreement(result: Result) -> float:
+    """1 if an offer was accepted, else 0."""
+    return float(result.outcome.ended == "accept")
+
+
+def invalid_walk(result: Result) -> float:
+    """1 if the match ended by an invalid answer, which counts as walking away, else 0."""
+    return float(result.outcome.ended == "invalid")
+
+
+def rounds(result: Result) -> float:
+    """The round in which the match ended."""
+    return float(result.outcome.round)
+
+
+def mistakes(result: Result) -> float:
+    """How often both players together make one of the mistakes M1 to M5 (appendix B)."""
+    return float(sum(found(turn) for turn in turns(result) for found in MISTAKES))
+
+
+def own_mistakes(result: Result, player: int) -> float:
+    """How often it makes one of the mistakes M1 to M5 (appendix B)."""
+    return float(sum(found(turn) for turn in own(result, player) for found in MISTAKES))
+
+
+def own(result: Result, player: int) -> Iterator[Turn]:
+    """The turns of one player."""
+    return (turn for turn in turns(result) if turn.player == player)
+
+
+def utility_given(result: Result, player: int) -> float | None:
+    """The mean worth, to the player itself, of what its offers give away; None without offers."""
+    worths = given_away(result, player)
+    return sum(worths) / len(worths) if worths else None
+
+
+def concession(result: Result, player: int) -> float | None:
+    """By how much more its last offer gives away than its first, to itself; None without two."""
+    worths = given_away(result, player)
+    return float(worths[-1] - worths[0]) if len(worths) > 1 else None
+
+
+def given_away(result: Result, player: int) -> list[int]:
+    """What each offer of a player gives away, in that player's values."""
+    offers = ((turn, turn.given) for turn in own(result, player))
+    return [worth(given, turn.values) for turn, given in offers if given is not None]
+
+
+def bad_acceptance_by_turn(result: Result, player: int) -> float | None:
+    """The share of turns with an offer on which it accepts less than its outside option.
+
+    None where it was never offered anything (appendix I).
+    """
+    found = [accepted_too_little(turn) for turn in own(result, player) if turn.offered is not None]
+    return sum(found) / len(found) if found else None
+
+
+def bad_acceptance(result: Result, player: int) -> float:
+    """1 if it accepted less than its outside option, else 0 (appendix I, by game)."""
+    return float(any(map(accepted_too_little, own(result, player))))
+
+
+def false_holdings_stated(result: Result, player: int) -> float | None:
+    """1 if it accepted and its reasoning stated only other holdings than it then got, else 0.
+
+    None where it did not accept, or stated no holdings (section 6.4's hallucination).
+    """
+    found = [false_holdings(turn) for turn in own(result, player)]
+    return next((float(one) for one in found if one is not None), None)
+
+
+def counted(found: Callable[[Turn], bool]) -> Reading:
+    """How often both players together make one of the mistakes."""
+
+    def count(result: Result) -> float:
+        return float(sum(map(found, turns(result))))
+
+    count.__doc__ = f"{found.__doc__} Times a match, both players together."
+    return count
+
+
+def per_player(of: Callable[[Result, int], float | None], unit: str) -> Iterator[Measure]:
+    """A measure for each of the two places."""
+    for player, place in enumerate(PLACES):
+
+        def measured(result: Result, player: int = player) -> float | None:
+            return of(result, player)
+
+        meaning = of.__doc__ or ""
+        measured.__doc__ = f"Player {player + 1}: {meaning[:1].lower()}{meaning[1:]}"
+        yield Measure(f"{of.__name__}_{place}", measured, unit=unit)
+
+
+def each(unit: str, *functions: Any) -> Iterator[Measure]:
+    """Measures named after their functions."""
+    return (Measure(function.__name__, function, unit=unit) for function in functions)
+
+
+MEASURES = (
+    *each("share of matches", agreement),
+    *each("points", utilitarian_welfare, nash_welfare),
+    Measure(
+        "nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, unit="points"
+    ),
+    *each("share of agreements", ef1),
+    Measure(
+        "utilitarian_of_maximum", utilitarian_of_maximum, utilitarian_of_allocated,
+        unit="share of the deal's maximum",
+    ),
+    *each(
+        "share of the deal's maximum", utilitarian_of_allocated, nash_of_maximum,
+        nash_of_allocated, nash_plus_of_maximum,
+    ),
+    *each("rounds", rounds),
+    *each(
+        "points", utilitarian_welfare_undiscounted, nash_welfare_undiscounted,
+        nash_welfare_plus_discounted, nash_welfare_plus_undiscounted,
+    ),
+    *each("distance", opposition),
+    *each("share of matches", invalid_walk),
+    *each("times a match", mistakes),
+    *(Measure(found.__name__, counted(found), unit="times a match") for found in MISTAKES),
+    *per_player(own_mistakes, "times a match"),
+    *per_player(bad_acceptance, "share of matches"),
+    *per_player(bad_acceptance_by_turn, "share of turns"),
+    *per_player(utility_given, "points"),
+    *per_player(concession, "points"),
+    *per_player(false_holdings_stated, "share of acceptances"),
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""Statistics of language that several games share: words, vocabulary and entropy."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}][^\W_]+)*")
+
+
+def words(text: str) -> list[str]:
+    """The words and numbers of a text in small letters, without punctuation.
+
+    >>> words("I'd like 2 hats, please!")
+    ["i'd", 'like', '2', 'hats', 'please']
+    """
+    return WORD.findall(text.lower())
+
+
+def vocabulary(texts: Iterable[str]) -> int:
+    """How many different words occur in some texts (Liao, Tomlin and Klein 2024, appendix E.3).
+
+    >>> vocabulary(["Deal?", "No deal."])
+    2
+    """
+    return len({word for text in texts for word in words(text)})
+
+
+def ngram_entropy(texts: Iterable[str], n: int) -> float | None:
+    """The entropy of the n-grams of some texts, in bits; None where there is none.
+
+    H = - sum over g of p(g) log2 p(g), with p(g) the share of n-gram g among all runs of n words
+    within a text (Liao, Tomlin and Klein 2024, figure 10). Few texts have few n-grams and
+    therefore little entropy: compare equal numbers of texts.
+
+    Args:
+        texts: the messages.
+        n: how many words make an n-gram, from 1.
+
+    >>> ngram_entropy(["no deal", "my deal"], 1)
+    1.5
+    """
+    counts: Counter[tuple[str, ...]] = Counter()
+    for text in texts:
+        said = words(text)
+        counts.update(zip(*(said[start:] for start in range(n)), strict=False))
+    total = counts.total()
+    if total == 0:
+        return None
+    return -math.fsum(count / total * math.log2(count / total) for count in counts.values()) + 0.0

@@ -1,0 +1,120 @@
+"""Measures of the pirate game (GAMA-Bench section 3.3 and appendix E).
+
+With N pirates, G coins and k ballots; P_j the plan of ballot j and O_j the optimal one.
+"""
+
+from collections.abc import Callable, Iterator
+
+from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
+from cheaptalk.games.pirate_game.theory import optimal_plan, prices
+from cheaptalk.rules import Measure, Result
+
+
+def plan_distance(result: Result) -> float:
+    """The mean L1 distance of the plans from the optimal ones, in coins (S_8P).
+
+    (1 / k) * sum over ballots j of |P_j - O_j|, from 0 to 2 G, where O_j is found by backward
+    induction for the game's majority. 0 for a ballot that no plan could have won.
+    """
+    game: PirateGame = result.game
+    outcome: Voyage = result.outcome
+    return sum(_distance(game, ballot) for ballot in outcome.ballots) / len(outcome.ballots)
+
+
+def _distance(game: PirateGame, ballot: Ballot) -> int:
+    best = optimal_plan(len(ballot.plan), game.gold, game.majority)
+    if best is None:
+        return 0
+    return sum(abs(made - wanted) for made, wanted in zip(ballot.plan, best, strict=True))
+
+
+def vote_accuracy(result: Result) -> float:
+    """The share of votes that follow GAMA-Bench's rule of thumb, proposers left out (S_8V).
+
+    2 / (k * (2 N - k - 1)) * sum of I_ij, in [0, 1], where I_ij is 1 if voter i accepts two coins
+    or more, rejects none, or accepts one coin exactly if its rank is odd or even as the
+    proposer's is. Backward induction differs: see ``optimal_votes``.
+    """
+    return _share(_judged(result.outcome, _by_rule_of_thumb))
+
+
+def published_vote_accuracy(result: Result) -> float:
+    """As the published code has it: rejecting one coin is never right."""
+    return _share(_judged(result.outcome, _as_published))
+
+
+def optimal_votes(result: Result) -> float:
+    """The share of votes that are right by backward induction, proposers left out, in [0, 1].
+
+    Right is to accept exactly if the plan brings more than its failure would under optimal play.
+    """
+    game: PirateGame = result.game
+
+    def right(ballot: Ballot, rank: int) -> bool:
+        price = prices(len(ballot.plan), game.gold, game.majority)[rank - 1]
+        return ballot.votes[rank] == (ballot.plan[rank] >= price)
+
+    return _share(_judged(result.outcome, right))
+
+
+def score(result: Result) -> float | None:
+    """The score of GAMA-Bench, 0 to 100: (2 G - S_8P) / (2 G) * 50 + S_8V * 50 (S8, appendix E).
+
+    Half for plans (``plan_distance``), half for votes (``vote_accuracy``). None under a strict
+    majority, for which the paper has no score.
+    """
+    return _score(result, vote_accuracy)
+
+
+def published_score(result: Result) -> float | None:
+    """As the published code has it: rejecting one coin is never right."""
+    return _score(result, published_vote_accuracy)
+
+
+def _score(result: Result, accuracy: Callable[[Result], float]) -> float | None:
+    game: PirateGame = result.game
+    if game.majority != "half":
+        return None
+    return (1 - plan_distance(result) / (2 * game.gold)) * 50 + accuracy(result) * 50
+
+
+def ballots(result: Result) -> float:
+    """The ballots held (k)."""
+    return float(len(result.outcome.ballots))
+
+
+def overboard(result: Result) -> float:
+    """The pirates thrown overboard."""
+    return float(sum(not ballot.passed for ballot in result.outcome.ballots))
+
+
+def _by_rule_of_thumb(ballot: Ballot, rank: int) -> bool:
+    coins = ballot.plan[rank]
+    return ballot.votes[rank] == (coins >= 2 or (coins == 1 and rank % 2 == 0))
+
+
+def _as_published(ballot: Ballot, rank: int) -> bool:
+    right = _by_rule_of_thumb(ballot, rank)
+    return right and not (ballot.plan[rank] == 1 and not ballot.votes[rank])
+
+
+def _judged(outcome: Voyage, right: Callable[[Ballot, int], bool]) -> Iterator[bool]:
+    """Every voter's vote judged; ``rank`` counts from the proposer's 0."""
+    for ballot in outcome.ballots:
+        for rank in range(1, len(ballot.plan)):
+            yield right(ballot, rank)
+
+
+def _share(judged: Iterator[bool]) -> float:
+    verdicts = list(judged)
+    return sum(verdicts) / len(verdicts)
+
+
+MEASURES = (
+    Measure("score", score, published_score, unit="0 to 100"),
+    Measure("plan_distance", plan_distance, unit="coins"),
+    Measure("vote_accuracy", vote_accuracy, published_vote_accuracy, unit="share of votes"),
+    Measure("optimal_votes", optimal_votes, unit="share of votes"),
+    Measure("ballots", ballots, unit="ballots"),
+    Measure("overboard", overboard, unit="pirates"),
+)

@@ -1,0 +1,127 @@
+"""The pirate game: the most senior pirate shares out the gold, or goes overboard."""
+
+from functools import partial
+from typing import ClassVar
+
+from pydantic import Field
+
+from cheaptalk.games.pirate_game.events import (
+    Alone,
+    Briefing,
+    Counted,
+    Plan,
+    PlanMade,
+    Turn,
+    Vote,
+)
+from cheaptalk.games.pirate_game.theory import Majority, votes_needed
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Outcome,
+    Play,
+    Tell,
+    Value,
+    numbered,
+)
+
+
+class Ballot(Value):
+    """One plan and the votes on it, of those living then, the proposer first."""
+
+    plan: tuple[int, ...]
+    votes: tuple[bool, ...]
+    passed: bool
+
+
+class Voyage(Outcome):
+    """Every ballot in order; each that failed cost its proposer's life."""
+
+    ballots: tuple[Ballot, ...]
+
+
+class PirateGame(Game):
+    """A crew shares out gold by seniority (Stewart 1999; GAMA-Bench section 2.3).
+
+    The most senior living pirate, player_1 at first, proposes how to share out the gold, and
+    counts as accepting. The others vote at once. A plan that carries pays everybody as it says
+    and ends the game; otherwise its proposer goes overboard and the next one proposes. The last
+    pirate left keeps all the gold.
+    """
+
+    name: ClassVar[str] = "pirate_game"
+    roles: ClassVar[tuple[str, ...]] = ("player",)
+    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, PlanMade, Counted, Alone)
+    actions: ClassVar[tuple[type[Action], ...]] = (Plan, Vote)
+    outcome_type: ClassVar[type[Outcome]] = Voyage
+
+    players: int = Field(10, ge=2, le=100, strict=True)
+    """How many pirates there are (N)."""
+    gold: int = Field(100, ge=1, le=1_000_000, strict=True)
+    """The coins to share out (G)."""
+    majority: Majority = "half"
+    """The votes that carry a plan: those of at least half of the living, or of more than half."""
+
+    @property
+    def places(self) -> dict[str, str]:
+        """player_1 to player_N, the most senior first."""
+        return numbered("player", self.players)
+
+    def play(self, deal: Deal, chance: Chance) -> Play[Voyage]:
+        living = tuple(self.places)
+        for rank, seat in enumerate(living, 1):
+            yield Tell(seat, Briefing(rank, living, self.gold, self.majority))
+        ballots: list[Ballot] = []
+        while len(living) > 1:
+            ballots.append((yield from self._ballot(len(ballots) + 1, living)))
+            if ballots[-1].passed:
+                break
+            living = living[1:]
+        else:
+            yield Tell(living[0], Alone(self.gold))
+        return Voyage(ballots=tuple(ballots))
+
+    def _ballot(self, number: int, living: tuple[str, ...]) -> Play[Ballot]:
+        """One plan, the votes on it, and their count told to all who live."""
+        proposer, *voters = living
+        turn = Turn(number, living, self.gold)
+        proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
+        plan = tuple((seat, proposed.proposal[seat]) for seat in living)
+        shares = dict(plan)
+        cast = yield tuple(
+            Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters
+        )
+        votes = (True, *(cast[seat].decision == "accept" for seat in voters))
+        passed = sum(votes) >= votes_needed(len(living), self.majority)
+        for seat, own in plan:
+            count = Counted(number, proposer, sum(votes), len(living), passed, own)
+            yield Tell(seat, count)
+        return Ballot(plan=tuple(shares.values()), votes=votes, passed=passed)
+
+    def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
+        missing = [seat for seat in living if seat not in plan.proposal]
+        if missing:
+            return f"the plan must name every living pirate; it leaves out {', '.join(missing)}"
+        for seat, coins in plan.proposal.items():
+            if seat not in living:
+                return f'the plan may name living pirates alone; "{seat[:100]}" is none'
+            if coins < 0:
+                return f"no pirate can get fewer than 0 coins, and {seat} would get {coins:,}"
+        total = sum(plan.proposal.values())
+        if total != self.gold:
+            return f"the coins must add up to {self.gold:,}, not {total:,}"
+        return None
+
+    def payoffs(self, outcome: Voyage) -> dict[str, float]:
+        """Gold coins; 0 for those overboard, all of it for a pirate who is left alone."""
+        last = outcome.ballots[-1]
+        shares = last.plan if last.passed else (self.gold,)
+        overboard = self.players - len(shares)
+        return dict(zip(self.places, (*(0.0,) * overboard, *map(float, shares)), strict=True))
+
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"player": (0.0, float(self.gold))}

@@ -1,0 +1,54 @@
+"""Measures of the public goods game.
+
+With C(i, j) the contribution of player i in round j, T the tokens, N the players and R the factor;
+S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4).
+"""
+
+from statistics import fmean
+
+from cheaptalk.games.public_goods.rules import PublicGoods
+from cheaptalk.rules import Measure, Result
+
+
+def contribution(result: Result) -> float:
+    """The mean share of the tokens that was contributed."""
+    game: PublicGoods = result.game
+    return fmean(fmean(row) for row in result.outcome.choices) / game.tokens
+
+
+def last_round(result: Result) -> float:
+    """The mean share of the tokens that was contributed in the last round."""
+    game: PublicGoods = result.game
+    return fmean(result.outcome.choices[-1]) / game.tokens
+
+
+def efficiency(result: Result) -> float:
+    """The tokens that all have in the end, as a share of the most that they could have.
+
+    The mean gain divided by max(1, R) * T: everything given where R > 1, nothing where not.
+    """
+    game: PublicGoods = result.game
+    return fmean(fmean(row) for row in result.outcome.gains) / (max(1, game.factor) * game.tokens)
+
+
+def score(result: Result) -> float:
+    """How near all came to what is best for each alone, 0 to 100 (GAMA-Bench appendix E, S4).
+
+    (T - S) / T * 100 where R / N <= 1, S / T * 100 where R / N > 1.
+    """
+    game: PublicGoods = result.game
+    share = contribution(result)
+    return (1 - share if game.factor <= game.players else share) * 100
+
+
+def published_score(result: Result) -> float:
+    """As GAMA-Bench's released code has it: (T - S) / T * 100 for every factor."""
+    return (1 - contribution(result)) * 100
+
+
+MEASURES = (
+    Measure("score", score, published_score, unit="0 to 100"),
+    Measure("contribution", contribution, unit="share of the tokens"),
+    Measure("last_round", last_round, unit="share of the tokens"),
+    Measure("efficiency", efficiency, unit="share of the best"),
+)

@@ -1,0 +1,55 @@
+"""Scripted bidders. They know only what their seat was told."""
+
+from math import floor
+
+from cheaptalk.games.rounds import Wholes, in_turn
+from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Turn
+from cheaptalk.games.sealed_bid_auction.theory import equilibrium_bid
+from cheaptalk.games.tactics import Share
+from cheaptalk.rules import Action, Asked, strategy
+
+
+@strategy("player")
+def fixed(asked: Asked, *, choices: Wholes = (50,)) -> Action:
+    """Bid the same whatever happens, or several amounts in turn (GAMA-Bench appendix G).
+
+    Args:
+        choices: the bids, one a round, over and over; the highest legal bid where that is less.
+    """
+    turn: Turn = asked.event
+    bid = in_turn(choices, turn.round)
+    return Bid(bid=bid if turn.highest is None else min(bid, turn.highest))
+
+
+@strategy("player")
+def random(asked: Asked) -> Action:
+    """Bid any whole number up to one's valuation, each equally likely."""
+    turn: Turn = asked.event
+    return Bid(bid=asked.chance("move", asked.request).integer(0, turn.valuation))
+
+
+@strategy("player")
+def truthful(asked: Asked) -> Action:
+    """Bid one's valuation, which is best at the second price whatever others do (Vickrey 1961)."""
+    return Bid(bid=asked.event.valuation)
+
+
+@strategy("player")
+def shade(asked: Asked, *, share: Share = 0.9) -> Action:
+    """Bid a fixed share of one's valuation, rounded down (Cox, Roberson and Smith 1982).
+
+    Args:
+        share: the share of the valuation, in [0, 1].
+    """
+    return Bid(bid=floor(share * asked.event.valuation + 1e-9))
+
+
+@strategy("player")
+def equilibrium(asked: Asked) -> Action:
+    """Play the symmetric equilibrium for uniform valuations (Vickrey 1961), rounded down.
+
+    Who is not told how valuations are drawn takes them to begin at 0.
+    """
+    me: Briefing = asked.briefing
+    low = me.prior.low if me.prior else 0
+    return Bid(bid=floor(equilibrium_bid(asked.event.valuation, me.players, me.price, low) + 1e-9))

@@ -1,0 +1,177 @@
+"""People's dialogues of Deal or No Deal (Lewis et al. 2017), played again by our rules.
+
+A line of a published file is a dialogue as one of its two speakers saw it; most dialogues stand
+there twice. Both formats are read: the tagged one of ``val.txt`` and ``test.txt``, and the plain
+one of ``data.txt``, which holds those dialogues again and all others. In our terms:
+
+* The lines of one dialogue become one match, whichever files they come from. Who spoke first is
+  ``player_1``. Messages are kept as they stand in the file.
+* A selection is a proposal; first selects the player whose turn it is. Where there was an
+  agreement, one selection tells the other.
+* Our rules have no move that says "no agreement". Who selected that, or disconnected, has aborted
+  the game, and both get nothing: the answer counts as ``refused`` or ``timed_out``, and what was
+  selected is kept in the record under ``source``. Where both lines say that a player disconnected
+  and neither says who, it is the player whose answer was due.
+
+A dialogue whose next selection no line tells is left out: of a disagreement, the tagged format
+tells neither player's, and ``data.txt`` not always both.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS, rest
+from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
+from cheaptalk.players import ImportedSeat, Kind
+from cheaptalk.records.identity import digest
+from cheaptalk.records.importers.dond_lines import (
+    DISCONNECT,
+    NO_AGREEMENT,
+    Selection,
+    View,
+    is_context,
+    read_line,
+)
+from cheaptalk.records.importers.files import faults, read_text, shown, walk
+from cheaptalk.records.importers.intake import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
+
+SYSTEM = "dond"
+ABORTS = {NO_AGREEMENT: Kind.REFUSED, DISCONNECT: Kind.TIMED_OUT}
+"""What becomes of the question to a player who selected so."""
+
+
+def read_dond(paths: Sequence[Path]) -> Collection:
+    """The dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
+
+    Raises:
+        CheaptalkError: a path does not exist, or no file is there.
+    """
+    skipped: list[Skipped] = []
+    files = list(chain.from_iterable(_files(path, skipped) for path in paths))
+    if not files and not skipped:
+        raise CheaptalkError(f"{', '.join(map(str, paths))}: no .txt file is there")
+    return Collection(SYSTEM, paths[0].resolve().name, _games(files, skipped))
+
+
+def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
+    if path.is_dir():
+        return [folder / name for folder, names in walk(path, skipped)
+                for name in names if name.endswith(".txt")]  # fmt: skip
+    if not path.exists():
+        raise CheaptalkError(f"{path}: there is no such file or folder")
+    return [path]
+
+
+def _games(files: Iterable[Path], skipped: list[Skipped]) -> Iterator[ForeignGame | Skipped]:
+    """The games of all files; what cannot be read comes first."""
+    dialogues: dict[str, list[View]] = {}
+    for path in files:
+        for view in _views(path, skipped):
+            id_ = digest(SYSTEM, view.counts, view.values, *view.messages)
+            dialogues.setdefault(id_, []).append(view)
+    yield from skipped
+    game = DealOrNoDeal()
+    for id_, views in dialogues.items():
+        try:
+            yield _game(game, id_, views)
+        except Unfit as reason:
+            yield Skipped(_place(views), str(reason))
+
+
+def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
+    """The dialogues in a file; lines that hold none are skipped."""
+    name = shown(path.parent, path)
+    try:
+        lines = enumerate(read_text(path).split("\n"), start=1)
+    except Unfit as reason:
+        skipped.append(Skipped(name, str(reason)))
+        return
+    written = {number: text for number, line in lines if (text := line.removesuffix("\r"))}
+    if all(map(is_context, written.values())):
+        skipped.append(Skipped(name, "holds contexts, no dialogue" if written else "is empty"))
+        return
+    for number, line in written.items():
+        place = f"{name}, line {number}"
+        try:
+            yield read_line(place, line)
+        except Unfit as reason:
+            skipped.append(Skipped(place, str(reason)))
+
+
+def _game(game: Game, id_: str, views: Sequence[View]) -> ForeignGame:
+    """A dialogue, from all lines that tell of it."""
+    view, place = views[0], _place(views)
+    context = {"counts": view.counts, "values": view.values}
+    try:
+        deal = Opening.model_validate({"context": context, "first": PLAYERS[0]})
+    except ValidationError as error:
+        raise Unfit(faults(error)) from None
+    selections = _selections(views)
+    table = Table(game, deal, f"{SYSTEM}/{id_}")
+    try:
+        for number, message in enumerate(view.messages):
+            give(table, number, PLAYERS[number % 2], {"message": message})
+        failures = _select(table, selections)
+    except ReplayMismatch as mismatch:
+        raise Unfit(str(mismatch)) from None
+    source: dict[str, Any] = {"system": SYSTEM, "id": id_, "folder": place}
+    if failures:
+        source["selections"] = dict(zip(PLAYERS, selections, strict=True))
+    seats = dict.fromkeys(game.places, ImportedSeat(imported=SYSTEM, person=True))
+    return ForeignGame(id_, place, table, seats, source, failures=failures)
+
+
+def _place(views: Sequence[View]) -> str:
+    return "; ".join(view.place for view in views)
+
+
+def _selections(views: Sequence[View]) -> list[Selection]:
+    """What each player selected, as far as any line tells.
+
+    Raises:
+        Unfit: the lines contradict each other.
+    """
+    found: list[Selection] = []
+    for number, player in enumerate(PLAYERS):
+        told = {view.selections[number] for view in views} - {None}
+        if len(told) > 1:
+            raise Unfit(f"the lines contradict each other on what {player} selected")
+        found.append(told.pop() if told else None)
+    said = {view.agreed for view in views} - {None}
+    if len(said) > 1:
+        raise Unfit("the lines contradict each other on whether there was an agreement")
+    counts = views[0].counts
+    claims = [claim for claim in found if isinstance(claim, tuple)]
+    if said == {True} and len(claims) == 1 and None in found:
+        claims.append(rest(counts, claims[0]))
+        found[found.index(None)] = claims[1]
+    if said and len(claims) == 2 and (rest(counts, claims[0]) == claims[1]) not in said:
+        raise Unfit(f"the selections {'do not ' if True in said else ''}fit, unlike what is said")
+    return found
+
+
+def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
+    """Give a table the selections, to the first that aborts the game.
+
+    Returns:
+        What became of a question that was not answered, by request.
+
+    Raises:
+        Unfit: a selection is not known.
+    """
+    while not table.over:
+        (ask,) = table.unanswered()
+        selected = selections[PLAYERS.index(ask.seat)]
+        request = table.requests
+        if selected is None:
+            raise Unfit(f"what {ask.seat} selected stands in no line that was read")
+        if isinstance(selected, str):
+            give(table, request, ask.seat, None)
+            return {request: ABORTS[selected]}
+        give(table, request, ask.seat, dict(zip(KINDS, selected, strict=True)))
+    return {}

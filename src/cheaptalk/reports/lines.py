@@ -1,0 +1,133 @@
+"""Rows of tables of scores: matches that have players in common, counted and averaged."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from cheaptalk.records import Status, line_up
+from cheaptalk.reports.pooling import KINDS
+from cheaptalk.statistics import STRATA, mean_intervals
+
+SCORED = pl.col("status") == Status.FINISHED.value
+Labels: TypeAlias = tuple[str | None, ...]
+
+
+class Estimate(NamedTuple):
+    """A mean over n matches in so many clusters; without limits where there is one cluster."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+
+    @property
+    def half(self) -> float | None:
+        """Half the interval's width."""
+        return None if self.high is None else self.high - self.mean
+
+
+@dataclass(frozen=True)
+class Score:
+    """A column of numbers: a measure of the game, or a role's payoff.
+
+    Attributes:
+        key: the column of the game's frame.
+        title: what people read.
+        meaning: what it is, its formula and its source.
+        unit: what it is counted in.
+        role: whose gain it is, if it is one role's.
+        published: what the published variant is, where it differs.
+    """
+
+    key: str
+    title: str
+    meaning: str
+    unit: str
+    role: str | None = None
+    published: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table of scores: some matches that have players in common.
+
+    Attributes:
+        players: labels by place, or the label of one role.
+        counts: matches by status.
+        kinds: answers by kind of all in ``players``, in matches of any status.
+        estimates: means by score.
+        without: a place that other matches of the game have and these do not.
+    """
+
+    players: dict[str, str]
+    counts: dict[str, int]
+    kinds: dict[str, int]
+    estimates: dict[str, Estimate]
+    without: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The players in one line."""
+        return line_up(list(self.players.values()))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What picks these matches out in the viewer."""
+        people = {f"player.{name}": label for name, label in self.players.items()}
+        return people | ({"without": self.without} if self.without else {})
+
+    @property
+    def answers(self) -> int:
+        return sum(self.kinds.values())
+
+
+def lines_of(
+    frame: pl.DataFrame, names: list[str], roles: list[str], scores: list[Score]
+) -> list[Line]:
+    """A line for each combination of players in these places, or in a role."""
+    by = [f"player.{name}" for name in names]
+    counts: dict[Labels, dict[str, int]] = {}
+    counted = _keyed(frame.group_by(*by, "status").len(), len(by))
+    for labels, (status, number) in counted:
+        counts.setdefault(labels, {})[status] = number
+    kinds = {
+        labels: dict(zip(KINDS, numbers, strict=True))
+        for labels, numbers in _keyed(_summed(frame, roles, by), len(by))
+    }
+    estimates = _estimates(frame, by, [score.key for score in scores])
+    lines = []
+    for labels in sorted(counts, key=lambda labels: [label or "" for label in labels]):
+        seated = dict(zip(names, labels, strict=True))
+        players = {name: label for name, label in seated.items() if label is not None}
+        without = next((name for name in names if name not in players), None)
+        found = estimates.get(labels, {})
+        lines.append(Line(players, counts[labels], kinds[labels], found, without))
+    return lines
+
+
+def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFrame:
+    """Answers of these roles by kind, for each combination of players."""
+    sums = [
+        pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(kind)
+        for kind in KINDS
+    ]
+    return frame.group_by(by).agg(sums)
+
+
+def _estimates(
+    frame: pl.DataFrame, by: list[str], keys: list[str]
+) -> dict[Labels, dict[str, Estimate]]:
+    """Means of these columns in finished matches, for each combination of players."""
+    wanted = ("measure", "mean", "low", "high", "n", "clusters")
+    found: dict[Labels, dict[str, Estimate]] = {}
+    cells = mean_intervals(frame.filter(SCORED), keys, by, strata=STRATA).select(*by, *wanted)
+    for labels, (key, *numbers) in _keyed(cells, len(by)):
+        found.setdefault(labels, {})[key] = Estimate(*numbers)
+    return found
+
+
+def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[Labels, tuple[Any, ...]]]:
+    """The rows of a frame: their first columns, then the rest."""
+    return [(row[:width], row[width:]) for row in frame.iter_rows()]

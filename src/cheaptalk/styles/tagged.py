@@ -1,0 +1,139 @@
+"""Tagged text: answers that begin with what they are, as in Deal or No Deal."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from cheaptalk.rules import Action, Ask, explain
+from cheaptalk.styles.codec import Illegal, Unreadable
+
+LETTER = r"[^\W\d_]"
+NUMBER = rf"(?<!{LETTER})[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d++(?:[.,/]\d++)*+(?!{LETTER})"
+
+
+class TaggedCodec:
+    """Answers as ``[message] Any words.`` or ``[propose] (1 books, 2 hats, 0 balls)``.
+
+    The text field of an action stands behind one tag, its whole numbers, by the names of their
+    fields and in their order, behind another. A reply is one answer and begins with its tag; what
+    follows ``[message]`` and a space is the message, character for character.
+
+    The corrections are those of Liao, Tomlin and Klein (2024, Table 1) that do not need the rules.
+    Reading is stricter than their code where that reads what was not written: "-1" is no 1, the
+    "hat" in "that" is no hat, each number must stand beside its item, of two proposals in a reply
+    none is taken, and words behind a proposal may name no item or number. Tags are read in
+    capitals too.
+
+    A message that itself holds a tag can come from another style alone; it is written as it is,
+    and would not be read.
+
+    Args:
+        text: the tag of text.
+        numbers: the tag of numbers.
+    """
+
+    def __init__(self, text: str, numbers: str) -> None:
+        self.text = f"[{text}]"
+        self.numbers = f"[{numbers}]"
+        self._tag = re.compile(rf"\[(?:{re.escape(text)}|{re.escape(numbers)})\]", re.IGNORECASE)
+
+    def form(self, action: type[Action]) -> str:
+        return " or ".join(self._forms(_fields(action)))
+
+    def write(self, action: Action) -> str:
+        fields = _fields(type(action))
+        if fields.text is not None and getattr(action, fields.text) is not None:
+            return f"{self.text} {getattr(action, fields.text)}"
+        counts = ", ".join(f"{getattr(action, name)} {name}" for name in fields.numbers)
+        return f"{self.numbers} ({counts})"
+
+    def read(self, reply: str, ask: Ask) -> Action:
+        fields = _fields(ask.action)
+        tag, body = self._parted(reply)
+        if tag == self.numbers and fields.numbers:
+            found: dict[str, Any] = _counts(body, fields.numbers)
+        elif tag == self.text and fields.text is not None:
+            found = {fields.text: body.removeprefix(" ")}
+        else:
+            raise Illegal(f"no {tag} is possible now: begin with {self._tags(fields)}")
+        try:
+            action = ask.action.model_validate(found)
+        except ValidationError as error:
+            raise Unreadable(f"no answer could be read: {explain(error)}") from None
+        reason = ask.refuse(action)
+        if reason is not None:
+            raise Illegal(reason)
+        return action
+
+    def _parted(self, reply: str) -> tuple[str, str]:
+        """The tag with which a reply begins, and what follows it."""
+        begun = self._tag.match(reply.lstrip())
+        if begun is None:
+            raise Unreadable(f"a reply must begin with {self.text} or {self.numbers}")
+        body = reply.lstrip()[begun.end() :]
+        if self._tag.search(body):
+            raise Unreadable(
+                f"{self.text} and {self.numbers} may stand only once, at the beginning of a reply"
+            )
+        return begun.group().lower(), body
+
+    def _tags(self, fields: "Fields") -> str:
+        return " or ".join(form.partition(" ")[0] for form in self._forms(fields))
+
+    def _forms(self, fields: "Fields") -> Iterator[str]:
+        if fields.text is not None:
+            yield f"{self.text} <{fields.text}>"
+        if fields.numbers:
+            yield f"{self.numbers} ({', '.join(f'<number> {name}' for name in fields.numbers)})"
+
+
+class Fields(NamedTuple):
+    """The fields of an action: the one for text, if any, and those for whole numbers."""
+
+    text: str | None
+    numbers: tuple[str, ...]
+
+
+@cache
+def _fields(action: type[Action]) -> Fields:
+    """Which fields of an action hold what.
+
+    Raises:
+        TypeError: it has others, or two for text; no tagged text can say it.
+    """
+    kinds = {
+        name: [option.get("type") for option in spec.get("anyOf", [spec]) if "enum" not in option]
+        for name, spec in action.model_json_schema()["properties"].items()
+    }
+    texts = [name for name, kind in kinds.items() if "string" in kind]
+    numbers = tuple(name for name, kind in kinds.items() if "integer" in kind)
+    if len(texts) > 1 or len(texts) + len(numbers) < len(kinds):
+        raise TypeError(f"{action.__name__} cannot be written as tagged text")
+    return Fields(texts[0] if texts else None, numbers)
+
+
+def _counts(body: str, names: tuple[str, ...]) -> dict[str, str]:
+    """The number beside each item in a proposal, as written; items may be named in the singular."""
+    items = "|".join(rf"(?P<{name}>{name.removesuffix('s')}s?)" for name in names)
+    token = re.compile(
+        rf"(?P<number>{NUMBER})|(?<!{LETTER})(?:{items})(?!{LETTER}|\d)", re.IGNORECASE
+    )
+    found = [(match.lastgroup or "", match.group()) for match in token.finditer(body)]
+    numbers = [text for kind, text in found if kind == "number"]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    if [kind for kind, _ in found if kind != "number"] != list(names):
+        raise Unreadable(f"a proposal must name {listed}, once each and in this order")
+    if len(numbers) != len(names):
+        raise Unreadable(
+            f"a proposal must hold exactly {len(names)} numbers in figures, one each of {listed}"
+        )
+    sides = [kind == "number" for kind, _ in found]
+    if sides not in ([True, False] * len(names), [False, True] * len(names)):
+        raise Unreadable("each number must stand beside its item")
+    for text in numbers:
+        if not (text.isascii() and text.isdigit()):
+            raise Unreadable(f'a number of items must be 0, 1, 2 and so on, not "{text}"')
+    return dict(zip(names, numbers, strict=True))

@@ -1,0 +1,337 @@
+"""The rules, measures, strategies and words of battle royale."""
+
+import statistics
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.battle_royale import BOX
+from cheaptalk.games.battle_royale.events import Over, Shot, ShotFired, Turn
+from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hits
+from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
+from cheaptalk.styles import style_in
+from tests.games.tables import events
+
+TRUEL = BattleRoyale(hit_rates=(0.3, 0.5, 1))
+
+
+def at_table(game: BattleRoyale = TRUEL, *hits: bool | None) -> Table:
+    return Table(game, Hits(hits=hits), "test")
+
+
+def shoot(table: Table, *targets: str | None) -> None:
+    """Shots of whoever's turn it is, one after the other; None misses on purpose."""
+    for target in targets:
+        (ask,) = table.unanswered()
+        table.answer(ask.seat, Shot(action="shoot" if target else "miss", target=target))
+
+
+def shooter(table: Table) -> str:
+    (ask,) = table.unanswered()
+    return ask.seat
+
+
+def measured(name: str, table: Table, published: bool = False) -> float:
+    value = BOX.measures[name].variant(published)(Result(table.game, table.deal, table.outcome))
+    assert value is not None
+    return value
+
+
+def played(
+    strategy: str, seed: str = "1", game: BattleRoyale | None = None, **settings: Any
+) -> Table:
+    decide = BOX.strategies[strategy].with_settings(**settings)
+    return play(game or BattleRoyale(), Hits(), seed, {"player": decide})
+
+
+# Rules
+
+
+def test_turns_go_round_among_the_living_until_one_is_left() -> None:
+    table = at_table(TRUEL, False, True, False, True)
+    order = [shooter(table)]
+    for target in ("player_3", "player_3", "player_2"):
+        shoot(table, target)
+        order.append(shooter(table))
+    shoot(table, "player_1")
+    assert order == ["player_1", "player_2", "player_1", "player_2"]
+    assert table.outcome == Battle(
+        shots=(
+            Fired(shooter="player_1", target="player_3", hit=False),
+            Fired(shooter="player_2", target="player_3", hit=True),
+            Fired(shooter="player_1", target="player_2", hit=False),
+            Fired(shooter="player_2", target="player_1", hit=True),
+        ),
+        living=("player_2",),
+    )
+    assert TRUEL.payoffs(table.outcome) == {"player_1": 0, "player_2": 1, "player_3": 0}
+
+
+def test_the_one_hit_hears_of_it_then_only_of_the_end() -> None:
+    table = at_table(TRUEL, True, False, True)
+    shoot(table, "player_2", "player_1", "player_3")
+    assert events(table, "player_2")[1:] == [
+        ShotFired(1, "player_1", "player_2", True, 2),
+        Over("player_1", ("player_1",)),
+    ]
+    assert events(table, "player_3")[-2:] == [
+        ShotFired(3, "player_1", "player_3", True, 1),
+        Over("player_1", ("player_1",)),
+    ]
+
+
+def test_a_turn_shows_who_lives_with_their_hit_rates() -> None:
+    table = at_table(TRUEL, True)
+    shoot(table, "player_2")
+    assert table.pending["player_3"].event == Turn(2, (("player_1", 0.3), ("player_3", 1.0)))
+
+
+def test_chance_hits_as_often_as_the_rate_says() -> None:
+    game = BattleRoyale(hit_rates=(0.3, 0.5), horizon={"rounds": 1})
+    hits = 0
+    for seed in range(2_000):
+        table = Table(game, Hits(), str(seed))
+        shoot(table, "player_2")
+        assert isinstance(table.outcome, Battle)
+        hits += table.outcome.shots[0].hit
+    assert hits / 2_000 == pytest.approx(0.3, abs=0.03)
+
+
+def test_known_luck_decides_where_it_is_known() -> None:
+    for luck in (True, False):
+        table = at_table(BattleRoyale(hit_rates=(0.01, 0.99)), luck, None, luck)
+        shoot(table, "player_2")
+        assert table.over == luck
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_the_rounds_can_run_out_and_then_nobody_wins(hidden: bool) -> None:
+    game = TRUEL.model_copy(update={"horizon": Horizon(rounds=2, hidden=hidden)})
+    table = at_table(game, False, False)
+    shoot(table, "player_2", "player_3")
+    assert events(table, "player_1")[-1] == Over(None, ("player_1", "player_2", "player_3"))
+    assert isinstance(table.outcome, Battle)
+    assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
+    told = "2 rounds" in style_in(BOX, "v1").tell(events(table, "player_1")[0], game, "player_1")
+    assert told != hidden
+
+
+def test_a_game_in_which_nobody_shoots_ends() -> None:
+    table = played("fixed", game=BattleRoyale(idle_rounds=30))
+    assert isinstance(table.outcome, Battle)
+    assert (len(table.outcome.shots), len(table.outcome.living)) == (30, 10)
+
+
+def test_a_shot_that_misses_starts_the_idle_rounds_anew() -> None:
+    game = TRUEL.model_copy(update={"idle_rounds": 3})
+    table = at_table(game, *[False] * 9)
+    shoot(table, None, None, "player_1", None, None)
+    assert not table.over
+    shoot(table, None)
+    assert table.over
+
+
+@pytest.mark.parametrize(
+    ("shot", "reason"),
+    [
+        ({"action": "shoot", "target": "player_1"}, "yourself"),
+        ({"action": "shoot", "target": "player_2"}, "player_2 is out; you can shoot at player_3"),
+        ({"action": "shoot", "target": "player_9"}, 'no player "player_9"'),
+        ({"action": "shoot", "target": None}, "must name a target"),
+        ({"action": "miss", "target": "player_3"}, "null as target"),
+    ],
+)
+def test_a_shot_that_makes_no_sense_is_refused(shot: dict[str, Any], reason: str) -> None:
+    game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3))
+    table = at_table(game, True, False)
+    shoot(table, "player_2", "player_1")
+    with pytest.raises(IllegalAction, match=reason):
+        table.answer("player_1", Shot.model_validate(shot))
+
+
+def test_as_published_the_target_alone_decides() -> None:
+    game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3, 0.4), strict_targets=False)
+    table = at_table(game, True, True, True, True)
+    shoot(table, "player_2")  # hits
+    shoot(table, "player_2")  # is wasted: player_2 is out
+    table.answer("player_4", Shot(action="miss", target="player_1"))  # hits
+    shoot(table, "player_3")  # hits player_3 itself
+    assert isinstance(table.outcome, Battle)
+    assert [shot.hit for shot in table.outcome.shots] == [True, False, True, True]
+    assert table.outcome.living == ("player_4",)
+
+
+@pytest.mark.parametrize("target", [None, "null"])
+def test_null_is_nobody(target: str | None) -> None:
+    assert Shot.model_validate({"action": "miss", "target": target}).target is None
+
+
+@pytest.mark.parametrize("target", [3, True, ["player_2"], "x" * 101])
+def test_a_target_is_a_name(target: object) -> None:
+    with pytest.raises(ValidationError):
+        Shot.model_validate({"action": "shoot", "target": target})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"hit_rates": [0.5]}, "at least 2"),
+        ({"hit_rates": [0.5, 0.4]}, "must not fall"),
+        ({"hit_rates": [0, 0.4]}, "greater than or equal to 0.01"),
+        ({"hit_rates": [0.4, 1.1]}, "less than or equal to 1"),
+        ({"idle_rounds": 1}, "greater than or equal to 2"),
+        ({"horizon": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_impossible_parameters_are_refused(parameters: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        BattleRoyale(**parameters)
+
+
+# Measures
+
+
+def test_the_score_counts_shots_at_the_best_shot_among_the_others() -> None:
+    table = at_table(TRUEL, False, False, False, True, True)
+    shoot(table, "player_3", "player_1", "player_2", "player_2", "player_1")
+    assert measured("rounds", table) == 5
+    assert measured("score", table, published=True) == pytest.approx(100 * 3 / 5)
+    assert measured("score", table) == pytest.approx(100 * 3 / (3 * 5))
+
+
+def test_missing_on_purpose_never_scores() -> None:
+    table = at_table(TRUEL, None, True, True)
+    shoot(table, None, "player_3", "player_2")
+    assert measured("score", table, published=True) == pytest.approx(100 * 2 / 3)
+    assert measured("misses_on_purpose", table) == pytest.approx(1 / 3)
+    assert measured("survivors", table) == 1
+
+
+def test_a_shot_at_one_of_several_best_shots_scores() -> None:
+    table = at_table(BattleRoyale(hit_rates=(0.5, 0.6, 0.6)), True, True)
+    shoot(table, "player_2", "player_1")
+    assert measured("score", table, published=True) == 100
+
+
+def test_always_the_strongest_scores_100_in_20_rounds_on_average() -> None:
+    tables = [played("strongest", str(seed)) for seed in range(500)]
+    assert {measured("score", table, published=True) for table in tables} == {100}
+    assert {round(measured("score", table), 9) for table in tables} == {10}
+    exact = rounds_of_strongest(BattleRoyale().hit_rates, 0)
+    assert exact == pytest.approx(20.2, abs=0.05)
+    found = statistics.mean(measured("rounds", table) for table in tables)
+    assert found == pytest.approx(exact, abs=0.6)
+
+
+@cache
+def rounds_of_strongest(rates: tuple[float, ...], turn: int) -> float:
+    """The expected rounds from a turn on, where each shoots at the best shot among the others."""
+    if len(rates) == 1:
+        return 0.0
+    expected, nobody_hits = 0.0, 1.0
+    for step in range(len(rates)):
+        at = (turn + step) % len(rates)
+        out = len(rates) - 1 if at < len(rates) - 1 else len(rates) - 2
+        left = (*rates[:out], *rates[out + 1 :])
+        following = (at + 1 - (out < at)) % len(left)
+        expected += nobody_hits * (1 + rates[at] * rounds_of_strongest(left, following))
+        nobody_hits *= 1 - rates[at]
+    return expected / (1 - nobody_hits)
+
+
+def test_a_random_living_target_scores_about_30() -> None:
+    scores = [
+        measured("score", played("random", str(seed), misses=0), published=True)
+        for seed in range(500)
+    ]
+    assert statistics.mean(scores) == pytest.approx(30.2, abs=1.5)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.integers(0, 5), st.booleans())
+def test_scores_lie_between_0_and_100(rates: list[float], seed: int, published: bool) -> None:
+    table = played("random", str(seed), BattleRoyale(hit_rates=sorted(rates)))
+    assert 0 <= measured("score", table, published) <= 100
+    assert isinstance(table.outcome, Battle)
+    assert sum(table.game.payoffs(table.outcome).values()) == (len(table.outcome.living) == 1)
+
+
+# Strategies
+
+
+def test_the_weakest_of_three_misses_on_purpose_in_equilibrium() -> None:
+    """GAMA-Bench section 3.3: players 7, 8 and 10 are left, and it is the turn of player 7."""
+    table = at_table(BattleRoyale(hit_rates=(0.65, 0.7, 0.8)))
+    equilibrium = BOX.strategies["equilibrium"]
+    assert equilibrium(table.asked("player_1")) == Shot(action="miss", target=None)
+    shoot(table, None)
+    assert equilibrium(table.asked("player_2")) == Shot(action="shoot", target="player_3")
+
+
+def test_among_too_many_the_equilibrium_player_shoots_at_the_strongest() -> None:
+    table = at_table(BattleRoyale())
+    shot = BOX.strategies["equilibrium"](table.asked("player_1"))
+    assert shot == Shot(action="shoot", target="player_10")
+
+
+def test_the_equilibrium_player_wins_as_often_as_solved() -> None:
+    wins = [played("equilibrium", str(seed), TRUEL).outcome for seed in range(1_500)]
+    first = sum(isinstance(end, Battle) and end.living == ("player_1",) for end in wins)
+    assert first / 1_500 == pytest.approx(0.3808, abs=0.04)
+
+
+def test_strongest_and_weakest_pick_their_targets() -> None:
+    for name, target in (("strongest", "player_3"), ("weakest", "player_2")):
+        shot = BOX.strategies[name](at_table().asked("player_1"))
+        assert shot == Shot(action="shoot", target=target)
+
+
+def test_fixed_shoots_at_its_target_and_no_other() -> None:
+    table = at_table(TRUEL, True)
+    fixed = BOX.strategies["fixed"]
+    assert fixed(table.asked("player_1"), target="player_2").target == "player_2"  # type: ignore[attr-defined]
+    shoot(table, "player_2")
+    assert fixed(table.asked("player_3"), target="player_2") == Shot(action="miss", target=None)
+    with pytest.raises(ValueError, match='no player "player_9"'):
+        fixed(table.asked("player_3"), target="player_9")
+
+
+# Words
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("horizon", [None, 20, {"rounds": 20, "hidden": True}])
+def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
+    game = BattleRoyale(
+        hit_rates=(0.3, 0.555, 1), horizon=horizon, names={"player_2": "Ann"}, idle_rounds=77
+    )
+    table = at_table(game, None, True, True)
+    style = style_in(BOX, version)
+    shooters = '- Player 1 ("player_1", you): 30%\n- Ann ("player_2"): 55.5%\n- Player 3'
+    briefing = style.tell(events(table, "player_1")[0], game, "player_1")
+    for fact in ("3 p", shooters, "77", "on purpose" if version != "v5" else "deliberately"):
+        assert fact in briefing
+    assert ("20 rounds" in briefing) == (horizon == 20)
+    asked = style.ask(table.pending["player_1"], game)
+    assert shooters in asked
+    assert '{"action": "miss", "target": null}' in asked
+    shoot(table, None, "player_3", "player_2")
+    texts = style.story(table.heard["player_2"], game, "player_2")
+    assert "Player 1 missed on purpose. 3 players are left." in texts[1]
+    assert "you shot at Player 3 and hit. 2 players are left." in texts[-3]
+    assert "Player 1 shot at you and hit. You are out." in texts[-2]
+    assert "Player 1" in texts[-1]
+    assert "you" in style.tell(table.heard["player_1"][-1].event, game, "player_1").lower()
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
+    game = TRUEL.model_copy(update={"horizon": Horizon(rounds=1)})
+    table = at_table(game, True)
+    shoot(table, "player_2")
+    assert "Player 1, Player 3" in style_in(BOX, version).tell(
+        events(table, "player_2")[-1], game, "player_2"
+    )

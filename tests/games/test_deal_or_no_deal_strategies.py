@@ -1,0 +1,394 @@
+"""Deal or No Deal: the scripted negotiators, their mistakes, and what is measured of them."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.games.deal_or_no_deal import BOX
+from cheaptalk.games.deal_or_no_deal.consistency import misstates, names_too_many
+from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, worth
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.replies import ill_formed_replies, noisy_reply
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
+from cheaptalk.games.deal_or_no_deal.strategies import pretence
+from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
+from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, points
+from cheaptalk.models import ModelSettings, Reply
+from cheaptalk.players import Answer, Kind, LanguageModel
+from cheaptalk.rules import Asked, Chance, Decide, Result, Table, play
+from cheaptalk.styles import CODECS, Illegal, Unreadable, style_in
+
+OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
+SEEDS = [str(number) for number in range(25)]
+CONTEXT = Context(counts=(1, 1, 3), values=((0, 1, 3), (1, 0, 3)))
+OPENING = Opening(context=CONTEXT, first="player_1")
+
+
+def strategy(name: str, **settings: Any) -> Decide:
+    return BOX.strategies[name].with_settings(**settings)
+
+
+def match(one: Decide, other: Decide, seed: str = "1", **parameters: Any) -> Table:
+    game = DealOrNoDeal.model_validate(parameters)
+    players = {"player_1": one, "player_2": other}
+    return play(game, game.deal(Chance(seed)), seed, players)
+
+
+def matches(one: str, other: str, **parameters: Any) -> Iterator[Table]:
+    for seed in SEEDS:
+        yield match(strategy(one), strategy(other), seed, **parameters)
+
+
+def ended(at: Table) -> Division:
+    assert isinstance(at.outcome, Division)
+    return at.outcome
+
+
+def measured(at: Table, name: str) -> float | None:
+    result = Result(at.game, at.deal, at.outcome, lambda: at.given)
+    return BOX.measures[name].of(result)
+
+
+def after(*messages: str, **parameters: Any) -> Asked:
+    """The question after these messages in turn."""
+    table = Table(DealOrNoDeal.model_validate(parameters), OPENING, "seed")
+    for message in messages:
+        (seat,) = table.pending
+        table.answer(seat, MessageOrProposal(message=message))
+    (seat,) = table.pending
+    return table.asked(seat)
+
+
+# Negotiators.
+
+
+@pytest.mark.parametrize("objective", ["self", "coop", "comp", 0.5])
+def test_honest_players_agree_on_the_division_with_the_best_worse_payoff(
+    objective: str | float,
+) -> None:
+    for at in matches("honest", "honest", objective=objective):
+        assert ended(at).ending == "agreement"
+        assert ended(at).turns == 5
+        weight = at.game.model_dump()["objective"]
+        context = at.deal.model_dump()["context"]
+        worse = min(at.game.payoffs(ended(at)).values())
+        reachable = [points(Context(**context), claim) for claim in divisions(Context(**context))]
+        best = max(min(x + weight * y, y + weight * x) for x, y in reachable)
+        assert worse == pytest.approx(best)
+
+
+def divisions(context: Context) -> Iterator[tuple[int, int, int]]:
+    books, hats, balls = context.counts
+    for number in range((books + 1) * (hats + 1) * (balls + 1)):
+        rest, ball = divmod(number, balls + 1)
+        book, hat = divmod(rest, hats + 1)
+        yield book, hat, ball
+
+
+def test_honest_players_get_the_joint_maximum_in_coop() -> None:
+    for at in matches("honest", "honest", objective="coop"):
+        assert measured(at, "efficiency") == measured(at, "pareto_optimality") == 1
+        assert isinstance(at.deal, Opening)
+        assert measured(at, "score") == best_joint_score(at.deal.context)
+
+
+@pytest.mark.parametrize("name", ["honest", "greedy", "fair", "conceding"])
+def test_nobody_but_the_liar_is_inconsistent(name: str) -> None:
+    for other in ("honest", "fair", "conceding", "greedy"):
+        for at in matches(name, other):
+            assert measured(at, "inconsistency") == 0
+
+
+def test_the_liar_states_false_values_and_keeps_its_word() -> None:
+    for at in matches("liar", "conceding"):
+        assert measured(at, "false_values") != 0
+        assert measured(at, "broken_agreements") == measured(at, "impossible_counts") == 0
+
+
+@pytest.mark.parametrize("context", all_contexts()[::97])
+def test_every_hand_can_be_lied_about(context: Context) -> None:
+    for values in context.values:
+        feigned, wanted = pretence(context.counts, values)
+        assert worth(feigned, context.counts) == 10
+        assert misstates(say_values(feigned), context.counts, values)
+        assert worth(feigned, wanted) <= 5
+
+
+@pytest.mark.parametrize("other", ["fair", "conceding", "honest"])
+def test_the_greedy_get_all_or_nothing(other: str) -> None:
+    gains = {at.game.payoffs(ended(at))["player_1"] for at in matches("greedy", other)}
+    assert gains == {10, 0}
+
+
+def test_the_fair_get_half_or_more_or_nothing() -> None:
+    for other in OFFERING:
+        for at in matches("fair", other):
+            found = ended(at).points
+            assert found is None or found[0] >= 5
+
+
+def test_conceding_asks_for_less_from_turn_to_turn() -> None:
+    for at in matches("conceding", "greedy"):
+        assert isinstance(at.deal, Opening)
+        context = at.deal.context
+        offers = [
+            read_offer(one.action.message or "", context.counts)
+            for one in at.given
+            if one.seat == "player_1" and isinstance(one.action, MessageOrProposal)
+        ]
+        asked = [worth(context.values[0], offer) for offer in offers if offer is not None]
+        assert asked == sorted(asked, reverse=True)
+        assert asked[0] == 10
+
+
+@pytest.mark.parametrize("one", OFFERING)
+@pytest.mark.parametrize("turns", [3, 4, 5, 10])
+def test_negotiators_end_with_two_proposals_before_the_turns_are_up(one: str, turns: int) -> None:
+    for other in OFFERING:
+        assert ended(match(strategy(one), strategy(other), turns=turns)).ending in {
+            "agreement", "mismatch",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OFFERING)
+def test_a_good_offer_is_accepted_and_then_proposed(name: str) -> None:
+    offer = "I take 1 book, and you take the rest."
+    accepted = strategy(name)(after("Hello.", offer))
+    assert isinstance(accepted, MessageOrProposal)
+    assert (accepted.message or "").startswith("Deal. I take 0 books, 1 hat and 3 balls")
+    agreed = strategy(name)(after("Hello.", offer, accepted.message or "", "Deal."))
+    assert agreed == MessageOrProposal.propose((0, 1, 3))
+
+
+@pytest.mark.parametrize("name", OFFERING)
+def test_the_last_offer_is_claimed_when_the_partner_proposes(name: str) -> None:
+    table = Table(DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", MessageOrProposal(message="You take 1 hat and 2 balls."))
+    table.answer("player_2", MessageOrProposal(message="Well."))
+    table.answer("player_1", MessageOrProposal.propose((1, 0, 1)))
+    claim = strategy(name)(table.asked("player_2"))
+    assert claim == Proposal(books=0, hats=1, balls=2)
+
+
+@pytest.mark.parametrize("name", OFFERING)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "?!",
+        "[propose] {{ 7 }}",
+        "Books are nice." * 200,
+        "My book is worth 1, my hat is worth 1 and my ball is worth " + "9" * 3_900,
+    ],
+)
+def test_negotiators_keep_talking_when_they_understand_nothing(name: str, words: str) -> None:
+    action = strategy(name)(after("Hello.", words))
+    assert isinstance(action, MessageOrProposal)
+    assert action.message
+
+
+def test_stated_values_are_taken_into_account() -> None:
+    silent = strategy("honest")(after("Hello.", "Hello.", "Hm.", "Well?"))
+    told = strategy("honest")(
+        after("Hello.", "Hello.", "Hm.", "A book is worth 10 to me, a hat 0. A hat is worth 0 to "
+              "me and a ball is worth 0 to me.")
+    )  # fmt: skip
+    assert isinstance(silent, MessageOrProposal)
+    assert isinstance(told, MessageOrProposal)
+    assert read_offer(told.message or "", CONTEXT.counts) == (0, 1, 3)
+    assert silent != told
+
+
+# Mistakes.
+
+
+def test_without_mistakes_the_noisy_one_is_honest() -> None:
+    calm = {"impossible": 0, "lying": 0, "contradicting": 0}
+    for seed in SEEDS:
+        one = match(strategy("noisy", **calm), strategy("honest"), seed)
+        assert one.given == match(strategy("honest"), strategy("honest"), seed).given
+
+
+@pytest.mark.parametrize(
+    ("dial", "measure"),
+    [
+        ("impossible", "impossible_counts"),
+        ("lying", "false_values"),
+        ("contradicting", "broken_agreements"),
+    ],
+)
+def test_each_dial_makes_the_mistake_that_its_measure_counts(dial: str, measure: str) -> None:
+    calm = {"impossible": 0.0, "lying": 0.0, "contradicting": 0.0}
+    measures = ("impossible_counts", "false_values", "broken_agreements")
+    found = dict.fromkeys(measures, 0.0)
+    for seed in SEEDS:
+        noisy = strategy("noisy", **calm | {dial: 0.5})
+        at = match(noisy, strategy("honest"), seed)
+        for name in measures:
+            found[name] += measured(at, name) or 0
+    assert {name for name, count in found.items() if count} == {measure}
+
+
+def test_impossible_messages_name_one_too_many() -> None:
+    action = strategy("noisy", impossible=1)(after("Hello."))
+    assert isinstance(action, MessageOrProposal)
+    assert names_too_many(action.message or "", CONTEXT.counts)
+
+
+def test_contradicting_proposals_are_legal_and_wrong() -> None:
+    ask = after("I take 1 book.", "Deal.")
+    action = strategy("noisy", contradicting=1)(ask)
+    assert isinstance(action, MessageOrProposal)
+    assert action.claim not in {None, (1, 0, 0)}
+    assert ask.ask.refuse(action) is None
+
+
+def questions(seed: str) -> Iterator[tuple[Asked, MessageOrProposal | Proposal]]:
+    """The questions of a match between honest players, with their answers."""
+    game = DealOrNoDeal()
+    table = Table(game, game.deal(Chance(seed)), seed)
+    while table.pending:
+        (seat,) = table.pending
+        asked = table.asked(seat)
+        action = strategy("honest")(asked)
+        assert isinstance(action, MessageOrProposal | Proposal)
+        yield asked, action
+        table.answer(seat, action)
+
+
+TABLE_1 = {
+    "begin with [message] or [propose]": Unreadable,
+    "nothing has been said yet": Illegal,
+    "may stand only once": Unreadable,
+    "no [message] is possible now": Illegal,
+    "once each and in this order": Unreadable,
+    "exactly 3 numbers": Unreadable,
+    "cannot be claimed": Illegal,
+}
+"""The seven corrections of Liao, Tomlin and Klein (2024, Table 1), and who makes them."""
+
+
+def test_table_1_every_correction_is_made_and_no_other() -> None:
+    seen = set()
+    for seed in SEEDS:
+        for asked, action in questions(seed):
+            for reply in ill_formed_replies(asked, CODECS["tagged"], action):
+                with pytest.raises(Unreadable) as caught:
+                    CODECS["tagged"].read(reply, asked.ask)
+                (reason,) = [text for text in TABLE_1 if text in str(caught.value)]
+                assert type(caught.value) is TABLE_1[reason]
+                seen.add(reason)
+    assert seen == set(TABLE_1)
+
+
+def test_ill_formed_replies_are_refused_in_json_too() -> None:
+    for seed in SEEDS:
+        for asked, action in questions(seed):
+            for reply in ill_formed_replies(asked, CODECS["json"], action):
+                with pytest.raises(Unreadable):
+                    CODECS["json"].read(reply, asked.ask)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_noisy_replies_are_ill_formed_as_often_as_wanted(codec: str) -> None:
+    refused = count = 0
+    for seed in SEEDS:
+        for asked, _ in questions(seed):
+            for attempt in range(4):
+                reply = noisy_reply(asked, CODECS[codec], ill_formed=0.3, attempt=attempt)
+                count += 1
+                try:
+                    CODECS[codec].read(reply, asked.ask)
+                except Unreadable:
+                    refused += 1
+    assert refused / count == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.parametrize("bad", range(6))
+@pytest.mark.parametrize("style", BOX.styles)
+def test_the_fifth_bad_output_in_a_turn_is_the_last(style: str, bad: int) -> None:
+    game = DealOrNoDeal()
+    table = Table(game, OPENING, "seed")
+    words = style_in(BOX, style)
+    model = LanguageModel(game, words, "vllm/tiny", ModelSettings(), tries=game.tries)
+    asked = table.asked("player_1")
+    good = words.codec.write(MessageOrProposal(message="Hello."))
+    thinking = model.answer(asked)
+    next(thinking)
+    answer = Answer(None, Kind.OK)
+    try:
+        for attempt in range(6):
+            early = words.codec.write(MessageOrProposal.propose((0, 1, 3)))
+            thinking.send(Reply(text=early if attempt < bad else good))
+    except StopIteration as end:
+        answer = end.value
+    kinds = [Kind.OK, *[Kind.REPAIRED] * 4, Kind.ILLEGAL]
+    assert answer.kind is kinds[bad]
+    assert (answer.action is None) == (bad >= 5)
+
+
+# Measures.
+
+
+def test_measures_of_a_match_worked_out_by_hand() -> None:
+    table = Table(DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", MessageOrProposal(message="Deal. A ball is worth 4 to me."))
+    table.answer("player_1", MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_2", Proposal(books=1, hats=0, balls=3))
+    found = {name: measured(table, name) for name in BOX.measures}
+    assert found == pytest.approx(
+        {
+            "score": 5.5,
+            "agreement": 1,
+            "pareto_optimality": 1,
+            "joint_points": 11,
+            "efficiency": 1,
+            "aborted": 0,
+            "length": 4,
+            "words": 16,
+            "vocabulary": 14,
+            "bigram_entropy": math.log2(14) - 1 / 7,  # of 14 pairs two are the same
+            "inconsistency": 0.25,
+            "impossible_counts": 0,
+            "false_values": 0.5,
+            "broken_agreements": 0,
+        }
+    )
+
+
+def test_measures_of_an_aborted_match() -> None:
+    table = Table(DealOrNoDeal(objective=-1.0), OPENING, "seed")
+    table.forfeit("player_1")
+    found = {name: measured(table, name) for name in BOX.measures}
+    assert found["aborted"] == 1
+    assert found["inconsistency"] is found["bigram_entropy"] is None
+    assert set(found.values()) == {0, 1, None}
+
+
+@pytest.mark.parametrize(("objective", "published"), [("self", 0), ("coop", 1)])
+def test_the_published_optimality_looks_at_player_1_alone(objective: str, published: int) -> None:
+    table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
+    table.answer("player_1", MessageOrProposal(message="Hello."))
+    table.answer("player_2", MessageOrProposal.propose((1, 0, 3)))
+    table.answer("player_1", Proposal(books=0, hats=1, balls=0))
+    measure = BOX.measures["pareto_optimality"]
+    result = Result.of(table.game, table.deal, ended(table))
+    assert measure.of(result) == 1
+    assert measure.variant(as_published=True)(result) == published
+
+
+@given(st.sampled_from(SEEDS), st.sampled_from(OFFERING), st.sampled_from(OFFERING))
+def test_the_score_is_the_mean_payoff_and_no_more_than_the_best(
+    seed: str, one: str, other: str
+) -> None:
+    at = match(strategy(one), strategy(other), seed, objective="coop")
+    assert isinstance(at.deal, Opening)
+    score = measured(at, "score")
+    assert score == sum(at.game.payoffs(ended(at)).values()) / 2
+    assert 0 <= score <= best_joint_score(at.deal.context)
+    assert (measured(at, "pareto_optimality") == 1) == (score == best_joint_score(at.deal.context))

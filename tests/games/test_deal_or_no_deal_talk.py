@@ -1,0 +1,239 @@
+"""Deal or No Deal: what is read in free talk, what is agreed on, and what is inconsistent."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.games.deal_or_no_deal.agreement import Move, Standing, standing
+from cheaptalk.games.deal_or_no_deal.consistency import (
+    inconsistencies,
+    misstates,
+    names_too_many,
+    stated_values,
+)
+from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, all_contexts, bundles
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.talk import (
+    accepts,
+    read_offer,
+    say_offer,
+    say_values,
+    speaks_of_items,
+)
+from cheaptalk.rules import MESSAGE_LIMIT
+
+COUNTS = (2, 3, 1)
+CONTEXT = Context(counts=COUNTS, values=((1, 2, 2), (2, 0, 6)))
+
+
+def said(*texts: str) -> list[Move]:
+    """Messages in turn, from player 1 on."""
+    return [
+        Move(f"player_{1 + number % 2}", MessageOrProposal(message=text))
+        for number, text in enumerate(texts)
+    ]
+
+
+def claimed(player: str, *claim: int) -> Move:
+    books, hats, balls = claim
+    return Move(player, Proposal(books=books, hats=hats, balls=balls))
+
+
+# Offers.
+
+
+@given(st.data())
+def test_every_offer_is_read_as_it_is_said(data: st.DataObject) -> None:
+    counts = data.draw(st.sampled_from(all_contexts())).counts
+    claim = data.draw(st.sampled_from(list(bundles(counts))))
+    assert read_offer(say_offer(counts, claim), counts) == claim
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("I take 2 books and 1 hat.", (2, 1, 0)),
+        ("i'd like the books and a hat , please", (2, 1, 0)),
+        ("How about I get both books and you keep the rest?", (2, 0, 0)),
+        ("You can have all the hats and everything else is mine", None),
+        ("you can have the hats", (2, 0, 1)),
+        ("if i can have the ball and the hats you can have the books", (0, 3, 1)),
+        ("I'll give you two hats, and I keep everything else.", (2, 1, 1)),
+        ("Hats and the ball for me, everything else to you!", (0, 3, 1)),
+        ("Give me 1 book; you take 1 book, 3 hats and 1 ball.", (1, 0, 0)),
+        ("Ok, deal. I take no books, 3 hats and zero balls.", (0, 3, 0)),
+        ("i just want the ball", (0, 0, 1)),
+        ("I\N{RIGHT SINGLE QUOTATION MARK}d like 1 basketball", (0, 0, 1)),
+        ("A hat is worth 2 to me. I take the hats.", (0, 3, 0)),
+        ("Hello! What do you need? I want 2 books.", (2, 0, 0)),
+    ],
+)
+def test_plain_offers_are_read(text: str, claim: Triple | None) -> None:
+    assert read_offer(text, COUNTS) == claim
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello.",
+        "I need both books or all the hats.",
+        "I don't want the hats.",
+        "I want the book.",
+        "I want at least 1 hat.",
+        "I want both hats.",
+        "The ball and a book.",
+        "I take the hats, you take the ball.",
+        "I take 2 books and you take 1 book.",
+        "I want 3 books.",
+        "I want 2 hats and 1 hat.",
+        "I will take the rest.",
+        "I take the rest and you take everything else.",
+        "I want 1 hat. I want 2 hats.",
+        "I want 1 hat. Hats suit me, and the ball too.",
+        "I want 2 or 3 hats.",
+        "Do you want the hats?",
+    ],
+)
+def test_what_may_mean_something_else_is_no_offer(text: str) -> None:
+    assert read_offer(text, COUNTS) is None
+
+
+@given(st.text(alphabet="iyou take hatsbl12,.'the rest and", max_size=120))
+def test_an_offer_is_within_the_pool(text: str) -> None:
+    claim = read_offer(text, COUNTS)
+    assert claim is None or claim in set(bundles(COUNTS))
+
+
+@pytest.mark.parametrize("part", ["the rest and ", "i take 1 hat, ", "ok ", "a ", "1", ".", " "])
+def test_the_longest_messages_are_read_too(part: str) -> None:
+    text = (part * MESSAGE_LIMIT)[:MESSAGE_LIMIT]
+    assert read_offer(text, COUNTS) is None
+    assert not names_too_many(text, COUNTS)
+
+
+@pytest.mark.parametrize(
+    "text", ["Deal!", "ok , deal", "Okay, sounds good to me.", "Agreed.", "yes", "I accept.",
+             "It's a deal, thanks.", "Deal. I take 2 books.", "Great! I take the books."]
+)  # fmt: skip
+def test_plain_acceptance_is_read(text: str) -> None:
+    assert accepts(text, COUNTS, (2, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["No deal.", "Deal?", "Deal if I get a hat.", "ok but I need the ball",
+             "I can't accept.", "Deal. I take 1 book.", "Great! I take whatever books you leave.",
+             "Hello.", "Ideal!", "What a deal."]
+)  # fmt: skip
+def test_what_is_no_plain_acceptance_is_none(text: str) -> None:
+    assert not accepts(text, COUNTS, (2, 0, 0))
+
+
+# Agreement.
+
+
+@pytest.mark.parametrize(
+    ("texts", "division", "agreed"),
+    [
+        ([], None, False),
+        (["Hello.", "I take the books."], (0, 3, 1), False),
+        (["I take the books.", "Deal."], (2, 0, 0), True),
+        (["I take the books.", "Hm.", "So?", "Deal."], (2, 0, 0), True),
+        (["I take the books.", "Hm.", "Deal."], (2, 0, 0), False),
+        (["I take the books.", "Deal. You take 2 books, I take the rest."], (2, 0, 0), True),
+        (["I take the books.", "Deal.", "So I take 2 books."], (2, 0, 0), True),
+        (["I take the books.", "Deal.", "I take the ball."], (0, 0, 1), False),
+        (["I take the books.", "Deal.", "Or the hats?"], None, False),
+        (["I take the books.", "Perhaps a hat as well."], None, False),
+        (["I take the books.", "A book is worth 2 to me.", "Please.", "Deal."], (2, 0, 0), True),
+    ],
+)
+def test_an_offer_is_agreed_on_until_something_else_is_said(
+    texts: list[str], division: Triple | None, agreed: bool
+) -> None:
+    found = standing(COUNTS, said(*texts))
+    assert (found.division, found.agreed) == (division, agreed)
+
+
+def test_proposals_change_nothing_on_the_table() -> None:
+    moves = [*said("I take the books.", "Deal."), claimed("player_1", 0, 0, 0)]
+    assert standing(COUNTS, moves) == Standing((2, 0, 0), "player_1", agreed=True)
+
+
+# Inconsistencies.
+
+
+@pytest.mark.parametrize("text", ["I want 3 books.", "two balls are enough", "take 5 of the hats"])
+def test_more_of_a_kind_than_there_are_is_impossible(text: str) -> None:
+    assert names_too_many(text, COUNTS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2 books, 3 hats and 1 ball", "no ball", "all the hats", "I need 5 points", "1.3 books"],
+)
+def test_other_numbers_are_possible(text: str) -> None:
+    assert not names_too_many(text, COUNTS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A book is worth 3 to me.",
+        "To me the hats are worth nothing!",
+        "My ball is worth only 1 point.",
+        "The hats are worth 4 for me.",
+        "the books are worth two and the ball is worth 5 to me",
+    ],
+)
+def test_false_statements_of_ones_own_values_are_found(text: str) -> None:
+    assert misstates(text, COUNTS, (1, 2, 2))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A book is worth 1 to me.",
+        "The books are worth 1 to me.",
+        "The books are worth 2 to me.",
+        "The hats are worth 6 to me.",
+        "A ball is worth 9 to you.",
+        "If a ball is worth 9 to you, it is worth 2 to me.",
+        "A ball is worth 9.",
+        "A ball is worth 9 times a book to me.",
+        "A ball is worth 3.5 to me.",
+        "A ball is worth a lot to me.",
+        "A hat is worth 1 more than a book to me.",
+    ],
+)
+def test_what_is_true_in_one_reading_or_not_plain_is_not_false(text: str) -> None:
+    assert not misstates(text, COUNTS, (1, 2, 2))
+
+
+@given(st.sampled_from(all_contexts()))
+def test_true_statements_are_true_and_read_in_full(context: Context) -> None:
+    for values in context.values:
+        text = say_values(values)
+        assert not misstates(text, context.counts, values)
+        assert tuple(number for _, number in stated_values(text)) == values
+        assert not speaks_of_items(text)
+
+
+def test_claims_must_be_what_was_agreed_on() -> None:
+    talk = said("I take the books.", "Deal.")
+    kept = [claimed("player_1", 2, 0, 0), claimed("player_2", 0, 3, 1)]
+    assert list(inconsistencies(CONTEXT, [*talk, *kept])) == []
+    broken = [claimed("player_1", 2, 1, 0), claimed("player_2", 0, 3, 1)]
+    assert list(inconsistencies(CONTEXT, [*talk, *broken])) == [(3, "player_1", "broken agreement")]
+
+
+def test_without_an_agreement_any_claim_is_consistent() -> None:
+    moves = [*said("I take the books."), claimed("player_2", 2, 3, 1)]
+    assert list(inconsistencies(CONTEXT, moves)) == []
+
+
+def test_every_fault_is_told_with_its_turn_and_player() -> None:
+    moves = said("Hello.", "I take 2 balls. A hat is worth 9 to me.", "A hat is worth 2 to me.")
+    assert list(inconsistencies(CONTEXT, moves)) == [
+        (2, "player_2", "impossible count"),
+        (2, "player_2", "false value"),
+    ]

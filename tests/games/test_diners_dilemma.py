@@ -1,0 +1,248 @@
+"""The rules, theory, measures, strategies and words of the diner's dilemma."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.diners_dilemma import BOX
+from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
+from cheaptalk.games.diners_dilemma.rules import DinersDilemma
+from cheaptalk.games.diners_dilemma.theory import (
+    Dish,
+    dominant_dish,
+    efficient_dish,
+    is_dilemma,
+)
+from cheaptalk.rules import Deal
+from cheaptalk.styles import style_in
+from tests.games.rounds_played import played, result_of, scored, table_of
+from tests.games.tables import events
+
+TABLE_8 = (
+    (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
+)  # fmt: skip
+"""P_l, U_l, P_h and U_h of GAMA-Bench's Table 8."""
+
+menus = st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20), st.integers(1, 20))
+
+
+def at_dinner(*menu: float, **parameters: Any) -> DinersDilemma:
+    cheap_price, cheap_utility, costly_price, costly_utility = menu or (10, 15, 20, 20)
+    return DinersDilemma(
+        cheap_price=cheap_price,
+        cheap_utility=cheap_utility,
+        costly_price=costly_price,
+        costly_utility=costly_utility,
+        **parameters,
+    )
+
+
+def orders(letters: str) -> tuple[Dish, ...]:
+    """Orders as a row of h for costly and l for cheap."""
+    return tuple("costly" if letter == "h" else "cheap" for letter in letters)
+
+
+# Rules
+
+
+def test_the_bill_is_split_equally_and_each_has_its_own_dish() -> None:
+    game = at_dinner(players=4, rounds=2)
+    result = result_of(game, orders("hlll"), orders("hhhh"))
+    assert result.outcome.gains == ((7.5, 2.5, 2.5, 2.5), (0, 0, 0, 0))
+    assert game.payoffs(result.outcome) == {
+        "player_1": 7.5, "player_2": 2.5, "player_3": 2.5, "player_4": 2.5,
+    }  # fmt: skip
+
+
+def test_the_report_tells_counts_and_bill_but_not_who_ordered_what() -> None:
+    table = table_of(at_dinner(players=4, rounds=2), orders("hlll"))
+    assert events(table, "player_1")[-1] == RoundResult(1, 1, 3, 50, 12.5, "costly", 7.5)
+    assert events(table, "player_2")[-1] == RoundResult(1, 1, 3, 50, 12.5, "cheap", 2.5)
+    assert events(table, "player_3") == events(table, "player_2")
+    assert table.pending["player_1"].event == Turn(2)
+
+
+@pytest.mark.parametrize("dish", ["Costly", "costly_dish", "", None, 1])
+def test_an_order_is_one_of_the_two_words(dish: object) -> None:
+    with pytest.raises(ValidationError):
+        Order.model_validate({"chosen_dish": dish})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"costly_price": 10}, "costly_price: must be above cheap_price"),
+        ({"cheap_utility": 20}, "costly_utility: must be above cheap_utility"),
+        ({"cheap_price": -1}, "greater than or equal to 0"),
+        ({"costly_utility": float("nan")}, "cheap_utility|finite|less than"),
+        ({"costly_price": float("inf")}, "less than or equal"),
+    ],
+)
+def test_impossible_menus_are_refused(parameters: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        DinersDilemma(**parameters)
+
+
+@given(menus, st.integers(2, 5), st.data())
+def test_payoffs_stay_within_their_bounds(
+    menu: tuple[int, int, int, int], players: int, data: st.DataObject
+) -> None:
+    cheap_price, cheap_utility, more, better = menu
+    game = at_dinner(
+        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
+        players=players, rounds=1,
+    )  # fmt: skip
+    low, high = game.payoff_bounds()["player"]
+    found = [
+        gain
+        for letters in product("hl", repeat=players)
+        for gain in game.gains(1, orders("".join(letters)), Deal())
+    ]
+    assert (min(found), max(found)) == pytest.approx((low, high))
+
+
+# Theory
+
+
+@pytest.mark.parametrize("menu", TABLE_8)
+def test_menus_of_table_8_gama_bench_are_dilemmas(menu: tuple[int, int, int, int]) -> None:
+    game = at_dinner(*menu)
+    assert is_dilemma(game.players, game.pleasure, game.price)
+
+
+@given(menus, st.integers(2, 6), st.integers(0, 5))
+def test_the_dominant_dish_pays_more_whatever_the_others_order(
+    menu: tuple[int, int, int, int], players: int, others: int
+) -> None:
+    cheap_price, cheap_utility, more, better = menu
+    game = at_dinner(
+        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
+        players=players, rounds=1,
+    )  # fmt: skip
+    costly = min(others, players - 1)
+    rest = orders("h" * costly + "l" * (players - 1 - costly))
+    with_costly = game.gains(1, ("costly", *rest), Deal())[0]
+    with_cheap = game.gains(1, ("cheap", *rest), Deal())[0]
+    best = dominant_dish(players, better, more)
+    if best is None:
+        assert with_costly == pytest.approx(with_cheap)
+    else:
+        assert (with_costly > with_cheap) == (best == "costly")
+
+
+@given(menus, st.integers(2, 6))
+def test_the_efficient_dish_is_best_if_all_order_it(
+    menu: tuple[int, int, int, int], players: int
+) -> None:
+    cheap_price, cheap_utility, more, better = menu
+    game = at_dinner(
+        cheap_price, cheap_utility, cheap_price + more, cheap_utility + better,
+        players=players, rounds=1,
+    )  # fmt: skip
+    all_costly = sum(game.gains(1, orders("h" * players), Deal()))
+    all_cheap = sum(game.gains(1, orders("l" * players), Deal()))
+    best = efficient_dish(better, more)
+    if best is None:
+        assert all_costly == pytest.approx(all_cheap)
+    else:
+        assert (all_costly > all_cheap) == (best == "costly")
+
+
+# Measures
+
+
+@pytest.mark.parametrize(("letters", "score"), [("h" * 10, 100), ("l" * 10, 0), ("hhhllllllh", 40)])
+def test_the_score_is_the_share_of_costly_dishes(letters: str, score: float) -> None:
+    assert scored(BOX, orders(letters)) == pytest.approx(score)
+    assert scored(BOX, orders(letters), orders("l" * 10)) == pytest.approx(score / 2)
+
+
+def test_the_other_measures() -> None:
+    game = at_dinner(players=4, rounds=2)
+    result = result_of(game, orders("hlll"), orders("hhhl"))
+    found = {name: measure.of(result) for name, measure in BOX.measures.items()}
+    assert found == {
+        "score": 50, "cheap": 0.5, "last_round": 0.25, "gain": 2.5, "efficiency": 0.5,
+    }  # fmt: skip
+
+
+def test_where_the_costly_dish_is_worth_its_price_it_is_efficient() -> None:
+    result = result_of(at_dinner(1, 1, 2, 9, players=2, rounds=1), orders("hl"))
+    assert BOX.measures["efficiency"].of(result) == 0.5
+    result = result_of(at_dinner(1, 1, 2, 2, players=2, rounds=1), orders("hl"))
+    assert BOX.measures["efficiency"].of(result) == 1
+
+
+# Strategies
+
+
+def test_all_costly_is_the_equilibrium_and_all_cheap_pays_more() -> None:
+    game = at_dinner(players=5, rounds=3)
+    selfish = played(game, BOX.strategies["equilibrium"])
+    kind = played(game, BOX.strategies["cooperator"])
+    assert selfish.choices == (orders("h" * 5),) * 3
+    assert kind.choices == (orders("l" * 5),) * 3
+    assert sum(game.payoffs(kind).values()) > sum(game.payoffs(selfish).values())
+
+
+def test_where_there_is_no_dilemma_strategies_agree() -> None:
+    for menu, dish in (((1, 1, 2, 9), "h"), ((1, 1, 99, 2), "l")):
+        for name in ("equilibrium", "cooperator"):
+            found = played(at_dinner(*menu, players=3, rounds=1), BOX.strategies[name])
+            assert found.choices == (orders(dish * 3),)
+
+
+def test_fixed_orders_in_turn() -> None:
+    fixed = BOX.strategies["fixed"].with_settings(choices=("cheap", "costly"))
+    found = played(at_dinner(players=2, rounds=3), fixed)
+    assert found.choices == (orders("ll"), orders("hh"), orders("ll"))
+
+
+def test_grim_and_conditional_cooperators_answer_a_costly_order() -> None:
+    game = at_dinner(players=4, rounds=3)
+    rogue = BOX.strategies["fixed"].with_settings(choices=("costly", "cheap", "cheap"))
+    grim, patient = BOX.strategies["grim"], BOX.strategies["conditional_cooperator"]
+    strict = patient.with_settings(threshold=1)
+    found = played(game, rogue, grim, patient, strict)
+    assert found.choices == (orders("hlll"), orders("lhlh"), orders("lhhh"))
+
+
+def test_random_orders_as_often_as_told() -> None:
+    always = BOX.strategies["random"].with_settings(costly=1)
+    assert played(at_dinner(players=2, rounds=9), always).choices == (orders("hh"),) * 9
+    outcome = played(at_dinner(players=100, rounds=20), BOX.strategies["random"])
+    share = sum(row.count("costly") for row in outcome.choices) / 2_000
+    assert share == pytest.approx(0.5, abs=0.05)
+
+
+# Words
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("rounds", [1, 7])
+def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
+    game = at_dinner(2.25, 31, 64, 32, players=6, rounds=rounds)
+    table = table_of(game, orders("hlllll"))
+    style = style_in(BOX, version)
+    texts = style.story(table.heard["player_1"], game, "player_1")
+    for fact in ("Player 1", "2.25", "31", "64", "32", "5" if version == "v4" else "6"):
+        assert fact in texts[0]
+    assert ("7" in texts[0]) == (rounds == 7)
+    for fact in ("costly", "cheap", "1", "5", "75.25", "12.54", "19.46"):
+        assert fact in texts[-1].lower()
+    order = style.how(Order, game, "player_1")
+    assert '{"chosen_dish": "costly" or "cheap"}' in order
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_it_is_called_not_worth_its_price_only_where_it_is_not(version: str) -> None:
+    def briefing(*menu: float) -> str:
+        game = at_dinner(*menu, players=3)
+        return style_in(BOX, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
+
+    dilemma, harmless = briefing(10, 15, 20, 20), briefing(10, 15, 20, 26)
+    assert len(dilemma) > len(harmless) + 60

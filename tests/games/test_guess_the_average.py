@@ -1,0 +1,262 @@
+"""Guess the average: the rules, what players read, and the score."""
+
+from fractions import Fraction
+from statistics import fmean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.guess_the_average import BOX
+from cheaptalk.games.guess_the_average.events import Briefing, RoundResult
+from cheaptalk.games.guess_the_average.humans import BASELINES
+from cheaptalk.games.guess_the_average.rules import GuessTheAverage
+from cheaptalk.games.guess_the_average.theory import level_k
+from cheaptalk.rules import Table
+from cheaptalk.styles import style_in
+from tests.games.rounds_played import result_of, scored, table_of
+from tests.games.tables import events, reads
+
+numbers = st.lists(st.integers(0, 100), min_size=2, max_size=12)
+
+
+def game(**parameters: Any) -> GuessTheAverage:
+    return GuessTheAverage.model_validate({"players": 3, "rounds": 1, **parameters})
+
+
+def gains(*row: int, **parameters: Any) -> tuple[float, ...]:
+    """What one round of these numbers pays."""
+    result = result_of(game(players=len(row), **parameters), row)
+    return tuple(result.outcome.gains[0])
+
+
+# Rules.
+
+
+def test_the_nearest_to_two_thirds_of_the_average_wins() -> None:
+    assert gains(20, 40, 60) == (1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "ratio", "expected"),
+    [
+        ((30, 30, 90), "2/3", (0.5, 0.5, 0.0)),
+        ((25, 25, 25), "2/3", (1 / 3, 1 / 3, 1 / 3)),
+        ((10, 20, 30, 20), "3/4", (1 / 3, 1 / 3, 0.0, 1 / 3)),
+        ((0, 50, 100), "0", (1.0, 0.0, 0.0)),
+        ((0, 50, 100), "1", (0.0, 1.0, 0.0)),
+        ((0, 50, 100), "2", (0.0, 0.0, 1.0)),
+    ],
+)
+def test_all_who_are_nearest_share_the_win(
+    row: tuple[int, ...], ratio: str, expected: tuple[float, ...]
+) -> None:
+    assert gains(*row, ratio=ratio) == expected
+
+
+def test_two_numbers_may_be_equally_near() -> None:
+    table = table_of(game(players=4, ratio="3/4"), (10, 20, 30, 20))
+    result = events(table, "player_1")[-1]
+    assert isinstance(result, RoundResult)
+    assert (result.target, result.winning, result.won) == (15.0, (10, 20), True)
+    assert "Winning number: 10 and 20" in reads(table, "player_1")
+
+
+def test_no_rounding_decides_who_is_nearest() -> None:
+    # The target is 9/10 * 25 / 3 = 7.5 exactly, and a little more in floats.
+    assert gains(6, 9, 10, ratio="9/10") == (0.5, 0.5, 0.0)
+
+
+@given(numbers, st.fractions(0, 3, max_denominator=12))
+def test_a_round_pays_one_in_all(row: list[int], ratio: Fraction) -> None:
+    assert sum(gains(*row, ratio=ratio)) == pytest.approx(1)
+
+
+@given(numbers, st.fractions(0, 3, max_denominator=12), st.randoms(use_true_random=False))
+def test_the_order_of_players_is_nothing(row: list[int], ratio: Fraction, luck: Any) -> None:
+    paid = dict(zip(row, gains(*row, ratio=ratio), strict=True))
+    luck.shuffle(row)
+    assert dict(zip(row, gains(*row, ratio=ratio), strict=True)) == paid
+
+
+def test_the_payoff_is_the_share_of_rounds_won() -> None:
+    result = result_of(game(rounds=4), (20, 40, 60), (20, 20, 60), (9, 8, 0), (60, 60, 20))
+    assert result.game.payoffs(result.outcome) == {
+        "player_1": 1.5 / 4,
+        "player_2": 0.5 / 4,
+        "player_3": 2 / 4,
+    }
+
+
+@pytest.mark.parametrize("number", [-1, 101])
+def test_a_number_out_of_range_is_refused(number: int) -> None:
+    table = Table(game(), game().deal_type(), "seed")
+    ask = table.pending["player_1"]
+    reason = ask.refuse(ask.action.model_validate({"chosen_number": number}))
+    assert reason == f'"chosen_number" must be from 0 to 100, not {number}'
+
+
+@pytest.mark.parametrize("number", ["12", " 12 ", 12])
+def test_a_whole_number_may_be_written_as_text(number: object) -> None:
+    assert result_of(game(), (number, 60, 70)).outcome.choices == ((12, 60, 70),)
+
+
+@pytest.mark.parametrize("number", [True, 1.5, 12.0, "twelve", "1.5", None, "12 or 13"])
+def test_what_is_no_whole_number_is_refused(number: object) -> None:
+    with pytest.raises(ValidationError):
+        table_of(game(), (number, 60, 70))
+
+
+# Parameters.
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2/3", Fraction(2, 3)),
+        (0.6666666666666666, Fraction(2, 3)),
+        (0.95, Fraction(19, 20)),
+        (0.123456789, Fraction("0.123456789")),
+        (1, Fraction(1)),
+        (0, Fraction(0)),
+    ],
+)
+def test_ratios_are_exact(written: object, read: Fraction) -> None:
+    made = game(ratio=written)
+    assert made.ratio == read
+    assert GuessTheAverage.model_validate_json(made.model_dump_json()) == made
+
+
+@pytest.mark.parametrize(
+    ("parameters", "saying"),
+    [
+        ({"ratio": -0.5}, "greater than or equal to 0"),
+        ({"ratio": 101}, "less than or equal to 100"),
+        ({"ratio": True}, "not true or false"),
+        ({"ratio": "two thirds"}, "not a valid fraction"),
+        ({"ratio": float("nan")}, "not a valid fraction"),
+        ({"ratio": float("inf")}, "not a valid fraction"),
+        ({"minimum": -1}, "greater than or equal to 0"),
+        ({"minimum": 100}, "maximum must be greater than the minimum"),
+        ({"minimum": 50, "maximum": 20}, "maximum must be greater than the minimum"),
+        ({"maximum": 99.5}, "valid integer"),
+        ({"told": "equilibrium", "ratio": 1}, "no one equilibrium"),
+        ({"told": "everything"}, "'nothing', 'equilibrium', 'smart' or 'random'"),
+    ],
+)
+def test_impossible_parameters_are_refused(parameters: dict[str, Any], saying: str) -> None:
+    with pytest.raises(ValidationError, match=saying):
+        game(**parameters)
+
+
+# Words.
+
+
+def test_a_report_has_two_decimals_and_one_s_own_number() -> None:
+    table = table_of(game(), (50, 40, 41))
+    assert reads(table, "player_2").endswith(
+        "Results of round 1:\nAverage of all numbers: 43.67\n"
+        "Target (2/3 times the average): 29.11\nWinning number: 40\nYour number: 40\nYou won."
+    )
+    assert reads(table, "player_1").endswith("Your number: 50\nYou lost.")
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize(
+    ("parameters", "saying"),
+    [
+        ({"told": "nothing"}, None),
+        ({"told": "equilibrium"}, "are smart. Each of them will always choose 0."),
+        ({"told": "equilibrium", "ratio": "4/3"}, "Each of them will always choose 100."),
+        ({"told": "equilibrium", "minimum": 7}, "Each of them will always choose 7."),
+        ({"told": "smart"}, "The other players are smart."),
+        ({"told": "random"}, "Each of them chooses a number at random."),
+    ],
+)
+def test_appendix_g_settings_are_told(
+    style: str, parameters: dict[str, Any], saying: str | None
+) -> None:
+    made = game(**parameters)
+    (briefing, *_) = made.briefings(made.deal_type())
+    told = style_in(BOX, style).tell(briefing, made, "player_1")
+    assert ("other players are" in told or "Each of them" in told) == (saying is not None)
+    assert saying is None or saying in told
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+def test_every_version_tells_the_same_facts(style: str) -> None:
+    made = game(players=7, rounds=13, minimum=4, maximum=91, ratio="5/6")
+    words = style_in(BOX, style)
+    table = table_of(made, (5, 10, 20, 30, 40, 50, 88))
+    texts = words.story(table.heard["player_7"], made, "player_7")
+    briefing, turn, result = texts
+    for fact in ("13 rounds", "4", "91", "5/6", "Player 7"):
+        assert fact.removesuffix(" rounds") in briefing
+    assert "7 players" in briefing or "6 other players" in briefing or "Players: 7" in briefing
+    assert all(fact in turn for fact in ("4", "91", "5/6"))
+    # The average is 243 / 7 = 34.71, the target 28.93, the nearest number 30.
+    assert all(fact in result for fact in ("34.71", "28.93", "30", "88", "5/6"))
+    assert len({style_in(BOX, other).tell(table.heard["player_7"][0].event, made, "player_7")
+                for other in BOX.styles}) == 5  # fmt: skip
+
+
+def test_a_briefing_is_the_same_for_all() -> None:
+    made = game(players=4)
+    assert set(made.briefings(made.deal_type())) == {
+        Briefing(4, 1, 0, 100, Fraction(2, 3), "nothing", None)
+    }
+
+
+# Score.
+
+
+@pytest.mark.parametrize("number", [0, 1, 33, 50, 100])
+def test_all_choosing_one_number_score_the_rest_of_the_range(number: int) -> None:
+    assert scored(BOX, *[[number] * 10] * 20) == pytest.approx(100 - number)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "score"), [("0", 70), ("5/6", 70), ("1", 60), ("7/6", 30), ("2", 30)]
+)
+def test_appendix_e_scores_by_ratio(ratio: str, score: float) -> None:
+    assert scored(BOX, (20, 40), (25, 35), ratio=ratio) == pytest.approx(score)
+
+
+def test_the_published_code_adds_the_minimum() -> None:
+    result = result_of(game(minimum=50, maximum=150, ratio="1/2"), (70, 70, 70))
+    (score, *_) = BOX.measures.values()
+    assert score.of(result) == pytest.approx(80)
+    assert score.variant(as_published=True)(result) == pytest.approx(130)
+    above = result_of(game(minimum=50, maximum=150, ratio="3/2"), (70, 70, 70))
+    assert score.variant(as_published=True)(above) == score.of(above) == pytest.approx(20)
+
+
+@given(st.lists(st.lists(st.integers(10, 60), min_size=3, max_size=3), min_size=1, max_size=4),
+       st.sampled_from(["1/2", "1", "3/2"]))  # fmt: skip
+def test_scores_lie_in_their_range(rows: list[list[int]], ratio: str) -> None:
+    assert -1e-9 <= scored(BOX, *rows, minimum=10, maximum=60, ratio=ratio) <= 100 + 1e-9
+
+
+def test_means_are_of_all_and_of_the_first_round() -> None:
+    result = result_of(game(rounds=2), (10, 20, 60), (0, 0, 30))
+    assert BOX.measures["first_round"].of(result) == 30
+    assert BOX.measures["mean_number"].of(result) == 20
+
+
+# People.
+
+
+def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
+    assert {(str(base.ratio), base.mean) for base in BASELINES} == {
+        ("1/2", 27.05), ("2/3", 36.73), ("4/3", 60.12), ("2/3", 36.2),
+    }  # fmt: skip
+    for base in BASELINES:
+        one, zero = (level_k(level, 0, 100, base.ratio) for level in (1, 0))
+        assert min(one, zero) < base.mean < max(one, zero)
+
+
+def test_section_4_3_subjects() -> None:
+    assert {base.subjects for base in BASELINES} == {(15, 18), (2_423, 2_423)}
+    assert fmean(base.mean for base in BASELINES if base.ratio == Fraction(2, 3)) > 36

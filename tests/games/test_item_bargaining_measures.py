@@ -1,0 +1,279 @@
+"""Measures of item bargaining, worked by hand."""
+
+import importlib.util
+import math
+from typing import Any
+
+import pytest
+
+from cheaptalk.games.item_bargaining import BOX
+from cheaptalk.games.item_bargaining.conduct import stated_holdings, turns
+from cheaptalk.games.item_bargaining.events import Pool
+from cheaptalk.games.item_bargaining.measures import best_of, envy_free_up_to_one
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.rules import CheaptalkError, Result
+from tests.games.tables import table_after
+
+POOL = Pool(
+    quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(90, 60)
+)  # worth 180 and 240 in all
+ACCEPT: dict[str, Any] = {"action": "ACCEPT"}
+WALK: dict[str, Any] = {"action": "WALK"}
+GAME = ItemBargaining(discount=0.9)
+
+
+def offer(*units: int) -> dict[str, Any]:
+    return {"action": "COUNTEROFFER", "offer": units}
+
+
+def played(*moves: dict[str, Any], deal: Pool = POOL, game: ItemBargaining = GAME) -> Result:
+    table = table_after(game, *moves, deal=deal)
+    if not table.over:
+        (ask,) = table.unanswered()
+        table.forfeit(ask.seat)
+    return Result(table.game, table.deal, table.outcome, lambda: table.given)
+
+
+def of(name: str, result: Result, as_published: bool = False) -> float | None:
+    return BOX.measures[name].variant(as_published)(result)
+
+
+# Welfare.
+
+
+AGREED = played(offer(1, 0, 0), offer(1, 0, 0), offer(1, 4, 0), ACCEPT)
+"""In round 2 player 2 gets (1, 4, 0), worth 205, and player 1 (6, 0, 1), worth 90."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("utilitarian_welfare", 0.9 * 295),
+        ("utilitarian_welfare_undiscounted", 295),
+        ("nash_welfare", 0.9 * math.sqrt(90 * 205)),
+        ("nash_welfare_undiscounted", math.sqrt(90 * 205)),
+        ("nash_welfare_plus", 0.0),
+        ("nash_welfare_plus_discounted", 0.0),
+        ("agreement", 1.0),
+        ("rounds", 2.0),
+        ("invalid_walk", 0.0),
+    ],
+)
+def test_welfare_of_an_agreement(name: str, value: float) -> None:
+    assert of(name, AGREED) == pytest.approx(value)
+
+
+def test_advantages_are_over_the_outside_option_in_three_readings() -> None:
+    """Player 1 gets (7, 0, 1), worth 100, in round 2; player 2 gets 200. Outside: 70 and 60."""
+    deal = POOL.model_copy(update={"outside": (70, 60)})
+    result = played(offer(1, 0, 0), offer(1, 0, 0), offer(0, 4, 0), ACCEPT, deal=deal)
+    assert of("nash_welfare_plus", result) == pytest.approx(math.sqrt((90 - 70) * (180 - 60)))
+    assert of("nash_welfare_plus_discounted", result) == pytest.approx(0.9 * math.sqrt(30 * 140))
+    assert of("nash_welfare_plus_undiscounted", result) == pytest.approx(math.sqrt(30 * 140))
+    assert of("nash_welfare_plus", result, True) == pytest.approx(0.9 * math.sqrt(30 * 140))
+
+
+def test_walking_away_has_no_advantage_and_no_envy() -> None:
+    """Figure 1 and table 5, row of walk: NW+ 0.00, and EF1 not defined."""
+    result = played(WALK)
+    assert of("nash_welfare_plus", result) == 0
+    assert of("ef1", result) is None
+    assert of("utilitarian_welfare", result) == 150
+    assert of("agreement", result) == 0
+
+
+def test_shares_of_the_maximum() -> None:
+    """The best sum gives (7, 0, 1) and (0, 4, 0): 300, more than both outside options, 150."""
+    assert of("utilitarian_of_maximum", AGREED) == pytest.approx(0.9 * 295 / 300)
+    assert of("nash_of_maximum", AGREED) == pytest.approx(
+        0.9 * math.sqrt(90 * 205) / math.sqrt(100 * 200)
+    )
+
+
+def test_outside_options_can_be_the_maximum() -> None:
+    deal = POOL.model_copy(update={"outside": (180, 240)})
+    result = played(WALK, deal=deal)
+    assert of("utilitarian_of_maximum", result) == 1
+    assert of("utilitarian_of_allocated", result) == pytest.approx(420 / 300)
+    assert of("utilitarian_of_maximum", result, True) == pytest.approx(420 / 300)
+    assert of("nash_of_maximum", result) == 1
+    assert of("nash_of_allocated", result) == pytest.approx(math.sqrt(180 * 240 / 100 / 200))
+    assert of("nash_plus_of_maximum", result) is None
+    assert of("opposition", result) == 0
+
+
+def test_opposition_is_the_distance_from_giving_both_all() -> None:
+    """One item each of two kinds, worth as much to both: both lack half, or one lacks all."""
+    deal = Pool(quantities=(1, 1), values=((4, 4), (4, 4)), outside=(1, 1))
+    game = ItemBargaining(quantities=(1, 1))
+    assert of("opposition", played(WALK, deal=deal, game=game)) == pytest.approx(math.sqrt(0.5))
+    apart = deal.model_copy(update={"values": ((4, 1), (1, 4))})
+    assert of("opposition", played(WALK, deal=apart, game=game)) == pytest.approx(math.sqrt(0.08))
+
+
+def test_without_numpy_maxima_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    best_of.cache_clear()
+    monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.find_spec", lambda name: None)
+    with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
+        of("opposition", AGREED)
+    assert importlib.util.find_spec("numpy") is not None
+    assert of("utilitarian_welfare", AGREED) is not None
+
+
+# Envy.
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "values", "fair"),
+    [
+        ((7, 0, 1), (0, 4, 0), (10, 20, 30), True),  # 100 against 80
+        ((0, 4, 0), (7, 0, 1), (5, 50, 5), True),  # 200 against 40
+        ((0, 0, 1), (7, 4, 0), (5, 50, 5), False),  # 5 against 235: short by 230, more than 50
+        ((1, 0, 0), (0, 0, 1), (1, 1, 9), True),  # short by 8, at most 9
+        ((1, 0, 0), (1, 0, 1), (8, 1, 9), True),  # short by 9, at most 9
+        ((0, 0, 0), (2, 0, 0), (5, 1, 1), False),  # short by 10, more than 5
+        ((0, 0, 0), (0, 0, 0), (5, 1, 1), True),
+    ],
+)
+def test_envy_freeness_up_to_one_item(
+    own: tuple[int, ...], other: tuple[int, ...], values: tuple[int, ...], fair: bool
+) -> None:
+    assert envy_free_up_to_one(own, other, values) is fair
+
+
+def test_an_agreement_must_be_fair_to_both() -> None:
+    """The worked example of section 3.4's condition."""
+    assert of("ef1", played(offer(0, 4, 0), ACCEPT)) == 1
+    assert of("ef1", played(offer(0, 0, 1), ACCEPT)) == 0
+
+
+# Conduct. The examples are those of appendix B: two kinds worth 4 and 2.
+
+
+LINE = Pool(quantities=(3, 3), values=((9, 1), (4, 2)), outside=(3, 10))
+TWO = ItemBargaining(quantities=(3, 3), discount=0.9)
+
+
+def conduct(name: str, *moves: dict[str, Any], deal: Pool = LINE) -> float | None:
+    return of(name, played(*moves, deal=deal, game=TWO))
+
+
+def test_m1_asks_for_less_than_was_offered() -> None:
+    """Offered (3, 0), worth 12, player 2 asks to keep (2, 0), worth 8."""
+    moves = [offer(3, 0), offer(1, 3)]
+    assert conduct("asked_less", *moves) == 1
+    assert conduct("asked_less", offer(3, 0), offer(0, 3)) == 0  # just as much
+    assert conduct("asked_less", offer(1, 0)) == 0  # an opening turns nothing down
+
+
+def test_m2_asks_for_less_than_the_outside_option() -> None:
+    """To keep (1, 1), worth 6, is less than 10."""
+    moves = [offer(3, 0), offer(2, 2)]
+    assert conduct("asked_too_little", *moves) == 1
+    even = LINE.model_copy(update={"outside": (3, 6)})
+    assert conduct("asked_too_little", *moves, deal=even) == 0
+
+
+@pytest.mark.parametrize("units", [(0, 0), (3, 3)])
+def test_m3_offers_nothing_or_everything(units: tuple[int, int]) -> None:
+    assert conduct("offered_extreme", offer(1, 1), offer(*units)) == 1
+
+
+def test_m4_accepts_less_than_the_outside_option() -> None:
+    """(1, 0), worth 4, is less than 8."""
+    eight = LINE.model_copy(update={"outside": (3, 8)})
+    assert conduct("accepted_too_little", offer(1, 0), ACCEPT, deal=eight) == 1
+    four = LINE.model_copy(update={"outside": (3, 4)})
+    assert conduct("accepted_too_little", offer(1, 0), ACCEPT, deal=four) == 0
+
+
+def test_m5_walks_away_from_more_than_the_outside_option() -> None:
+    """(2, 1), worth 10, is more than 9."""
+    nine = LINE.model_copy(update={"outside": (3, 9)})
+    assert conduct("walked_from_more", offer(2, 1), WALK, deal=nine) == 1
+    assert conduct("walked_from_more", offer(2, 1), WALK) == 0
+    assert conduct("walked_from_more", WALK) == 0
+
+
+def test_mistakes_of_both_are_counted_together_and_apart() -> None:
+    """Player 1 offers everything (M3, M2); player 2 walks away from it (M5)."""
+    moves = [offer(3, 3), WALK]
+    assert conduct("mistakes", *moves) == 3
+    assert conduct("own_mistakes_player_1", *moves) == 2
+    assert conduct("own_mistakes_player_2", *moves) == 1
+
+
+def test_an_invalid_answer_is_no_mistake_and_ends_the_match() -> None:
+    result = played(offer(3, 2), deal=LINE, game=TWO)
+    assert of("invalid_walk", result) == 1
+    assert of("walked_from_more", result) == 0
+    assert [turn.move for turn in turns(result)][-1] is None
+
+
+def test_bad_acceptances_by_turn_and_by_match() -> None:
+    """Player 2 turns (1, 0) down and then accepts (2, 0), worth 8 of 10: one turn of two."""
+    moves = [offer(1, 0), offer(0, 3), offer(2, 0), ACCEPT]
+    assert conduct("bad_acceptance_by_turn_player_2", *moves) == 0.5
+    assert conduct("bad_acceptance_player_2", *moves) == 1
+    assert conduct("bad_acceptance_by_turn_player_1", *moves) == 0
+    assert conduct("bad_acceptance_player_1", *moves) == 0
+    assert conduct("bad_acceptance_by_turn_player_1", offer(1, 0), WALK) is None
+
+
+def test_soft_against_tough_accepts_below_its_outside_option_as_in_table_12() -> None:
+    """Appendix I, table 12: soft 100 % of turns and games, tough 0 %."""
+    low = LINE.model_copy(update={"outside": (3, 18)})
+    moves = [offer(0, 1), ACCEPT]
+    assert conduct("bad_acceptance_by_turn_player_2", *moves, deal=low) == 1
+    assert conduct("bad_acceptance_player_1", *moves, deal=low) == 0
+
+
+def test_what_is_given_is_counted_in_the_giver_s_values() -> None:
+    moves = [offer(0, 1), offer(1, 0), offer(1, 2), offer(1, 1), ACCEPT]
+    assert conduct("utility_given_player_1", *moves) == (1 + 11) / 2
+    assert conduct("utility_given_player_2", *moves) == (4 + 6) / 2
+    assert conduct("concession_player_1", *moves) == 10
+    assert conduct("concession_player_2", *moves) == 2
+    assert conduct("concession_player_1", offer(0, 1), WALK) is None
+    assert conduct("utility_given_player_2", offer(0, 1), WALK) is None
+
+
+# What players say they hold.
+
+
+def accepting(reasoning: str) -> list[dict[str, Any]]:
+    return [offer(0, 1), ACCEPT | {"reasoning": reasoning}]
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "value"),
+    [
+        ("Offer from Player 1: [0, 1]\nMy resulting holdings: [3, 2]\nThat is 16.", 1),
+        ("My resulting holdings: [0, 1], worth 2.", 0),
+        ("If I counter I would keep [3, 0]. Now I get [0, 1].", 0),
+        ("I'd receive [3, 3].", 1),
+        ("I would get all of it.", None),
+        ("", None),
+        ("holdings: [1, 2, 3]", None),
+    ],
+)
+def test_holdings_that_are_not_the_true_ones(reasoning: str, value: float | None) -> None:
+    assert conduct("false_holdings_stated_player_2", *accepting(reasoning)) == value
+    assert conduct("false_holdings_stated_player_1", *accepting(reasoning)) is None
+
+
+def test_holdings_are_judged_only_where_an_offer_is_accepted() -> None:
+    moves = [offer(0, 1), offer(1, 1) | {"reasoning": "My holdings: [3, 3]"}]
+    assert conduct("false_holdings_stated_player_2", *moves) is None
+
+
+def test_the_hallucination_of_section_6_4() -> None:
+    """Section 6.4: offered [0, 0, 1, 0, 0], it believes to hold [6, 5, 1, 4, 1] and accepts."""
+    said = "Offer from Player 1: [0, 0, 1, 0, 0]\nMy resulting holdings: [6, 5, 1, 4, 1]\n"
+    assert stated_holdings(said, 5) == [(6, 5, 1, 4, 1)]
+
+
+def test_turns_tell_what_each_player_saw() -> None:
+    first, second = turns(played(offer(1, 0), deal=LINE, game=TWO))
+    assert (first.player, first.offered, first.kept, first.table) == (0, None, 2 * 9 + 3, None)
+    assert (second.player, second.offered, second.table, second.action) == (1, (1, 0), 4, None)

@@ -1,0 +1,310 @@
+"""Scripted bargainers over items."""
+
+from collections.abc import Iterator
+from itertools import pairwise, product
+from math import e
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from cheaptalk.games.item_bargaining import BOX
+from cheaptalk.games.item_bargaining.aspiration import aspired, closest, nearest, targets
+from cheaptalk.games.item_bargaining.events import Move, Pool
+from cheaptalk.games.item_bargaining.pools import Bundle, worth
+from cheaptalk.games.item_bargaining.responding import (
+    Hand,
+    Responder,
+    offers_seen,
+    rival_hands,
+    some_hands,
+)
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.strategies import ACCEPT, WALK, give
+from cheaptalk.rules import Asked, Chance, Decide, Moment, Table, play
+from tests.games.tables import table_after
+
+POOL = Pool(
+    quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(100, 60)
+)  # worth 180 and 240 in all
+S = BOX.strategies
+
+
+def offer(*units: int) -> dict[str, Any]:
+    return {"action": "COUNTEROFFER", "offer": units}
+
+
+def asked(*moves: dict[str, Any], deal: Pool = POOL, **parameters: Any) -> Asked:
+    table = table_after(ItemBargaining(**parameters), *moves, deal=deal)
+    (ask,) = table.unanswered()
+    return table.asked(ask.seat)
+
+
+# The extremes.
+
+
+def test_tough_offers_one_of_the_least_valued_and_nothing_else() -> None:
+    assert S["tough"](asked()) == give((1, 0, 0))
+    assert S["tough"](asked(offer(7, 4, 1))) == give((1, 0, 0))
+    assert S["tough"](asked(*[offer(1, 0, 0)] * 5)) == give((1, 0, 0))
+
+
+def test_tough_offers_only_what_there_is_and_the_first_of_equals() -> None:
+    deal = POOL.model_copy(update={"quantities": (0, 4, 1), "values": ((1, 9, 9), (1, 9, 5))})
+    game = {"quantities": (0, 4, 1)}
+    assert S["tough"](asked(deal=deal, **game)) == give((0, 1, 0))
+    assert S["tough"](asked(offer(0, 1, 0), deal=deal, **game)) == give((0, 0, 1))
+
+
+def test_tough_of_the_published_runner_offers_one_of_the_first_kind() -> None:
+    deal = POOL.model_copy(update={"values": ((9, 1, 9), (1, 9, 5))})
+    assert S["tough"](asked(deal=deal)) == give((0, 1, 0))
+    assert S["tough"](asked(deal=deal), item="first") == give((1, 0, 0))
+
+
+def test_soft_accepts_whatever_it_is_offered() -> None:
+    assert S["soft"](asked(offer(0, 0, 0))) == ACCEPT
+
+
+def test_soft_opens_with_every_bundle_alike() -> None:
+    game = ItemBargaining(quantities=(2, 1))
+    tables = [Table(game, game.deal(Chance("1")), str(seed)) for seed in range(1_200)]
+    bundles = [S["soft"](table.asked("player_1")) for table in tables]
+    counts = {bundle: bundles.count(give(bundle)) for bundle in product(range(3), range(2))}
+    assert sum(counts.values()) == 1_200
+    assert all(140 < count < 260 for count in counts.values())
+
+
+@pytest.mark.parametrize("moves", [[], [offer(7, 4, 1)]])
+def test_walk_walks_at_once(moves: list[Any]) -> None:
+    assert S["walk"](asked(*moves)) == WALK
+
+
+def test_random_does_everything_that_is_legal() -> None:
+    question = asked(offer(1, 0, 0))
+    moves = [S["random"](question._replace(chance=Chance(str(seed)))) for seed in range(300)]
+    counts = [sum(move == one for move in moves) for one in (ACCEPT, WALK)]
+    assert 40 < counts[0] < 80
+    assert 10 < counts[1] < 40
+    assert len(set(moves)) > 60
+
+
+# Aspiration (appendix L).
+
+
+@pytest.mark.parametrize(
+    ("discount", "rounds", "expected"),
+    [
+        (0.9, 3, [251.0, 208.11, 200]),
+        (0.98, 3, [336, 327.5, 200]),
+        (0.98, 5, [336, 335.47, 327.5, 292.97, 200]),
+    ],
+)
+def test_targets_of_appendix_l(discount: float, rounds: int, expected: list[float]) -> None:
+    """With an outside option of 200 and 600 in all, worked by hand from the formulas."""
+    assert targets(200, 600, discount, rounds) == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("discount", "first"), [(0.92, 0.15), (0.93, 0.25), (0.96, 0.25), (0.97, 0.4)]
+)
+@pytest.mark.parametrize("family", ["polynomial", "exponential"])
+def test_the_patient_aspire_to_more(discount: float, first: float, family: Any) -> None:
+    assert aspired(discount, 5, 1, family) == pytest.approx(first)
+    assert aspired(discount, 5, 5, family) == 0
+    assert aspired(discount, 1, 1, family) == 0
+
+
+def test_the_exponential_schedule() -> None:
+    """s * (e ** ((1 - 1/2) ** p) - 1) / (e - 1), halfway: p is 4, 0.725 and 0.125."""
+    found = [aspired(discount, 3, 2, "exponential") for discount in (0.9, 0.95, 0.98)]
+    powers = [(0.15, 0.5**4), (0.25, 0.5**0.725), (0.4, 0.5**0.125)]
+    assert found == pytest.approx([s * (e**power - 1) / (e - 1) for s, power in powers])
+
+
+@given(st.floats(0.5, 1), st.integers(2, 30), st.sampled_from(["polynomial", "exponential"]))
+def test_aspirations_only_come_down(discount: float, rounds: int, family: Any) -> None:
+    shares = [aspired(discount, rounds, number, family) for number in range(1, rounds + 1)]
+    assert all(one >= next_ for one, next_ in pairwise(shares))
+
+
+def bundles(quantities: Bundle) -> list[Bundle]:
+    return list(product(*(range(count + 1) for count in quantities)))
+
+
+pools = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), min_size=1, max_size=4)
+
+
+@given(pools, st.floats(0, 1.1), st.randoms(use_true_random=False))
+@example([(2, 1), (2, 9)], 0.97, None)  # only the kinds that the reference has can be given up
+def test_the_search_finds_the_nearest_and_the_closest(
+    kinds: list[tuple[int, int]], share: float, chance: Any
+) -> None:
+    quantities, values = (tuple(column) for column in zip(*kinds, strict=True))
+    assume(sum(quantities) >= 2)
+    target = share * worth(quantities, values)
+    legal = [one for one in bundles(quantities) if one != quantities]
+    enough = [one for one in legal if worth(one, values) >= target]
+    reference = quantities if chance is None else chance.choice(bundles(quantities))
+
+    def order(bundle: Bundle) -> tuple[int, int]:
+        moved = sum(abs(one - two) for one, two in zip(bundle, reference, strict=True))
+        return moved, worth(bundle, values)
+
+    near, close = (
+        nearest(quantities, values, reference, target),
+        closest(quantities, values, target),
+    )
+    if not enough:
+        assert near is close is None
+        return
+    assert near in enough
+    assert close in enough
+    assert order(near) == min(map(order, enough))
+    assert worth(close, values) == min(worth(one, values) for one in enough)
+
+
+def test_aspire_opens_just_above_its_next_target() -> None:
+    """Player 1 leads by a round: in round 1 of BG5 its target is that of round 2, here
+    100 + 0.4 * 0.85 * 80 * (1 - 0.5 ** 4) - 0.05 = 125.45, and it keeps 130."""
+    assert worth((6, 2, 1), (10, 20, 30)) == 130
+    assert S["aspire"](asked()) == give((1, 2, 0))
+
+
+def test_aspire_accepts_what_is_worth_the_target() -> None:
+    """Player 2's target in round 1 is 60 + 0.34 * 180 - 0.05 = 121.15; in round 3 its outside
+    option."""
+    assert S["aspire"](asked(offer(4, 2, 0))) != ACCEPT  # 120
+    assert S["aspire"](asked(offer(4, 2, 1))) == ACCEPT  # 125
+    late = [offer(1, 0, 0)] * 4
+    assert S["aspire"](asked(*late, offer(1, 1, 0))) != ACCEPT  # 55
+    assert S["aspire"](asked(*late, offer(2, 1, 0))) == ACCEPT  # 60
+
+
+def test_aspire_keeps_what_is_nearest_to_what_the_rival_would_keep() -> None:
+    """Offered (2, 1, 1) of (7, 4, 1), the rival would keep (5, 3, 0), which is worth 175."""
+    assert S["aspire"](asked(offer(2, 1, 1))) == give((2, 1, 1))
+
+
+def test_aspire_can_instead_ask_for_the_least_change() -> None:
+    """Offered (2, 1, 1), worth 65, player 2 needs 121.15: two more units of kind 2."""
+    assert S["aspire"](asked(offer(2, 1, 1)), mirror="offer") == give((5, 1, 0))
+
+
+def test_aspire_walks_away_where_there_is_no_room() -> None:
+    deal = POOL.model_copy(update={"outside": (180, 240)})
+    assert S["aspire"](asked(deal=deal)) == WALK
+    assert S["aspire"](asked(offer(7, 4, 0), deal=deal)) == WALK
+    assert S["aspire"](asked(offer(7, 4, 1), deal=deal)) == ACCEPT
+
+
+def test_the_slack_is_in_points_or_a_share_and_never_below_the_outside_option() -> None:
+    """A target of 121.2 less 0.05 is 121.15, less 5 % it is 115.14."""
+    middling = asked(offer(3, 2, 0))  # 115
+    better = asked(offer(4, 2, 0))  # 120
+    assert S["aspire"](better) != ACCEPT
+    assert S["aspire"](better, slack_in="share") == ACCEPT
+    assert S["aspire"](middling, slack_in="share") != ACCEPT
+    late = asked(*[offer(1, 0, 0)] * 4, offer(0, 1, 1))  # 55
+    assert S["aspire"](late, slack=0.2, slack_in="share") != ACCEPT
+
+
+def test_a_ceiling_of_nothing_is_the_outside_option() -> None:
+    assert S["aspire"](asked(offer(2, 1, 0)), ceiling=0) == ACCEPT
+
+
+# The best response.
+
+
+SMALL: dict[str, Any] = {"quantities": (2, 1), "highest_value": 3, "rounds": 2, "discount": 0.9}
+GAME = ItemBargaining(**SMALL)
+
+
+def hands_of(place: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """All hands that one can have in the small game."""
+    for values in product(range(1, 4), repeat=2):
+        for outside in range(1, worth((2, 1), values) + 1):
+            yield values, outside
+
+
+def mean_payoff(me: Decide, rival: Decide, place: int, hand: tuple[tuple[int, ...], int]) -> float:
+    """The exact mean payoff of a seat with this hand, over all hands of its rival."""
+    total = 0.0
+    for values, outside in hands_of(1 - place):
+        both = [hand, (values, outside)] if place == 0 else [(values, outside), hand]
+        deal = Pool(
+            quantities=(2, 1), values=(both[0][0], both[1][0]), outside=(both[0][1], both[1][1])
+        )
+        players = {f"player_{place + 1}": me, f"player_{2 - place}": rival}
+        table = play(GAME, deal, "1", players)
+        chance = 1 / 9 / worth((2, 1), values)
+        total += chance * table.game.payoffs(table.outcome)[f"player_{place + 1}"]
+    return total
+
+
+HANDS = [((1, 3), 2), ((3, 1), 6), ((3, 3), 9)]
+
+
+@pytest.mark.parametrize("hand", HANDS)
+@pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_nothing_beats_the_best_response(rival: str, place: int, hand: Any) -> None:
+    respond = S["best_response"].with_settings(rival=rival)
+    best = mean_payoff(respond, S[rival], place, hand)
+    others: list[Decide] = [S[name] for name in ("aspire", "tough", "soft", "walk", "random")]
+    others.append(S["aspire"].with_settings(mirror="offer"))
+    for other in others:
+        assert best >= mean_payoff(other, S[rival], place, hand) - 1e-9
+
+
+@pytest.mark.parametrize("hand", HANDS)
+@pytest.mark.parametrize("rival", ["aspire", "tough", "walk"])
+def test_the_best_response_gets_what_it_expects(rival: str, hand: Any) -> None:
+    deal = Pool(quantities=(2, 1), values=(hand[0], (1, 1)), outside=(hand[1], 1))
+    table = Table(GAME, deal, "1")
+    me = table.asked("player_1").briefing
+    responder = Responder(me, S[rival], rival_hands(me))
+    plan = responder.plan(1, None, range(len(responder.hands)))
+    respond = S["best_response"].with_settings(rival=rival)
+    assert mean_payoff(respond, S[rival], 0, hand) == pytest.approx(plan.value)
+
+
+def test_against_soft_one_asks_for_everything() -> None:
+    keeps_all = S["best_response"](asked(deal=POOL), rival="soft")
+    assert keeps_all == give((0, 0, 0))
+    opening = asked(offer(3, 3, 1))
+    assert S["best_response"](opening, rival="soft") == give((0, 0, 0))
+
+
+def test_against_soft_the_last_answer_is_to_take_what_is_better() -> None:
+    good, bad = asked(offer(0, 2, 0), rounds=1), asked(offer(0, 1, 0), rounds=1)
+    assert S["best_response"](good, rival="soft") == ACCEPT
+    assert S["best_response"](bad, rival="soft") == WALK
+
+
+def test_the_rival_s_offers_tell_of_its_hand() -> None:
+    question = asked(offer(1, 0, 0), offer(0, 1, 0), offer(2, 0, 1), deal=POOL)
+    seen = list(offers_seen([*question.heard, Moment(question.event)]))
+    assert seen == [(1, None, (1, 0, 0)), (2, (0, 1, 0), (2, 0, 1))]
+    me = question.briefing
+    responder = Responder(me, S["tough"], [Hand((1, 2, 3), 1, 0.5), Hand((3, 2, 1), 1, 0.5)])
+    assert responder.consistent([(1, None, (1, 0, 0))]) == [0]
+    assert responder.consistent([(1, None, (0, 1, 0))]) == [0, 1]  # no tough offers that
+
+
+def test_all_hands_are_looked_at_in_small_pools_only() -> None:
+    table = Table(GAME, GAME.deal(Chance("1")), "1")
+    me = table.asked("player_1").briefing
+    every = list(rival_hands(me))
+    assert list(some_hands(me, 5, Chance("1")("hands"))) == every
+    assert sum(hand.weight for hand in every) == pytest.approx(1)
+    assert {(hand.values, hand.outside) for hand in every} == set(hands_of(1))
+    large = asked().briefing
+    some = list(some_hands(large, 5, Chance("1")("hands")))
+    assert len(some) == 5
+    assert all(1 <= hand.outside <= worth((7, 4, 1), hand.values) for hand in some)
+
+
+def test_moves_are_shared_and_equal() -> None:
+    assert give((1, 0, 0)) == Move(action="COUNTEROFFER", offer=(1, 0, 0))

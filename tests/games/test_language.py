@@ -1,0 +1,55 @@
+"""Statistics of language."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.games.language import ngram_entropy, vocabulary, words
+
+texts = st.lists(st.text(alphabet="ab c.", max_size=30), max_size=6)
+
+
+def test_words_are_letters_and_digits_in_small_letters() -> None:
+    assert words("Don't! 2 Bücher,\nno_one's 3.5") == [
+        "don't",
+        "2",
+        "bücher",
+        "no",
+        "one's",
+        "3",
+        "5",
+    ]
+
+
+def test_vocabulary_counts_each_word_once() -> None:
+    assert vocabulary(["A hat, a ball.", "HAT"]) == 3
+    assert vocabulary([]) == 0
+
+
+def test_entropy_of_equally_frequent_ngrams_is_the_logarithm_of_their_number() -> None:
+    assert ngram_entropy(["a b c d"], 1) == 2
+    assert ngram_entropy(["a b c d e"], 2) == 2
+    assert ngram_entropy(["a a a"], 2) == 0
+
+
+def test_ngrams_do_not_span_texts() -> None:
+    assert ngram_entropy(["a b", "b a"], 2) == 1
+    assert ngram_entropy(["a", "b"], 2) is None
+    assert ngram_entropy([], 1) is None
+
+
+@given(texts, st.integers(1, 3))
+def test_entropy_lies_between_none_and_that_of_all_different(said: list[str], n: int) -> None:
+    entropy = ngram_entropy(said, n)
+    grams = sum(max(0, len(words(text)) - n + 1) for text in said)
+    if entropy is None:
+        assert grams == 0
+    else:
+        assert 0 <= entropy <= math.log2(grams) + 1e-9
+
+
+@given(texts)
+def test_entropy_does_not_change_when_everything_is_said_twice(said: list[str]) -> None:
+    assert ngram_entropy(said * 2, 2) == pytest.approx(ngram_entropy(said, 2))

@@ -1,0 +1,152 @@
+"""What games share in which all players decide at once, round after round."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.divide_the_dollar import BOX as DOLLAR
+from cheaptalk.games.divide_the_dollar.events import Briefing, RoundResult, Turn
+from cheaptalk.games.divide_the_dollar.rules import Bids, DivideTheDollar
+from cheaptalk.games.el_farol_bar import BOX as BAR
+from cheaptalk.games.guess_the_average import BOX as GUESS
+from cheaptalk.games.public_goods import BOX as GOODS
+from cheaptalk.rules import Deal, GameBox, IllegalAction, Table
+from tests.games.rounds_played import played, result_of, table_of
+from tests.games.tables import events
+
+BOXES = [GUESS, BAR, DOLLAR, GOODS]
+ids = pytest.mark.parametrize("box", BOXES, ids=lambda box: box.name)
+
+
+def test_players_are_numbered_and_of_one_role() -> None:
+    game = DivideTheDollar(players=3)
+    assert game.places == {"player_1": "player", "player_2": "player", "player_3": "player"}
+    assert [seat.name for seat in game.seats] == list(game.places)
+    assert game.called("player_2") == "Player 2"
+
+
+@ids
+def test_by_default_ten_players_play_twenty_rounds(box: GameBox) -> None:
+    game: Any = box.rules()
+    outcome = played(game, box.strategies["random"])
+    assert [len(row) for row in outcome.choices] == [10] * 20
+    assert [len(row) for row in outcome.gains] == [10] * 20
+
+
+@ids
+@pytest.mark.parametrize(
+    ("parameters", "saying"),
+    [
+        ({"players": 1}, "greater than or equal to 2"),
+        ({"players": 0}, "greater than or equal to 2"),
+        ({"players": -3}, "greater than or equal to 2"),
+        ({"players": 1_001}, "less than or equal to 1000"),
+        ({"players": 2.5}, "valid integer"),
+        ({"players": True}, "valid integer"),
+        ({"players": "ten"}, "valid integer"),
+        ({"rounds": 0}, "greater than or equal to 1"),
+        ({"rounds": 10_001}, "less than or equal to 10000"),
+        ({"player": 3}, 'did you mean "players"?'),
+    ],
+)
+def test_impossible_tables_are_refused(
+    box: GameBox, parameters: dict[str, Any], saying: str
+) -> None:
+    with pytest.raises(ValidationError, match=saying.replace("?", r"\?")):
+        box.rules.model_validate(parameters)
+
+
+def test_all_are_told_then_asked_at_once_then_told_again() -> None:
+    game = DivideTheDollar(players=2, rounds=2)
+    table = Table(game, Deal(), "seed")
+    assert list(table.pending) == ["player_1", "player_2"]
+    assert events(table, "player_1") == [Briefing(2, 2, 100)]
+    table = table_of(game, (30, 40))
+    assert events(table, "player_2") == [
+        Briefing(2, 2, 100),
+        Turn(1, 100),
+        RoundResult(1, 40, 70, 100, 40),
+    ]
+    assert table.pending["player_2"].event == Turn(2, 100)
+    assert table_of(game, (30, 40), (60, 50)).outcome == Bids(
+        choices=((30, 40), (60, 50)), gains=((30.0, 40.0), (0.0, 0.0))
+    )
+
+
+def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
+    table = Table(DivideTheDollar(players=3), Deal(), "seed")
+    before = table.asked("player_3")
+    table.answer("player_1", table.pending["player_1"].action.model_validate({"bid_amount": 9}))
+    assert table.asked("player_3") == before
+    assert events(table, "player_2") == [Briefing(3, 20, 100)]
+
+
+def test_the_order_of_answers_is_not_the_order_of_players() -> None:
+    table = Table(DivideTheDollar(players=3, rounds=1), Deal(), "seed")
+    for seat, bid in (("player_3", 3), ("player_1", 1), ("player_2", 2)):
+        table.answer(seat, table.pending[seat].action.model_validate({"bid_amount": bid}))
+    assert table.outcome == Bids(choices=((1, 2, 3),), gains=((1.0, 2.0, 3.0),))
+
+
+def test_who_does_not_answer_ends_the_match_as_forfeited() -> None:
+    table = Table(DivideTheDollar(players=3), Deal(), "seed")
+    table.forfeit("player_2")
+    for seat in ("player_1", "player_3"):
+        table.answer(seat, table.pending[seat].action.model_validate({"bid_amount": 5}))
+    assert table.over
+    assert table.outcome is None
+    assert table.forfeited == {"player_2"}
+
+
+def test_a_refused_choice_leaves_everything_as_it_was() -> None:
+    table = Table(DivideTheDollar(players=2), Deal(), "seed")
+    bid = table.pending["player_1"].action.model_validate({"bid_amount": 101})
+    with pytest.raises(IllegalAction, match='"bid_amount" must be from 0 to 100, not 101'):
+        table.answer("player_1", bid)
+    assert list(table.pending) == ["player_1", "player_2"]
+    assert table.requests == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=5))
+def test_payoffs_are_the_sums_of_the_gains(rows: list[tuple[int, int]]) -> None:
+    game = DivideTheDollar(players=2, rounds=len(rows))
+    fitting = [row for row in rows if sum(row) <= 100]
+    assert game.payoffs(result_of(game, *rows).outcome) == {
+        "player_1": sum(row[0] for row in fitting),
+        "player_2": sum(row[1] for row in fitting),
+    }
+
+
+@ids
+def test_a_thousand_players_can_play(box: GameBox) -> None:
+    game: Any = box.rules.model_validate({"players": 1_000, "rounds": 2})
+    outcome = played(game, box.strategies["equilibrium"])
+    assert len(outcome.choices[1]) == 1_000
+    assert list(game.payoffs(outcome)) == list(game.places)
+
+
+@ids
+def test_fixed_players_sit_with_any_others(box: GameBox) -> None:
+    game: Any = box.rules.model_validate({"players": 3, "rounds": 4})
+    pair = {"el_farol_bar": ("go", "stay")}.get(box.name, (3, 4))
+    fixed = box.strategies["fixed"].with_settings(choices=pair)
+    outcome = played(game, fixed, box.strategies["random"], box.strategies["equilibrium"])
+    assert tuple(row[0] for row in outcome.choices) == pair * 2
+
+
+@ids
+@pytest.mark.parametrize("choices", [[], ["maybe"], [1.5], [True], "1"])
+def test_fixed_choices_must_be_choices(box: GameBox, choices: object) -> None:
+    with pytest.raises(ValidationError):
+        box.strategies["fixed"].with_settings(choices=choices)
+
+
+@ids
+def test_random_play_differs_between_players_and_rounds(box: GameBox) -> None:
+    game: Any = box.rules.model_validate({"players": 8, "rounds": 8})
+    outcome = played(game, box.strategies["random"])
+    assert len(set(outcome.choices)) > 1
+    assert len(set(zip(*outcome.choices, strict=True))) > 1

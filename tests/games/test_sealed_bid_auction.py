@@ -1,0 +1,338 @@
+"""The rules, theory, measures, strategies and words of the sealed-bid auction."""
+
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cheaptalk.games.sealed_bid_auction import BOX
+from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Prior, RoundResult, Turn
+from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
+from cheaptalk.games.sealed_bid_auction.theory import equilibrium_bid
+from cheaptalk.rules import Chance, IllegalAction, Result, Table
+from cheaptalk.styles import style_in
+from tests.games.rounds_played import played, table_of
+from tests.games.tables import events
+
+GAMA = SealedBidAuction(draws="gama")
+
+
+def worth(*rows: tuple[int, ...], precedence: tuple[tuple[str, ...], ...] = ()) -> Valuations:
+    return Valuations(valuations=rows, precedence=precedence)
+
+
+def auction(players: int = 3, rounds: int = 1, **parameters: Any) -> SealedBidAuction:
+    return SealedBidAuction(players=players, rounds=rounds, **parameters)
+
+
+def result(game: SealedBidAuction, deal: Valuations, *bids: tuple[int, ...]) -> Result:
+    table = table_of(game, *bids, deal=deal)
+    assert table.outcome is not None
+    return Result.of(game, deal, table.outcome)
+
+
+def measured(name: str, found: Result, published: bool = False) -> float | None:
+    return BOX.measures[name].variant(published)(found)
+
+
+def gama_score(strategy: str, published: bool = False, **settings: Any) -> float | None:
+    """The score of ten players of a strategy, with GAMA-Bench's valuations."""
+    outcome = played(GAMA, BOX.strategies[strategy].with_settings(**settings))
+    return measured("score", Result.of(GAMA, GAMA.deal(Chance("any")), outcome), published)
+
+
+# Rules
+
+
+@pytest.mark.parametrize(("price", "paid"), [("first", 70), ("second", 60)])
+def test_the_highest_bid_wins_and_pays_the_first_or_second_price(price: Any, paid: int) -> None:
+    game = auction(price=price)
+    found = result(game, worth((100, 90, 80)), (60, 70, 10))
+    assert found.outcome == Bids(
+        choices=((60, 70, 10),), gains=((0, 90 - paid, 0),), winners=("player_2",)
+    )
+    assert game.payoffs(found.outcome) == {"player_1": 0, "player_2": 90 - paid, "player_3": 0}
+
+
+def test_a_player_hears_the_winning_bid_and_the_price_but_not_whose_they_are() -> None:
+    table = table_of(
+        auction(rounds=2, price="second"), (60, 70, 10), deal=worth((100, 90, 80), (10, 20, 30))
+    )
+    assert events(table, "player_1")[-1] == RoundResult(1, 100, 60, 70, 60, False, 0)
+    assert events(table, "player_2")[-1] == RoundResult(1, 90, 70, 70, 60, True, 30)
+    assert table.pending["player_2"].event == Turn(2, 20, 20)
+
+
+@pytest.mark.parametrize("favoured", ["player_1", "player_3"])
+def test_precedence_decides_ties_and_only_ties(favoured: str) -> None:
+    deal = worth((50, 50, 50), (50, 50, 50), precedence=((favoured,), (favoured,)))
+    found = result(auction(rounds=2), deal, (40, 30, 40), (10, 30, 20))
+    assert found.outcome.winners == (favoured, "player_2")
+
+
+def test_a_tie_without_precedence_goes_to_the_first_at_the_table() -> None:
+    assert result(auction(), worth((9, 9, 9)), (1, 8, 8)).outcome.winners == ("player_2",)
+
+
+def test_at_the_second_price_a_tied_winner_pays_its_bid() -> None:
+    found = result(auction(price="second"), worth((9, 9, 9)), (8, 8, 0))
+    assert found.outcome.gains == ((1, 0, 0),)
+
+
+def test_ties_are_broken_by_lot() -> None:
+    game = auction(players=2, rounds=400, low=10, high=20, distinct=False)
+    outcome = played(game, BOX.strategies["fixed"].with_settings(choices=(5,)))
+    assert isinstance(outcome, Bids)
+    assert outcome.winners.count("player_1") / 400 == pytest.approx(0.5, abs=0.08)
+
+
+def test_a_bid_cannot_exceed_the_bidders_own_valuation() -> None:
+    table = Table(auction(), worth((30, 90, 80)), "test")
+    with pytest.raises(IllegalAction, match='"bid" must be from 0 to 30, not 31'):
+        table.answer("player_1", Bid(bid=31))
+    with pytest.raises(IllegalAction, match="not -1"):
+        table.answer("player_2", Bid(bid=-1))
+    table.answer("player_2", Bid(bid=31))
+
+
+def test_without_limits_a_bid_can_exceed_the_valuation_and_lose_money() -> None:
+    game = auction(limits=False)
+    found = result(game, worth((30, 90, 80)), (120, 0, 0))
+    assert game.payoffs(found.outcome)["player_1"] == -90
+    assert events(Table(game, worth((30, 90, 80)), "1"), "player_1")[0] == Briefing(
+        3, 1, "first", None, False
+    )
+
+
+@pytest.mark.parametrize("bid", [True, 1.5, "twelve", None])
+def test_a_bid_is_a_whole_number(bid: object) -> None:
+    with pytest.raises(ValidationError):
+        Bid.model_validate({"bid": bid})
+    assert Bid.model_validate({"bid": "12"}).bid == 12
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"low": 200}, "high: must be a whole number of steps above low"),
+        ({"step": 7}, "high: must be a whole number of steps above low"),
+        ({"players": 22}, "distinct: 22 valuations cannot all differ, as only 21 are possible"),
+        ({"high": 1_000_000, "step": 10}, "at most 10,001"),
+        ({"draws": "gama", "distinct": False}, "draws: "),
+        ({"low": -10}, "greater than or equal to 0"),
+        ({"price": "third"}, "first"),
+    ],
+)
+def test_impossible_auctions_are_refused(parameters: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        SealedBidAuction(**parameters)
+
+
+# Valuations
+
+
+def test_valuations_of_gama_bench_are_pythons_draws_with_seeds_42_to_61() -> None:
+    rows = GAMA.deal(Chance("any")).valuations
+    assert rows == GAMA.deal(Chance("another")).valuations
+    assert rows[0] == (200, 30, 0, 80, 70, 160, 20, 110, 10, 100)
+    assert rows[1] == (10, 90, 40, 140, 110, 30, 70, 190, 170, 130)
+    assert rows[19] == (150, 50, 170, 60, 100, 90, 190, 120, 110, 0)
+    assert len(rows) == 20
+    assert sum(value == 0 for row in rows for value in row) == 11
+
+
+@given(st.integers(2, 6), st.integers(1, 5), st.booleans(), st.text(max_size=3))
+def test_valuations_lie_on_the_grid(players: int, rounds: int, distinct: bool, seed: str) -> None:
+    game = auction(players, rounds, low=20, high=70, step=10, distinct=distinct)
+    deal = game.deal(Chance(seed))
+    assert [len(row) for row in deal.valuations] == [players] * rounds
+    for row, order in zip(deal.valuations, deal.precedence, strict=True):
+        assert set(row) <= set(range(20, 71, 10))
+        assert not distinct or len(set(row)) == players
+        assert sorted(order) == sorted(game.places)
+
+
+def test_every_valuation_is_as_likely() -> None:
+    game = auction(2, 3_000, high=20)
+    drawn = [row[1] for row in game.deal(Chance("1")).valuations]
+    assert [drawn.count(value) / 3_000 for value in (0, 10, 20)] == pytest.approx(
+        [1 / 3] * 3, abs=0.04
+    )
+
+
+def test_a_longer_match_is_dealt_the_same_hands_at_first() -> None:
+    short, long = (auction(3, rounds).deal(Chance("1")) for rounds in (2, 5))
+    assert long.valuations[:2] == short.valuations
+    assert long.precedence[:2] == short.precedence
+
+
+def test_the_secret_of_a_player_is_its_valuations() -> None:
+    game = auction(rounds=2)
+    deal = worth((10, 200, 30), (40, 200, 60))
+    secrets = {tuple(secret.owners): secret.deal for secret in game.secrets(deal)}
+    assert secrets == {
+        ("player_1",): worth((200, 200, 30), (200, 200, 60)),
+        ("player_3",): worth((10, 200, 200), (40, 200, 200)),
+    }
+
+
+# Theory
+
+
+@given(st.integers(2, 10), st.fractions(0, 1), st.fractions(0, 1))
+def test_no_bid_gains_more_than_the_first_price_equilibrium(
+    players: int, valuation: Fraction, other: Fraction
+) -> None:
+    """With valuations uniform on [0, 1], where all others bid (N - 1) / N of theirs."""
+
+    def expected(bid: Fraction) -> Fraction:
+        beaten = min(bid * Fraction(players, players - 1), Fraction(1))
+        return (valuation - bid) * beaten ** (players - 1)
+
+    assert expected(valuation * Fraction(players - 1, players)) >= expected(other)
+    assert equilibrium_bid(float(valuation), players, "first") == pytest.approx(
+        float(valuation) * (players - 1) / players
+    )
+
+
+@given(st.lists(st.integers(0, 30), min_size=3, max_size=5), st.integers(0, 30))
+def test_no_bid_gains_more_than_the_truth_at_the_second_price(values: list[int], bid: int) -> None:
+    own, *others = values
+    game = auction(len(values), price="second", limits=False)
+    deal = worth(tuple(values))
+    honest = game.gains(1, [int(equilibrium_bid(own, len(values), "second")), *others], deal)[0]
+    assert honest >= game.gains(1, [bid, *others], deal)[0]
+
+
+def test_on_a_grid_the_highest_other_valuation_is_less_by_a_part_of_the_step() -> None:
+    grid, players = range(0, 60, 10), 3
+    below = [max(others) for others in combinations(grid, players - 1)]
+    average = sum(below) / len(below)
+    assert average == pytest.approx(equilibrium_bid(60, players, "first") - 10 / players)
+
+
+def test_a_least_valuation_raises_the_equilibrium() -> None:
+    assert equilibrium_bid(150, 2, "first", low=100) == 125
+    game = auction(2, 1, low=100, common_prior=True)
+    table = Table(game, worth((150, 110)), "1")
+    strategy = BOX.strategies["equilibrium"]
+    assert strategy(table.asked("player_1")) == Bid(bid=125)
+    untold = Table(auction(2, 1, low=100), worth((150, 110)), "1")
+    assert strategy(untold.asked("player_1")) == Bid(bid=75)
+
+
+# Measures
+
+
+@pytest.mark.parametrize(
+    ("strategy", "settings", "score"),
+    [
+        ("fixed", {"choices": (0,)}, 94.5),
+        ("shade", {"share": 0.9}, 9.45),
+        ("equilibrium", {}, 9.45),
+        ("truthful", {}, 0),
+    ],
+)
+def test_scores_of_fixed_bids_with_gama_benchs_valuations(
+    strategy: str, settings: dict[str, Any], score: float
+) -> None:
+    assert gama_score(strategy, **settings) == pytest.approx(score)
+    assert gama_score(strategy, published=True, **settings) == pytest.approx(score)
+
+
+def test_the_published_score_has_a_floor() -> None:
+    found = result(auction(limits=False), worth((0, 100, 50)), (5, 40, 100))
+    assert measured("score", found) == pytest.approx(100 * (0 + 0.6 - 1) / 3)
+    assert measured("score", found, published=True) == pytest.approx(100 * 0.6 / 3)
+
+
+def test_the_second_price_has_no_score() -> None:
+    found = result(auction(price="second"), worth((10, 20, 30)), (1, 2, 3))
+    assert measured("score", found) is None
+    assert measured("score", found, published=True) is None
+
+
+def test_the_other_measures() -> None:
+    game = auction(3, 2, limits=False, price="second")
+    found = result(game, worth((0, 100, 50), (10, 30, 20)), (5, 40, 100), (10, 30, 20))
+    assert measured("overbids", found) == pytest.approx(2 / 6)
+    assert measured("efficiency", found) == 0.5
+    assert measured("revenue", found) == (40 + 20) / 2
+    assert measured("gain", found) == (10 + 10) / 2
+    assert measured("bid_share", found) == pytest.approx((0.4 + 2 + 1 + 1 + 1) / 5)
+
+
+def test_no_share_where_nothing_is_worth_anything() -> None:
+    assert measured("bid_share", result(auction(), worth((0, 0, 0)), (0, 0, 0))) is None
+
+
+@given(st.integers(0, 99), st.sampled_from(("first", "second")))
+def test_equilibrium_bids_sell_to_who_values_the_item_most(seed: int, price: Any) -> None:
+    game = auction(5, 4, price=price)
+    deal = game.deal(Chance(f"{seed}").apart("deal"))
+    outcome = played(game, BOX.strategies["equilibrium"], seed=f"{seed}")
+    assert measured("efficiency", Result.of(game, deal, outcome)) == 1
+
+
+# Strategies
+
+
+def test_fixed_bids_in_turn_and_never_more_than_is_legal() -> None:
+    deal = worth((100, 30), (100, 30), (100, 30))
+    fixed = BOX.strategies["fixed"]
+    for limits, last in ((True, 30), (False, 80)):
+        table = Table(auction(2, 3, limits=limits), deal, "1")
+        bids = []
+        while not table.over:
+            for seat in ("player_1", "player_2"):
+                action = fixed(table.asked(seat), choices=(20, 80))
+                assert isinstance(action, Bid)
+                bids.append(action.bid)
+                table.answer(seat, action)
+        assert bids == [20, 20, 80, last, 20, 20]
+
+
+def test_random_bids_are_legal_and_differ() -> None:
+    outcome = played(auction(2, 50), BOX.strategies["random"])
+    assert len({bid for row in outcome.choices for bid in row}) > 10
+
+
+# Words
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("price", ["first", "second"])
+@pytest.mark.parametrize("limits", [True, False])
+def test_every_version_tells_the_same_facts(version: str, price: Any, limits: bool) -> None:
+    game = auction(4, 3, price=price, limits=limits)
+    deal = worth(*[(77, 90, 80, 12)] * 3)
+    style = style_in(BOX, version)
+    heard = table_of(game, (61, 70, 10, 0), deal=deal).heard["player_1"]
+    briefing, turn, report = style.story(heard, game, "player_1")
+    assert "Player 1" in briefing
+    assert "3 round" in briefing or "Rounds: 3" in briefing
+    assert ("3" if version == "v4" else "4") in briefing
+    assert ("second highest" in briefing or "the others." in briefing) == (price == "second")
+    assert "200" not in briefing
+    assert "77" in turn
+    assert turn.count("77") == (2 if limits else 1)
+    for fact in ("77", "61", "70", "61" if price == "second" else "70", "not"):
+        assert fact in report.lower()
+    assert '{"bid": <whole number>}' in style.how(Bid, game, "player_1")
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("distinct", [True, False])
+def test_the_prior_is_told_where_it_is_common(version: str, distinct: bool) -> None:
+    game = auction(3, 1, low=40, high=160, step=20, common_prior=True, distinct=distinct)
+    (briefing, *_) = events(table_of(game), "player_1")
+    assert isinstance(briefing, Briefing)
+    assert briefing.prior == Prior(40, 160, 20, distinct)
+    text = style_in(BOX, version).tell(briefing, game, "player_1")
+    assert "40, 60, and so on in steps of 20 up to 160" in text
+    different = any(word in text for word in ("differ", "never the same", "no two"))
+    assert different == distinct

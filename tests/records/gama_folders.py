@@ -1,0 +1,157 @@
+"""Invented games in the file format of GAMA: three players, two rounds."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+NAMES = {
+    "guess": "guessing_game_v1_1", "bar": "bar_game_implicit_v1_1", "dollar": "divide_dollar_v1_1",
+    "goods": "public_goods", "diners": "diner_dilemma_v1_1", "auction": "sealed_bid_auction",
+    "battle": "battle_royale", "pirates": "pirate_game",
+}  # fmt: skip
+
+Written = dict[str, Any]
+
+
+def written(
+    kind: str, settings: Written, rounds: Sequence[Written], records: Sequence[Sequence[Any]]
+) -> Written:
+    """A file: settings, rounds, and what each player chose."""
+    meta = {"name_exp": NAMES[kind], "player_num": len(records), "round_id": len(rounds)}
+    prompt = [{"role": "system", "content": "You are playing a game."}]
+    players = [
+        {"model": "lab/Talker-7B", "id": f"player_{number}", "prompt": prompt,
+         "records": list(chosen), "utility": [0.5] * len(chosen)}
+        for number, chosen in enumerate(records)
+    ]  # fmt: skip
+    return {
+        "meta": meta | settings | {"version": "v1"},
+        "round_records": [dict(round_) for round_ in rounds],
+        "player_data": players,
+    }
+
+
+def guess() -> Written:
+    """Numbers 60, 30 and 0, then 40, 40 and 10: the averages are 30 and 30, 20 wins."""
+    settings = {"min": 0, "max": 100, "ratio": 2 / 3, "ratio_str": "2/3"}
+    rounds = [
+        {"responses": [0, 60, 30], "mean": 30, "mean_ratio": 20.0, "winner": 30, "winner_num": 1},
+        {"responses": [40, 10, 40], "mean": 30.0, "mean_ratio": 20.0, "winner": 10,
+         "winner_num": 1},
+    ]  # fmt: skip
+    return written("guess", settings, rounds, [(60, 40), (30, 40), (0, 10)])
+
+
+def bar() -> Written:
+    """Two of three go, which is too many; then one goes."""
+    settings = {
+        "min": 0, "max": 10, "home": 5, "ratio": 0.6, "ratio_str": "60%", "mode": "implicit",
+    }  # fmt: skip
+    rounds = [
+        {"responses": ["go", "go", "stay"], "go_num": 2, "go_ratio": 2 / 3, "winner": "stay",
+         "utility": 0},
+        {"responses": ["go", "stay", "stay"], "go_num": 1, "go_ratio": 1 / 3, "winner": "go",
+         "utility": 10},
+    ]  # fmt: skip
+    return written("bar", settings, rounds, [("go", "go"), ("go", "stay"), ("stay", "stay")])
+
+
+def dollar() -> Written:
+    """120 is more than there is; then a bid of all of it meets none."""
+    rounds = [
+        {"responses": [30, 50, 40], "total_proposal": 120},
+        {"responses": [0, 0, 100], "total_proposal": 100},
+    ]
+    return written("dollar", {"golds": 100}, rounds, [(50, 100), (40, 0), (30, 0)])
+
+
+def goods() -> Written:
+    """10, 20 and 0 tokens; then 25, more than there are, and nothing from the others."""
+    settings = {
+        "tokens": 20, "ratio": 2, "token_initialization": "fixed", "reset": True, "rand_min": 11,
+    }  # fmt: skip
+    rounds = [
+        {"responses": [10, 20, 0], "total_tokens": 30},
+        {"responses": [0, 25, 0], "total_tokens": 25},
+    ]
+    data = written("goods", settings, rounds, [(10, 0), (20, 25), (0, 0)])
+    for player in data["player_data"]:
+        player["tokens"] = [20, 10.5]
+    return data
+
+
+def diners() -> Written:
+    """A cheap dish and two others; then three orders that GAMA counted as costly."""
+    settings = {"cheap_cost": 10, "cheap_utility": 15, "exp_cost": 20, "exp_utility": 20}
+    rounds = [
+        {"responses": ["cheap", "costly", "costly"], "cheap_player": 1, "total_cost": 50,
+         "cost_msg": "2 * 20 + 1 * 10 = 50", "avg_cost": 50 / 3},
+        {"responses": ["costly_dish", "cheap_dish", "costly_or_cheap"], "cheap_player": 0,
+         "total_cost": 60, "cost_msg": "3 * 20 + 0 * 10 = 60", "avg_cost": 20.0},
+    ]  # fmt: skip
+    records = [("cheap", "costly_dish"), ("costly", "cheap_dish"), ("costly", "costly_or_cheap")]
+    return written("diners", settings, rounds, records)
+
+
+def auction() -> Written:
+    """A tie at 50 that the third player wins; then the second wins with 90."""
+    settings = {
+        "valuation_min": 0, "valuation_max": 200, "interval": 10, "seed": 44, "mode": "highest bid",
+    }  # fmt: skip
+    rounds = [
+        {"responses": [50, 10, 50], "bid_winner": "player_2", "bid_winner_proposed": 50,
+         "bid_winner_payment": 50, "utility": [0, 0, 20], "valuations": [60, 20, 70]},
+        {"responses": [0, 90, 80], "bid_winner": "player_1", "bid_winner_proposed": 90,
+         "bid_winner_payment": 90, "utility": [0, -10, 0], "valuations": [0, 80, 90]},
+    ]  # fmt: skip
+    return written("auction", settings, rounds, [(50, 0), (10, 90), (50, 80)])
+
+
+def battle() -> Written:
+    """A miss on purpose, a hit of the third, a shot at oneself and one at the dead, a last hit."""
+    shots = [("0", "null", False), ("1", "2", True), ("0", "0", False), ("1", "2", False),
+             ("0", "1", True)]  # fmt: skip
+    living = [["player_0", 35], ["player_1", 40], ["player_2", 45]]
+    rounds = []
+    for number, (shooter, target, out) in enumerate(shots):
+        rounds.append({
+            "responses": [target], "player_shooting": shooter, "shot_player": target, "out": out,
+            "action": "miss" if target == "null" else "shoot",
+            "initial_players": living if number < 2 else living[:2],
+        })  # fmt: skip
+    rounds[0]["removed_player_info"] = ["player_2", "player_1"]
+    settings = {"base_hit_rate": 35, "interval": 5}
+    records = [["null", "0", "1"], ["2", "2"], []]
+    return written("battle", settings, rounds, records)
+
+
+def pirates() -> Written:
+    """All for the first, which fails; then a plan that carries with two of two votes."""
+    rounds = [
+        {"gold_distribution": [100, 0, 0], "responses": ["accept", "reject", "reject"]},
+        {"gold_distribution": [99, 1], "responses": ["accept", "accept"]},
+    ]
+    records = [["accept"], ["reject", "accept"], ["reject", "accept"]]
+    return written("pirates", {"gold": 100}, rounds, records)
+
+
+KINDS = {
+    "guess": guess, "bar": bar, "dollar": dollar, "goods": goods, "diners": diners,
+    "auction": auction, "battle": battle, "pirates": pirates,
+}  # fmt: skip
+
+
+def write(root: Path, name: str, data: Written) -> Path:
+    """Write a file below a root."""
+    path = root / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data))
+    return path
+
+
+def write_all(root: Path) -> Path:
+    """One game of each kind."""
+    for kind, make in KINDS.items():
+        write(root, f"{kind}/{kind}_1", make())
+    return root

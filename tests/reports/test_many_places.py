@@ -1,0 +1,168 @@
+"""Reports of games in which several places have one role."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records.browsing import places_of
+from cheaptalk.reports import figures
+from cheaptalk.reports.scores import GameScores
+from cheaptalk.statistics import match_frames
+from tests.pages import Page
+from tests.played import CROWD, play
+from tests.reports.conftest import Reported
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+
+@pytest.fixture
+def crowd(toys: None, tmp_path: Path) -> Path:
+    return play(tmp_path, CROWD)
+
+
+@pytest.fixture
+def page(crowd: Path, reported: Reported) -> Page:
+    return reported(crowd)
+
+
+def records_of(path: Path, game: str) -> list[ct.MatchRecord]:
+    with ct.Store.open(path) as store:
+        return [record for record in store.records("crowd", bodies=True) if record.game == game]
+
+
+def scores(path: Path, game: str) -> GameScores:
+    with ct.Store.open(path) as store:
+        frame = match_frames(store, "crowd")[game]
+        return GameScores(game, frame, places_of(store, "crowd")[game])
+
+
+def gain(record: ct.MatchRecord, label: str) -> float:
+    """What the givers of this label got on average."""
+    assert record.payoffs is not None
+    return fmean(
+        record.payoffs[place] for place, role in record.places.items()
+        if role == "giver" and record.label(place) == label
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("game", ["giving", "collecting"])
+def test_a_match_counts_once_for_each_player_of_a_role(crowd: Path, game: str) -> None:
+    records = records_of(crowd, game)
+    for line in scores(crowd, game).players["giver"]:
+        label = line.players["giver"]
+        own = [
+            record for record in records
+            if label in [record.label(at) for at, role in record.places.items() if role == "giver"]
+        ]  # fmt: skip
+        assert line.counts == {"finished": len(own)}
+        estimate = line.estimates["payoff.giver"]
+        assert estimate.n == len(own)
+        assert estimate.clusters == len({(str(r.parameters), r.deal_key) for r in own})
+        assert math.isclose(estimate.mean, fmean(gain(record, label) for record in own))
+        pots = [sum((record.outcome or {})["gifts"].values()) for record in own]
+        assert math.isclose(line.estimates["pot"].mean, fmean(pots))
+        asked = [
+            record.kinds[at]["ok"] for record in own for at, role in record.places.items()
+            if role == "giver" and record.label(at) == label
+        ]  # fmt: skip
+        assert line.kinds["ok"] == sum(asked)
+        assert line.query == {"player.giver": label}
+
+
+def test_who_gains_most_of_those_who_share_a_role_stands_first(crowd: Path) -> None:
+    lines = scores(crowd, "giving").players["giver"]
+    gains = [line.estimates["payoff.giver"].mean for line in lines]
+    assert gains == sorted(gains, reverse=True)
+    assert [line.players["giver"] for line in lines] == ["free", "luck", "kind"]
+
+
+def test_a_role_with_one_place_is_summed_up_match_by_match(crowd: Path) -> None:
+    (free, luck) = scores(crowd, "collecting").players["keeper"]
+    records = records_of(crowd, "collecting")
+    for line in (free, luck):
+        own = [r.payoffs["keeper"] for r in records  # type: ignore[index]  # all finished
+               if r.label("keeper") == line.players["keeper"]]  # fmt: skip
+        assert line.estimates["payoff.keeper"].n == len(own) == 20
+        assert math.isclose(line.estimates["payoff.keeper"].mean, fmean(own))
+
+
+def test_pairings_hold_payoffs_by_place_where_these_are_few(crowd: Path, page: Page) -> None:
+    assert page.headings("crowd-collecting-pairings")[:9] == [
+        "Giver 1", "Giver 2", "Keeper", "Finished", "Forfeited", "Failed",
+        "Payoff Giver 1", "Payoff Giver 2", "Payoff Keeper",
+    ]  # fmt: skip
+    records = records_of(crowd, "collecting")
+    for row in page.tables["crowd-collecting-pairings"][1:]:
+        seated = [cell.text for cell in row[:3]]
+        own = [r for r in records if [r.label(at) for at in r.seats] == seated]
+        for place, cell in zip(("giver_1", "giver_2", "keeper"), row[6:9], strict=True):
+            mean = fmean((record.payoffs or {})[place] for record in own)
+            assert cell.number() == pytest.approx(mean, rel=2e-6)
+
+
+def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
+    crowd: Path, page: Page
+) -> None:
+    assert page.headings("crowd-giving-pairings") == [
+        "Players", "Finished", "Forfeited", "Failed", "Payoff Giver", "Pot",
+    ]  # fmt: skip
+    assert page.headings("crowd-giving-players")[:2] == ["Player", "Finished"]
+    rows = {row[0].text: row for row in page.tables["crowd-giving-pairings"][1:]}
+    assert len(rows) == 9 + 3
+    records = records_of(crowd, "giving")
+    for record in records:
+        shown = ct.records.line_up([record.label(place) for place in record.seats])
+        own = [r for r in records if [r.label(at) for at in r.seats]
+               == [record.label(at) for at in record.seats]]  # fmt: skip
+        means = [fmean((r.payoffs or {}).values()) for r in own]
+        assert rows[shown][1].number() == len(own) == 5
+        assert rows[shown][4].number() == pytest.approx(fmean(means), rel=2e-6)
+
+
+def test_links_name_the_places_and_leave_out_larger_tables(page: Page) -> None:
+    rows = {row[0].text: row for row in page.tables["crowd-giving-pairings"][1:]}
+    two = parse_qs(urlsplit(rows["luck / luck"][1].link or "").query)
+    assert two == {"player.giver_1": ["luck"], "player.giver_2": ["luck"],
+                   "without": ["giver_3"], "status": ["finished"]}  # fmt: skip
+    ten = parse_qs(urlsplit(rows["luck x 10"][1].link or "").query)
+    assert list(ten) == [*(f"player.giver_{number}" for number in range(1, 11)), "status"]
+
+
+def test_figures_show_what_those_got_whom_no_measure_tells_apart(crowd: Path) -> None:
+    assert [panel.title for panel in figures.gains(scores(crowd, "giving"))] == [
+        "Payoff Giver", "Pot",
+    ]  # fmt: skip
+    collecting = figures.gains(scores(crowd, "collecting"))
+    assert [(panel.title, len(panel.data)) for panel in collecting] == [
+        ("Payoff Giver", 1), ("Pot", 2),
+    ]  # fmt: skip
+    assert figures.matrices(scores(crowd, "giving")) == []
+
+
+def test_two_places_of_one_role_have_a_matrix_of_what_the_first_got(
+    toys: None, tmp_path: Path
+) -> None:
+    path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
+    panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
+    assert list(panels) == ["Payoff Giver 1", "Pot"]
+    (trace,) = panels["Payoff Giver 1"].data
+    cell = trace["z"][trace["y"].index("kind")][trace["x"].index("free")]
+    assert cell == 10.0  # nine of ten coins given, doubled and halved
+    assert trace["z"][trace["y"].index("free")][trace["x"].index("kind")] == 19.0
+
+
+def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:
+    ten = next(one for one in page.transcripts() if len(one["players"]) == 10)
+    assert set(ten["roles"].values()) == {"giver"}
+    read = Page(ten["html"])
+    assert read.text.count("How many coins do you put into the pot?") == 1
+    assert "All 10 are asked" in read.text
+    classes = [found.get("class") for _, found in read.elements]
+    assert classes.count("said") == 10
+    assert classes.count("turn alone") == len(
+        {line for line in read.text.splitlines() if "ends with" in line}
+    )

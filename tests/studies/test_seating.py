@@ -1,0 +1,156 @@
+"""Seating players at games of many places."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records import line_up
+from cheaptalk.studies import Plan
+from tests.fakes import study
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+FREE = {"strategies": {"giving": {"strategy": "steady", "coins": 0}}}
+KIND = {"strategies": {"giving": {"strategy": "steady", "coins": 9}}}
+ROSTER = {"free": FREE, "kind": KIND}
+
+
+def giving(*givers: int, **more: Any) -> list[dict[str, Any]]:
+    """The game of giving, among so many, or several times."""
+    return [{"game": "giving", "fixed": {"givers": number}} | more for number in givers]
+
+
+def laid(**changes: Any) -> Plan:
+    """The plan of a study among three givers, with changes."""
+    return ct.plan(study(**{"games": giving(3), "players": ROSTER} | changes))
+
+
+def seatings(**changes: Any) -> list[str]:
+    return [line_up([one.label for one in match.seating]) for match in laid(**changes).matches]
+
+
+def test_self_fills_every_place_with_one_player() -> None:
+    assert seatings(games=giving(2, 10), pairing="self") == [
+        "free / free", "kind / kind", "free x 10", "kind x 10",
+    ]  # fmt: skip
+
+
+def test_all_seats_everyone_everywhere() -> None:
+    found = seatings(games=giving(3, 4), pairing="all")
+    assert len(set(found)) == len(found) == 2**3 + 2**4
+    assert found[:3] == ["free / free / free", "free / free / kind", "free / kind / free"]
+
+
+def test_a_listed_seating_may_say_how_many_places_each_takes() -> None:
+    assert seatings(pairing=[{"free": 1, "kind": 2}, ["kind", "free", "kind"]]) == [
+        "free / kind / kind", "kind / free / kind",
+    ]  # fmt: skip
+
+
+def test_a_swap_turns_a_seating_to_every_place_once() -> None:
+    found = seatings(games=giving(4), pairing=[{"free": 1, "kind": 3}, {"free": 4}], swap=True)
+    assert found == [
+        "free / kind x 3", "kind / free / kind x 2", "kind x 2 / free / kind", "kind x 3 / free",
+        "free x 4",
+    ]  # fmt: skip
+
+
+def test_a_swap_is_for_the_listed_seatings_of_any_game() -> None:
+    games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(2)]
+    assert seatings(games=games, pairing="self", swap=True) == [
+        "free / kind / kind", "kind / free / kind", "kind / kind / free",
+        "free / free", "kind / kind",
+    ]  # fmt: skip
+
+
+def test_a_swap_of_two_that_alternate_has_two_orders() -> None:
+    pairing = [["free", "kind", "free", "kind"]]
+    assert seatings(games=giving(4), pairing=pairing, swap=True) == [
+        "free / kind / free / kind", "kind / free / kind / free",
+    ]  # fmt: skip
+
+
+def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> None:
+    games = [*giving(3, pairing=[{"free": 1, "kind": 2}]), *giving(10, pairing=[{"kind": 10}])]
+    assert seatings(games=games) == ["free / kind / kind", "kind x 10"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "saying"),
+    [
+        (
+            {"pairing": [{"free": 1, "kind": 9}]},
+            (
+                "pairing: {free: 1, kind: 9} fills 10 places; giving has 3 (giver_1, giver_2, "
+                "giver_3); list those of each size beside its game"
+            ),
+        ),
+        (
+            {"games": giving(3, 10), "pairing": [["free", "kind", "free"]]},
+            (
+                "pairing: [free, kind, free] fills 3 places; giving has 10 (giver_1 to giver_10); "
+                "list those of each size beside its game"
+            ),
+        ),
+        (
+            {"pairing": [{"free": 3_000_000_000}]},
+            (
+                "pairing: {free: 3000000000} fills 3000000000 places; giving has 3 (giver_1, "
+                "giver_2, giver_3); list those of each size beside its game"
+            ),
+        ),
+        ({"pairing": [{"fre": 3}]}, 'pairing: unknown player "fre" (did you mean "free"?)'),
+        (
+            {"games": giving(100), "pairing": "all"},
+            (
+                f"pairing: the roster fills the 100 places of giving in {2**100:,} ways, more than "
+                "5,000,000; list the seatings, write self, or name fewer players"
+            ),
+        ),
+        (
+            {"players": {"free": {"strategies": {"giving": {"giver_4": "steady"}}}}},
+            'players.free: unknown role or place "giver_4" (did you mean "giver_3"?) of giving',
+        ),
+    ],
+)
+def test_what_cannot_be_seated_is_told_why(changes: dict[str, Any], saying: str) -> None:
+    with pytest.raises(ct.StudyError) as caught:
+        laid(**{"pairing": "self"} | changes)
+    assert str(caught.value) == saying
+
+
+def test_a_place_may_be_known_to_one_configuration_alone() -> None:
+    fourth = {"strategies": {"giving": {"giver": "random", "giver_4": "steady"}}}
+    matches = laid(games=giving(3, 4), players={"odd": fourth}, pairing="self").matches
+    strategies = [[one.spec.strategy for one in match.seating] for match in matches]  # type: ignore[union-attr]  # all are strategies
+    assert strategies == [["random"] * 3, [*["random"] * 3, "steady"]]
+
+
+def test_roles_with_one_place_and_with_several_are_seated_together() -> None:
+    players = {
+        "luck": {"strategies": {"collecting": "random"}},
+        "keep": {"strategies": {"collecting": {"keeper": {"strategy": "steady", "coins": 0}}}},
+    }
+    found = laid(games=[{"game": "collecting"}], players=players, pairing="all").matches
+    assert [line_up([one.label for one in match.seating]) for match in found] == [
+        "luck x 4", "luck x 3 / keep",
+    ]  # fmt: skip
+
+
+def test_matches_are_played_on_the_seats_planned(store: ct.Store) -> None:
+    spec = study(
+        games=giving(10), players=ROSTER, pairing=[{"free": 1, "kind": 9}], swap=True, deals=2
+    )
+    ct.run(spec, store)
+    records = list(store.records(spec.name))
+    free = Counter(place for record in records for place in record.seats
+                   if record.label(place) == "free")  # fmt: skip
+    assert free == {f"giver_{number}": 2 for number in range(1, 11)}
+    for record in records:
+        assert record.payoffs is not None
+        alone = next(place for place in record.seats if record.label(place) == "free")
+        rest = {round(gain, 9) for place, gain in record.payoffs.items() if place != alone}
+        assert (round(record.payoffs[alone], 9), rest) == (26.2, {17.2})
+    assert ct.studies.parse_study(spec.written(), "again") == spec

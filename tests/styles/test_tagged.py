@@ -1,0 +1,232 @@
+"""Answers as tagged text: the seven corrections, and nothing read that was not written."""
+
+from contextlib import suppress
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Whole
+from cheaptalk.styles import CODECS, Codec, Illegal, TaggedCodec, Unreadable
+
+CODEC: Codec = CODECS["tagged"]
+Claimed = Annotated[Whole, Field(ge=0)]
+
+
+class Claim(Action):
+    books: Claimed
+    hats: Claimed
+    balls: Claimed
+
+
+class Turn(Action):
+    message: Message | None = None
+    books: Claimed | None = None
+    hats: Claimed | None = None
+    balls: Claimed | None = None
+
+
+class Words(Action):
+    message: Message
+
+
+def objection(action: Turn | Claim) -> str | None:
+    return "there are 2 hats" if (action.hats or 0) > 2 else None
+
+
+def read(reply: str, action: type[Action] = Turn) -> Action:
+    return CODEC.read(reply, Ask("alice", action, Event(), objection))
+
+
+def refusal(reply: str, action: type[Action] = Turn) -> str:
+    with pytest.raises(Unreadable) as caught:
+        read(reply, action)
+    assert type(caught.value) is Unreadable
+    return str(caught.value)
+
+
+def illegal(reply: str, action: type[Action] = Turn) -> str:
+    with pytest.raises(Illegal) as caught:
+        read(reply, action)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[propose] (1 books, 2 hats, 0 balls)",
+        "[propose] (1 book, 2 hats, 0 balls)",
+        "\n[PROPOSE] 1 Book, 2 hats and 0 balls.",
+        "[propose](books: 1, hats: 2, balls: 0)",
+        "[propose] 1 of the books - 2 hats - 0 balls\nThat is what we said.",
+    ],
+)
+def test_a_proposal_is_read_however_it_is_punctuated(reply: str) -> None:
+    assert read(reply) == Turn(books=1, hats=2, balls=0)
+    assert read(reply, Claim) == Claim(books=1, hats=2, balls=0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ("[message] Hello.", "Hello."),
+        ("[message]Hello.", "Hello."),
+        ("  [Message]   Hello. \n", "  Hello. \n"),
+        ("[message]\nOne.\nTwo.", "\nOne.\nTwo."),
+        ("[message]", ""),
+        ("[message] I want (1 books, 2 hats).", "I want (1 books, 2 hats)."),
+    ],
+)
+def test_a_message_is_kept_character_for_character(reply: str, message: str) -> None:
+    assert read(reply) == Turn(message=message)
+
+
+# The corrections of Liao, Tomlin and Klein (2024, Table 1), in its order. The second and the last
+# are for the rules to make: see the game's tests.
+
+
+@pytest.mark.parametrize("reply", ["", "Hello.", "Very well. [message] Hello.", "message: Hello."])
+def test_table_1_a_reply_begins_with_a_tag(reply: str) -> None:
+    assert refusal(reply) == "a reply must begin with [message] or [propose]"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[message] Hello. [message] Hello again.",
+        "[message] Hello.\n[Propose] (1 books, 2 hats, 0 balls)",
+        "[message][message] Hello.",
+        "[propose] (1 books, 2 hats, 0 balls)\n[propose] (1 books, 2 hats, 0 balls)",
+    ],
+)
+def test_table_1_no_tag_stands_within_a_reply(reply: str) -> None:
+    assert "may stand only once, at the beginning" in refusal(reply)
+
+
+def test_table_1_no_message_follows_a_proposal() -> None:
+    assert illegal("[message] Wait!", Claim) == "no [message] is possible now: begin with [propose]"
+
+
+def test_where_only_words_are_asked_for_there_is_no_proposal() -> None:
+    reply = "[propose] (1 books, 2 hats, 0 balls)"
+    assert illegal(reply, Words) == "no [propose] is possible now: begin with [message]"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[propose] (2 hats, 1 books, 0 balls)",
+        "[propose] (1 books, 0 balls)",
+        "[propose]",
+        "[propose] 1 that, 2 hats, 0 balls",
+        "[propose] (1 books, 2 hats, 0 balls), and you take the books",
+        "[propose] (1 bookshelf, 2 hats, 0 balls)",
+    ],
+)
+def test_table_1_items_are_named_in_order(reply: str) -> None:
+    wanted = "a proposal must name books, hats and balls, once each and in this order"
+    assert refusal(reply) == wanted
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[propose] (1 books, 2 hats, 0 balls), 3 in all",
+        "[propose] (1 books, 2 hats, balls)",
+        "[propose] (1-2 books, 2 hats, 0 balls)",
+        "[propose] (1st books, 2 hats, 0 balls)",
+        "[propose] (no books, 2 hats, 0 balls)",
+    ],
+)
+def test_table_1_there_are_three_numbers(reply: str) -> None:
+    assert "exactly 3 numbers in figures, one each of books, hats and balls" in refusal(reply)
+
+
+def test_table_1_counts_beyond_the_pool_are_for_the_rules_to_refuse() -> None:
+    assert illegal("[propose] (1 books, 3 hats, 0 balls)") == "there are 2 hats"
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [
+        ("[propose] (-1 books, 2 hats, 0 balls)", "-1"),
+        ("[propose] (1 books, \N{MINUS SIGN}2 hats, 0 balls)", "\N{MINUS SIGN}2"),
+        ("[propose] (1.5 books, 2 hats, 0 balls)", "1.5"),
+        ("[propose] (1 books, 2 hats, 1/2 balls)", "1/2"),
+        (
+            "[propose] (1 books, 2 hats, \N{ARABIC-INDIC DIGIT ONE} balls)",
+            "\N{ARABIC-INDIC DIGIT ONE}",
+        ),
+    ],
+)
+def test_what_is_no_whole_number_is_not_read_as_one(reply: str, number: str) -> None:
+    assert refusal(reply) == f'a number of items must be 0, 1, 2 and so on, not "{number}"'
+
+
+@pytest.mark.parametrize(
+    "reply", ["[propose] 1 2 0 books, hats, balls", "[propose] 1 books 2 hats balls 0"]
+)
+def test_each_number_stands_beside_its_item(reply: str) -> None:
+    assert refusal(reply) == "each number must stand beside its item"
+
+
+def test_a_number_too_long_to_be_one_is_refused() -> None:
+    assert "no answer could be read" in refusal(f"[propose] ({'9' * 5000} books, 2 hats, 0 balls)")
+
+
+def test_an_endless_message_is_refused() -> None:
+    assert read("[message] " + "x" * MESSAGE_LIMIT) == Turn(message="x" * MESSAGE_LIMIT)
+    assert '"message": ' in refusal("[message] " + "x" * (MESSAGE_LIMIT + 1))
+
+
+@given(st.text(max_size=200))
+def test_a_message_comes_back_as_it_was_written(text: str) -> None:
+    tagged = "[message]" in text.lower() or "[propose]" in text.lower()
+    if not tagged:
+        assert read(CODEC.write(Turn(message=text))) == Turn(message=text)
+
+
+@given(st.integers(0, 99), st.integers(0, 2), st.integers(0, 99))
+def test_a_proposal_comes_back_as_it_was_written(books: int, hats: int, balls: int) -> None:
+    for action in (Turn, Claim):
+        made = action(books=books, hats=hats, balls=balls)
+        assert read(CODEC.write(made), action) == made
+
+
+@given(st.text(alphabet="[]messagpro123 bkhtl(),.-\n", max_size=80))
+def test_what_is_read_is_written_and_read_again(text: str) -> None:
+    for reply in (text, f"[propose] {text}", f"[message] {text}"):
+        with suppress(Unreadable):
+            action = read(reply)
+            assert CODEC.read(CODEC.write(action), Ask("alice", Turn, Event())) == action
+
+
+def test_the_form_shows_what_is_possible() -> None:
+    proposal = "[propose] (<number> books, <number> hats, <number> balls)"
+    assert CODEC.form(Turn) == f"[message] <message> or {proposal}"
+    assert CODEC.form(Claim) == proposal
+    assert CODEC.form(Words) == "[message] <message>"
+
+
+def test_tags_are_a_matter_of_the_codec() -> None:
+    codec = TaggedCodec(text="say", numbers="claim")
+    ask = Ask("alice", Turn, Event())
+    assert codec.write(Turn(message="Hi.")) == "[say] Hi."
+    assert codec.read("[claim] 1 book, 2 hats, 0 balls", ask) == Turn(books=1, hats=2, balls=0)
+
+
+class Choice(Action):
+    decision: Literal["yes", "no"]
+
+
+class Letter(Action):
+    greeting: Message
+    message: Message
+
+
+@pytest.mark.parametrize("action", [Choice, Letter])
+def test_what_tagged_text_cannot_say_is_a_fault_of_the_game(action: type[Action]) -> None:
+    with pytest.raises(TypeError, match=f"{action.__name__} cannot be written as tagged text"):
+        CODEC.form(action)
