@@ -33,9 +33,10 @@ class Value(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
+            known = cls.model_fields
             for key in data:
-                if key not in cls.model_fields:
-                    raise ValueError(f"unknown key {suggest(str(key), list(cls.model_fields))}")
+                if key not in known:
+                    raise ValueError(f"unknown key {suggest(str(key), list(known))}")
         return data
 
 

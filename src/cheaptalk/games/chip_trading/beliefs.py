@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from cheaptalk.games.chip_trading.choices import Room, gainful
 from cheaptalk.games.chip_trading.events import Briefing, Offered, Proposal, Turn, TurnEnded
-from cheaptalk.games.chip_trading.extras import needed
 from cheaptalk.games.chip_trading.stocks import Holdings, can_give, read
+from cheaptalk.games.extras import needed
 from cheaptalk.rules import Asked, Stream
 
 np = needed("numpy")

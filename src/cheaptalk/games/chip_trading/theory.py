@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import permutations, product
 
-from cheaptalk.games.chip_trading.extras import needed
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.trading import Worths
+from cheaptalk.games.extras import needed
 
 np = needed("numpy")
 scipy = needed("scipy")

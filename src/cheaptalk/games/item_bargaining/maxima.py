@@ -7,16 +7,13 @@ at. Needs numpy, from ``pip install "cheaptalk[analysis]"``.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
 
-import lazy_loader
-
+from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.item_bargaining.pools import Drawn, no_pool
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.rules import CheaptalkError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.float64]
     Counts: TypeAlias = NDArray[np.int64]
 else:
-    np = lazy_loader.load("numpy")
+    np = needed("numpy")
 
 CELLS = 50_000
 """Bundles of all pools together that are looked at in one go; more would leave the fast memory."""
@@ -48,7 +45,6 @@ class Pools:
     @classmethod
     def of(cls, deals: "list[Pool]") -> "Pools":
         """Pools that were dealt, with as many kinds each."""
-        require_numpy()
         return cls(*(np.array([getattr(deal, f.name) for deal in deals]) for f in fields(cls)))
 
     def __len__(self) -> int:
@@ -82,16 +78,6 @@ class Maxima:
     opposition: "Numbers"
 
 
-def require_numpy() -> None:
-    """Say what is missing where numpy is.
-
-    Raises:
-        CheaptalkError: it is not installed.
-    """
-    if find_spec("numpy") is None:
-        raise CheaptalkError('maxima of welfare need numpy: pip install "cheaptalk[analysis]"')
-
-
 def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Pools:
     """Pools as the game deals them, drawn at once.
 
@@ -100,7 +86,6 @@ def sample(game: ItemBargaining, count: int, draw: "np.random.Generator") -> Poo
         count: how many.
         draw: where the randomness comes from.
     """
-    require_numpy()
     given = game.quantities
     if isinstance(given, Drawn):
         quantities = _drawn(given, count, draw)
@@ -136,7 +121,6 @@ def bundles(quantities: tuple[int, ...]) -> "Numbers":
 
 def maxima(pools: Pools) -> Maxima:
     """The maxima of each pool, computed together for those with the same quantities."""
-    require_numpy()
     kinds, group = np.unique(pools.quantities, axis=0, return_inverse=True)
     order = np.argsort(group, kind="stable")
     columns: dict[str, Numbers] = {field.name: np.empty(len(pools)) for field in fields(Maxima)}

@@ -96,16 +96,12 @@ Written = tuple[Counter[str], list[Entry]]
 
 
 def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
-    boxes = list(games().values())
     places = {game: list(of) for game, of in places_of(store, study).items()}
-    present = {"", *places}
-    columns = {
-        "matches": match_columns(boxes, places),
-        "answers": answer_columns(boxes),
-        "calls": CALL,
-    }
+    boxes = [box for name, box in games().items() if name in places]
     sheets = {
-        name: Sheet(one for one in all_ if one.game in present) for name, all_ in columns.items()
+        "matches": Sheet(match_columns(boxes, places)),
+        "answers": Sheet(answer_columns(boxes)),
+        "calls": Sheet(CALL),
     }
     rows: Counter[str] = Counter()
     with ExitStack() as stack:
