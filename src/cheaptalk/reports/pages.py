@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
@@ -53,6 +54,19 @@ def capital(name: object) -> str:
     """A name in the code's spelling as it begins a line: ``Alice gain``."""
     text = plain(name)
     return text[:1].upper() + text[1:]
+
+
+CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
+"""Code in a docstring: between backticks, or a reference of which the last name is shown."""
+
+
+def prose(text: str) -> Markup:
+    """What a docstring says, its code marked as such.
+
+    >>> print(prose("see :data:`~games.presets.ALL`: ``a < b``"))
+    see <code>ALL</code>: <code>a &lt; b</code>
+    """
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped here
 
 
 def readable(value: object) -> str:
@@ -161,8 +175,8 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
     made.filters |= {
         "as_data": as_data, "capital": capital, "fixed": fixed, "lined_up": lined_up,
-        "moment": moment, "plain": plain, "readable": readable, "runs": runs,
-        "set_values": set_values, "single": single,
+        "moment": moment, "plain": plain, "prose": prose, "readable": readable,
+        "runs": runs, "set_values": set_values, "single": single,
     }  # fmt: skip
     made.globals |= {
         "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,
