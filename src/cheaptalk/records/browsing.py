@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from cheaptalk.records import schema
 from cheaptalk.records.errors import StoreError, clear_errors
 from cheaptalk.records.ledger import spent
-from cheaptalk.records.lineup import line_up
+from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.reading import members_of, people_of
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import Store
@@ -44,8 +44,7 @@ class Pairing(NamedTuple):
     @property
     def query(self) -> dict[str, str]:
         """What picks its matches out: labels by ``player.PLACE``, and what they are ``without``."""
-        people = {f"player.{place}": label for place, label in self.players.items()}
-        return people | ({"without": self.without} if self.without else {})
+        return query_of(self.players, self.without)
 
 
 class Page(NamedTuple):

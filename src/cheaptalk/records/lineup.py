@@ -22,6 +22,20 @@ def line_up(labels: Sequence[str]) -> str:
     return " / ".join(f"{label} x {count}" if count > 1 else label for label, count in counted)
 
 
+def query_of(players: Mapping[str, str], without: str | None) -> dict[str, str]:
+    """What picks the matches of these players out in the viewer.
+
+    Args:
+        players: labels by place or role.
+        without: a place that the matches do not have.
+
+    >>> query_of({"alice": "gpt"}, None)
+    {'player.alice': 'gpt'}
+    """
+    people = {f"player.{name}": label for name, label in players.items()}
+    return people | ({"without": without} if without else {})
+
+
 def runs(seats: Mapping[str, P]) -> list[tuple[list[str], P]]:
     """Who fills which places: the only place, or the first and the last of several in a row.
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from cheaptalk.records import Status, line_up
+from cheaptalk.records import Status, line_up, query_of
 from cheaptalk.reports.pooling import KINDS
 from cheaptalk.statistics import STRATA, mean_intervals
 
@@ -75,8 +75,7 @@ class Line:
     @property
     def query(self) -> dict[str, str]:
         """What picks these matches out in the viewer."""
-        people = {f"player.{name}": label for name, label in self.players.items()}
-        return people | ({"without": self.without} if self.without else {})
+        return query_of(self.players, self.without)
 
     @property
     def answers(self) -> int:
