@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.negotiation import BOX
-from cheaptalk.games.negotiation.rules import (
+from cheaptalk.games.negotiation.events import (
     LeftForJohn,
-    Negotiation,
     NoTrade,
     Price,
     PriceRejected,
     Reply,
     ReplyOrJohn,
-    Sale,
     Sold,
     SpokenPrice,
 )
+from cheaptalk.games.negotiation.rules import Negotiation, Sale
 from cheaptalk.games.negotiation.theory import (
     equilibrium_share,
     optimal_gain,

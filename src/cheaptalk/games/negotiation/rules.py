@@ -1,11 +1,23 @@
 """Negotiation: a seller and a buyer take turns to name a price."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from cheaptalk.games.negotiation.events import (
+    Briefing,
+    LeftForJohn,
+    NoTrade,
+    Price,
+    PricePosted,
+    PriceRejected,
+    Reply,
+    ReplyOrJohn,
+    Sold,
+    SpokenPrice,
+    Turn,
+)
 from cheaptalk.rules import (
     Action,
     Ask,
@@ -14,103 +26,11 @@ from cheaptalk.rules import (
     Event,
     Game,
     Horizon,
-    Message,
-    Money,
     Outcome,
     Play,
     Secret,
     Tell,
 )
-
-
-class Price(Action):
-    """A price for the product."""
-
-    price: Money
-
-
-class SpokenPrice(Price):
-    """A price for the product with a message."""
-
-    message: Message
-
-
-class Reply(Action):
-    """The answer to a price."""
-
-    decision: Literal["accept", "reject"]
-
-
-class ReplyOrJohn(Action):
-    """The answer to a price where there is also John to trade with."""
-
-    decision: Literal["accept", "reject", "john"]
-
-
-@dataclass(frozen=True, slots=True)
-class Briefing(Event):
-    """What a seat knows at the start. ``rival_value`` and ``rounds`` are None where untold."""
-
-    seat: str
-    rival: str
-    value: float
-    rival_value: float | None
-    rounds: int | None
-    messages: bool
-    outside_option: bool
-    highest_price: float
-
-
-@dataclass(frozen=True, slots=True)
-class Turn(Event):
-    """It is this seat's turn to name a price."""
-
-    stage: int
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PricePosted(Event):
-    """The rival names a price."""
-
-    stage: int
-    proposer: str
-    price: float
-    message: str | None
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PriceRejected(Event):
-    """The rival turned this seat's price down."""
-
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sold(Event):
-    """A price was accepted: the game is over, and this seat gets this payoff."""
-
-    stage: int
-    price: float
-    payoff: float
-
-
-@dataclass(frozen=True, slots=True)
-class LeftForJohn(Event):
-    """A seat chose to trade with John: the game is over and both get nothing."""
-
-    leaver: str
-
-
-@dataclass(frozen=True, slots=True)
-class NoTrade(Event):
-    """The rounds are used up: the game is over and both get nothing.
-
-    ``john`` tells whether each of them trades with John instead.
-    """
-
-    john: bool
 
 
 class Sale(Outcome):

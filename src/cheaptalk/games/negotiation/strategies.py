@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.games.negotiation.rules import (
+from cheaptalk.games.negotiation.events import (
     Briefing,
     Price,
     PricePosted,
