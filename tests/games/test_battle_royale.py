@@ -76,11 +76,11 @@ def test_the_one_hit_hears_of_it_then_only_of_the_end() -> None:
     shoot(table, "player_2", "player_1", "player_3")
     assert events(table, "player_2")[1:] == [
         ShotFired(1, "player_1", "player_2", True, 2),
-        Over("player_1", ("player_1",)),
+        Over("player_1", ("player_1",), 3, False),
     ]
     assert events(table, "player_3")[-2:] == [
         ShotFired(3, "player_1", "player_3", True, 1),
-        Over("player_1", ("player_1",)),
+        Over("player_1", ("player_1",), 3, False),
     ]
 
 
@@ -113,7 +113,9 @@ def test_the_rounds_can_run_out_and_then_nobody_wins(hidden: bool) -> None:
     game = TRUEL.model_copy(update={"horizon": Horizon(rounds=2, hidden=hidden)})
     table = at_table(game, False, False)
     shoot(table, "player_2", "player_3")
-    assert events(table, "player_1")[-1] == Over(None, ("player_1", "player_2", "player_3"))
+    assert events(table, "player_1")[-1] == Over(
+        None, ("player_1", "player_2", "player_3"), 2, False
+    )
     assert isinstance(table.outcome, Battle)
     assert game.payoffs(table.outcome) == {"player_1": 0, "player_2": 0, "player_3": 0}
     told = "2 rounds" in style_in(BOX, "v1").tell(events(table, "player_1")[0], game, "player_1")
@@ -142,7 +144,7 @@ def test_a_shot_that_misses_starts_the_idle_rounds_anew() -> None:
         ({"action": "shoot", "target": "player_2"}, "player_2 is out; you can shoot at player_3"),
         ({"action": "shoot", "target": "player_9"}, 'no player "player_9"'),
         ({"action": "shoot", "target": None}, "must name a target"),
-        ({"action": "miss", "target": "player_3"}, "null as target"),
+        ({"action": "miss", "target": "player_3"}, "name no target"),
     ],
 )
 def test_a_shot_that_makes_no_sense_is_refused(shot: dict[str, Any], reason: str) -> None:
@@ -165,9 +167,26 @@ def test_as_published_the_target_alone_decides() -> None:
     assert table.outcome.living == ("player_4",)
 
 
-@pytest.mark.parametrize("target", [None, "null"])
+@pytest.mark.parametrize("target", [None, "null", "None", " NULL "])
 def test_null_is_nobody(target: str | None) -> None:
+    assert Shot.model_validate({"action": "miss"}).target is None
     assert Shot.model_validate({"action": "miss", "target": target}).target is None
+
+
+def test_a_target_may_be_named_as_it_is_called() -> None:
+    game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_3": "Ann"})
+    table = at_table(game, True, True)
+    table.answer("player_1", Shot(action="shoot", target="player 2"))
+    table.answer("player_3", Shot(action="shoot", target="Player 1"))
+    assert isinstance(table.outcome, Battle)
+    assert [shot.target for shot in table.outcome.shots] == ["player_2", "player_1"]
+    assert at_table(game).pending["player_1"].refuse(Shot(action="shoot", target="ANN")) is None
+
+
+def test_a_name_that_fits_two_players_is_nobody_s() -> None:
+    game = BattleRoyale(hit_rates=(0.1, 0.2, 0.3), names={"player_2": "ann", "player_3": "Ann"})
+    reason = at_table(game).pending["player_1"].refuse(Shot(action="shoot", target="Ann"))
+    assert reason == 'there is no player "Ann"; you can shoot at player_2, player_3'
 
 
 @pytest.mark.parametrize("target", [3, True, ["player_2"], "x" * 101])
@@ -301,6 +320,35 @@ def test_fixed_shoots_at_its_target_and_no_other() -> None:
 
 # Words
 
+SAID = {
+    "v1": (
+        "Round 1: Player 1 missed on purpose. 3 players are left.",
+        "you shot at Player 3 and hit. 2 players are left.",
+        "Player 1 shot at you and hit. You are out.",
+    ),
+    "v2": (
+        "In round 1 Player 1 let the shot go astray on purpose. There are 3 players left.",
+        "you fired at Player 3 and struck. There are 2 players left.",
+        "Player 1 fired at you and struck. You no longer take part.",
+    ),
+    "v3": (
+        "Round 1. Shooter: Player 1. Missed on purpose. Players left: 3.",
+        "Shooter: you. Target: Player 3. Hit. Players left: 2.",
+        "Shooter: Player 1. Target: you. Hit. You are out.",
+    ),
+    "v4": (
+        "What happened in round 1? Player 1 missed on purpose. Now 3 players are left.",
+        "You shot at Player 3, and it was a hit. Now 2 players are left.",
+        "Player 1 shot at you, and it was a hit. You are out.",
+    ),
+    "v5": (
+        "Round 1, turn of Player 1: a deliberate miss. 3 participants remain.",
+        "your turn: a shot at Player 3, which hit. 2 participants remain.",
+        "turn of Player 1: a shot at you, which hit. You are eliminated.",
+    ),
+}
+"""What player_2 reads of a deliberate miss, of its own hit, and of the shot that hits it."""
+
 
 @pytest.mark.parametrize("version", BOX.styles)
 @pytest.mark.parametrize("horizon", [None, 20, {"rounds": 20, "hidden": True}])
@@ -317,12 +365,13 @@ def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     assert ("20 rounds" in briefing) == (horizon == 20)
     asked = style.ask(table.pending["player_1"], game)
     assert shooters in asked
-    assert '{"action": "miss", "target": null}' in asked
+    assert '{"action": "miss"}' in asked
     shoot(table, None, "player_3", "player_2")
     texts = style.story(table.heard["player_2"], game, "player_2")
-    assert "Player 1 missed on purpose. 3 players are left." in texts[1]
-    assert "you shot at Player 3 and hit. 2 players are left." in texts[-3]
-    assert "Player 1 shot at you and hit. You are out." in texts[-2]
+    missed, shot, out = SAID[version]
+    assert texts[1] == missed
+    assert texts[-3].endswith(shot)
+    assert texts[-2].endswith(out)
     assert "Player 1" in texts[-1]
     assert "you" in style.tell(table.heard["player_1"][-1].event, game, "player_1").lower()
 
@@ -335,3 +384,25 @@ def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
     assert "Player 1, Player 3" in style_in(BOX, version).tell(
         events(table, "player_2")[-1], game, "player_2"
     )
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_every_version_tells_why_nobody_wins(version: str) -> None:
+    told = []
+    for parameters in ({"idle_rounds": 2}, {"horizon": 2}):
+        game = BattleRoyale.model_validate({"hit_rates": (0.3, 0.5), **parameters})
+        table = at_table(game)
+        shoot(table, None, None)
+        told.append(style_in(BOX, version).tell(events(table, "player_1")[-1], game, "player_1"))
+    assert any(word in told[0] for word in ("in a row", "standstill"))
+    assert "2" in told[1].replace("Player 2", "")
+    assert not any(word in told[1] for word in ("in a row", "standstill"))
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_shots_at_oneself_are_told_of_where_they_are_possible(version: str) -> None:
+    told = [
+        style_in(BOX, version).tell(events(at_table(game), "player_1")[0], game, "player_1")
+        for game in (TRUEL, TRUEL.model_copy(update={"strict_targets": False}))
+    ]
+    assert ["self" in text or "your own target" in text for text in told] == [False, True]

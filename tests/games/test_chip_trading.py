@@ -175,8 +175,8 @@ def test_what_chips_are_worth_is_shown_to_their_holder_alone() -> None:
     [
         (trade(11, "red", 1, "blue"), "you hold only 10 red chips"),
         (trade(1, "red", 1, "red"), "must differ in colour"),
-        (trade(1, "pink", 1, "red"), 'no "pink" chips; the colours are green, red, blue'),
-        (trade(1, "red", 1, "pink"), 'no "pink" chips'),
+        (trade(1, "pink", 1, "red"), '"pink" is not a colour; the colours are green, red, blue'),
+        (trade(1, "red", 1, "pink"), '"pink" is not a colour'),
     ],
 )
 def test_an_illegal_proposal_is_refused_with_the_reason(proposal: Proposal, saying: str) -> None:
@@ -197,7 +197,7 @@ def test_who_cannot_pay_can_only_decline() -> None:
     table.answer("player_1", trade(1, "red", 1, "blue"))
     assert not question(table, "player_3").able
     assert question(table, "player_2").able
-    with pytest.raises(IllegalAction, match="you do not hold 1 blue chips"):
+    with pytest.raises(IllegalAction, match=r"you do not hold 1 blue chip$"):
         table.answer("player_3", Response(decision="accept"))
     table.answer("player_3", Response(decision="decline"))
 
@@ -322,7 +322,7 @@ def test_the_briefing_tells_one_s_own_values_and_no_one_else_s() -> None:
     text = reads(at_table(), "player_1")
     assert "a red chip is worth $0.20 and a blue chip is worth $0.90" in text
     assert "the players are Player 2, Player 1 and Player 3" in text
-    assert "minus the $16.00 that they are worth to you now" in text
+    assert "minus the $16.00 that they were worth to you at the start" in text
     assert "$0.70" in text.partition("drawn at random from")[2]
     assert "$0.70" not in text.partition("drawn at random from")[0]
     assert events(at_table(), "player_1")[0] == Briefing(
@@ -370,9 +370,37 @@ def test_two_players_read_of_each_other() -> None:
     text = reads(table, "player_1")
     assert "worth $0.50 to both of you" in text
     assert "drawn at random from $0.10 and $0.30, all equally likely" in text
-    assert "There is one round." in text
+    assert "There is one round, and in it every player has one turn" in text
+    assert "Both of you see what is proposed, whether you trade and how many" in text
+    (proposer,) = table.pending
+    (other,) = set(game.places) - {proposer}
+    turn(table, trade(1, "white", 1, "black"))
+    assert f"for 1 black chip, and {game.called(other)} declined." in reads(table, proposer)
     assert "others" not in text
     assert "drawn at random to trade" not in text
+
+
+def test_one_who_has_few_chips_is_told_how_many() -> None:
+    table = at_table()
+    turn(table, trade(9, "red", 1, "blue"), willing="1")
+    turn(table, trade(1, "red", 1, "blue"))
+    turn(table, trade(1, "red", 1, "blue"))
+    with pytest.raises(IllegalAction, match=r"you hold only 1 red chip$"):
+        table.answer("player_2", trade(2, "red", 1, "blue"))
+    turn(table, trade(1, "red", 1, "blue"), willing="1")
+    for _ in range(2):
+        turn(table, trade(1, "red", 1, "blue"))
+    with pytest.raises(IllegalAction, match=r"you hold no red chips$"):
+        table.answer("player_2", trade(1, "red", 1, "blue"))
+
+
+def test_colours_take_their_article_and_a_single_value_is_no_draw() -> None:
+    game = ChipTrading(colours=("amber", "ash", "blue"), values=(50,))
+    text = reads(Table(game, game.deal(Chance("x")), "test"), "player_1")
+    assert "An amber chip is worth $0.50 to everybody." in text
+    assert "an ash chip is worth $0.50 and a blue chip is worth $0.50. To each of the" in text
+    assert "others they are worth the same" in text
+    assert "drawn at random from" not in text
 
 
 def test_a_question_is_answered_by_its_own_seat_only() -> None:

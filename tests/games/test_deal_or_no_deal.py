@@ -480,8 +480,7 @@ def test_the_objective_is_put_into_words(objective: str | float, words: str) -> 
         ("self", "What you get is worth 1 point to you. Your payoff is 1."),
         (
             "coop",
-            "What you get is worth 1 point to you, and what Player 1 gets is worth 10 points to "
-            "Player 1. Your payoff is 11.",
+            "and what Player 1 gets is worth 10 points to Player 1. Your payoff is 11.",
         ),
     ],
 )

@@ -232,8 +232,11 @@ def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     for fact in ("Player 1", "2.25", "31", "64", "32", "5" if version == "v4" else "6"):
         assert fact in texts[0]
     assert ("7" in texts[0]) == (rounds == 7)
-    for fact in ("costly", "cheap", "1", "5", "75.25", "12.54", "19.46"):
-        assert fact in texts[-1].lower()
+    report = texts[-1 if rounds > 1 else -2].lower()
+    once = "once" if version == "v2" else "1"
+    for fact in ("costly", "cheap", once, "5", "75.25", "12.54", "19.46"):
+        assert fact in report
+    assert rounds > 1 or "19.46" in texts[-1]
     order = style.how(Order, game, "player_1")
     assert '{"chosen_dish": "costly" or "cheap"}' in order
 

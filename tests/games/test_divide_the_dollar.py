@@ -60,7 +60,7 @@ def test_without_limits_bids_are_taken_as_the_published_code_takes_them(bid: int
 
 
 def test_even_without_limits_a_bid_has_a_size() -> None:
-    with pytest.raises(IllegalAction, match="from -1,000,000,000 to 1,000,000,000"):
+    with pytest.raises(IllegalAction, match="must be 1000000000 or less, not 1000000001"):
         table_of(game(limits=False), (UNLIMITED + 1, 0, 0))
 
 
@@ -99,10 +99,11 @@ def test_what_is_no_whole_number_is_refused(bid: object) -> None:
 def test_the_words_of_a_report() -> None:
     assert reads(table_of(game(), (50, 30, 21)), "player_2").endswith(
         "Results of round 1:\nYour bid: 30\nSum of all bids: 101\nThe sum exceeds 100.\n"
-        "You received 0 golds."
+        "You received 0 golds.\n\nThe game is over. In all you received 0 golds."
     )
     assert reads(table_of(game(), (50, 30, 20)), "player_2").endswith(
-        "The sum does not exceed 100.\nYou received 30 golds."
+        "The sum does not exceed 100.\nYou received 30 golds.\n\n"
+        "The game is over. In all you received 30 golds."
     )
 
 

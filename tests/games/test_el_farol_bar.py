@@ -95,29 +95,32 @@ def test_only_go_and_stay_are_decisions(decision: object) -> None:
 
 
 def test_implicit_who_stays_learns_only_its_own_choice_and_gain() -> None:
-    reports = [events(table_of(game(), going(went, 5)), "player_5")[-1] for went in (0, 1, 3, 4)]
-    assert reports == [RoundResult(1, "stay", 5.0, None, 5, 0.6, None)] * 4
+    reports = [events(table_of(game(), going(went, 5)), "player_5")[-2] for went in (0, 1, 3, 4)]
+    assert reports == [RoundResult(1, "stay", 5.0, None, 5, 3)] * 4
 
 
 def test_who_goes_learns_everything() -> None:
     for feedback in ("implicit", "explicit"):
         table = table_of(game(feedback=feedback), going(4, 5))
-        assert events(table, "player_1")[-1] == RoundResult(1, "go", 0.0, 4, 5, 0.6, True)
+        assert events(table, "player_1")[-2] == RoundResult(1, "go", 0.0, 4, 5, 3)
 
 
 def test_explicit_who_stays_learns_everything_too() -> None:
     table = table_of(game(feedback="explicit"), going(3, 5))
-    assert events(table, "player_5")[-1] == RoundResult(1, "stay", 5.0, 3, 5, 0.6, False)
+    assert events(table, "player_5")[-2] == RoundResult(1, "stay", 5.0, 3, 5, 3)
 
 
 def test_the_words_of_a_report() -> None:
     table = table_of(game(), going(4, 5))
-    assert reads(table, "player_5").endswith("Results of round 1:\nYou stayed at home. You got 5.")
-    assert reads(table, "player_1").endswith(
-        "Results of round 1:\n4 of the 5 players went to the bar and 1 stayed at home. That is "
-        "more than 60% of the players, so going to the bar was less fun than staying at home.\n"
-        "You went to the bar. You got 0."
+    assert reads(table, "player_5").endswith(
+        "Results of round 1:\nYou stayed at home. You got 5.\n\n"
+        "The game is over. In all you collected 5."
     )
+    assert (
+        "Results of round 1:\n4 of the 5 players went to the bar and 1 stayed at home. The bar has "
+        "room for 3, so going was less fun than staying at home.\n"
+        "You went to the bar. You got 0.\n"
+    ) in reads(table, "player_1")
 
 
 @pytest.mark.parametrize("style", BOX.styles)
@@ -128,11 +131,52 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     briefing, turn, result = words.story(table.heard["player_1"], bar, "player_1")
     for fact in ("13", "33.3333%", "91", "-4", "26", "Player 1"):
         assert fact in briefing
-    assert "33.3333%" in turn
-    assert all(fact in result for fact in ("3", "4", "33.3333%", "-4"))
+    for text in (briefing, turn):
+        assert "33.3333%" in text
+        assert "2 of 7" in text or "2 of the 7" in text
+    assert all(fact in result for fact in ("3", "4", "2", "-4"))
     at_home = words.tell(events(table, "player_7")[-1], bar, "player_7")
     assert "26" in at_home
-    assert "33.3333%" not in at_home
+    assert not any(number in at_home for number in "34")
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize(("capacity", "pay", "never"), [(0, "-4", "91"), (1, "91", "-4")])
+def test_a_bar_for_nobody_or_everybody_is_told_as_such(
+    style: str, capacity: float, pay: str, never: str
+) -> None:
+    bar = game(capacity=capacity, fun=91, crowded=-4, home=26)
+    briefing = style_in(BOX, style).tell(bar.briefings(DEAL)[0], bar, "player_1")
+    assert pay in briefing
+    assert never not in briefing
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+def test_an_empty_bar_is_better_where_it_has_room(style: str) -> None:
+    told = set()
+    for capacity in (0, 0.5):
+        bar = game(players=2, capacity=capacity, feedback="explicit")
+        table = table_of(bar, ("stay", "stay"))
+        told.add(style_in(BOX, style).tell(events(table, "player_1")[-2], bar, "player_1"))
+    assert len({text.replace("1", "0") for text in told}) == 2
+
+
+def test_a_rounded_capacity_is_told_in_heads() -> None:
+    bar = game(players=3, capacity=0.6666666666)
+    table = table_of(bar, ("go", "go", "stay"))
+    assert "at most 66.6667% of the players, that is at most 1 of the 3, go" in reads(
+        table, "player_1"
+    )
+    assert bar.gains(1, ("go", "go", "stay"), DEAL) == [0, 0, 5]
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+def test_no_question_says_how_to_play(style: str) -> None:
+    bar = game()
+    text = style_in(BOX, style).tell(bar.questions(1, DEAL)[0], bar, "player_1")
+    assert "?" in text
+    assert "think" not in text
+    assert "expect" not in text
 
 
 @pytest.mark.parametrize("style", BOX.styles)

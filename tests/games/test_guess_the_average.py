@@ -58,10 +58,12 @@ def test_all_who_are_nearest_share_the_win(
 
 def test_two_numbers_may_be_equally_near() -> None:
     table = table_of(game(players=4, ratio="3/4"), (10, 20, 30, 20))
-    result = events(table, "player_1")[-1]
-    assert isinstance(result, RoundResult)
-    assert (result.target, result.winning, result.won) == (15.0, (10, 20), True)
-    assert "Winning number: 10 and 20" in reads(table, "player_1")
+    won, _, lost, _ = (events(table, f"player_{number}")[-2] for number in (1, 2, 3, 4))
+    assert isinstance(won, RoundResult)
+    assert isinstance(lost, RoundResult)
+    assert (won.target, won.winning, won.winners) == (15.0, (10, 20), 3)
+    assert lost.winners is None
+    assert "Winning numbers: 10 and 20" in reads(table, "player_1")
 
 
 def test_no_rounding_decides_who_is_nearest() -> None:
@@ -98,12 +100,12 @@ def test_a_number_out_of_range_is_refused(number: int) -> None:
     assert reason == f'"chosen_number" must be from 0 to 100, not {number}'
 
 
-@pytest.mark.parametrize("number", ["12", " 12 ", 12])
-def test_a_whole_number_may_be_written_as_text(number: object) -> None:
+@pytest.mark.parametrize("number", ["12", " 12 ", 12, 12.0])
+def test_a_whole_number_may_be_written_in_other_ways(number: object) -> None:
     assert result_of(game(), (number, 60, 70)).outcome.choices == ((12, 60, 70),)
 
 
-@pytest.mark.parametrize("number", [True, 1.5, 12.0, "twelve", "1.5", None, "12 or 13"])
+@pytest.mark.parametrize("number", [True, 1.5, "twelve", "1.5", None, "12 or 13"])
 def test_what_is_no_whole_number_is_refused(number: object) -> None:
     with pytest.raises(ValidationError):
         table_of(game(), (number, 60, 70))
@@ -158,9 +160,10 @@ def test_a_report_has_two_decimals_and_one_s_own_number() -> None:
     table = table_of(game(), (50, 40, 41))
     assert reads(table, "player_2").endswith(
         "Results of round 1:\nAverage of all numbers: 43.67\n"
-        "Target (2/3 times the average): 29.11\nWinning number: 40\nYour number: 40\nYou won."
+        "Target (2/3 times the average): 29.11\nWinning number: 40\nYour number: 40\n"
+        "You won.\n\nThe game is over. You won 1 of 1 round."
     )
-    assert reads(table, "player_1").endswith("Your number: 50\nYou lost.")
+    assert "Your number: 50\nYou lost.\n" in reads(table, "player_1")
 
 
 @pytest.mark.parametrize("style", BOX.styles)
@@ -200,6 +203,46 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert all(fact in result for fact in ("34.71", "28.93", "30", "88", "5/6"))
     assert len({style_in(BOX, other).tell(table.heard["player_7"][0].event, made, "player_7")
                 for other in BOX.styles}) == 5  # fmt: skip
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+def test_a_shared_win_is_told_as_shared(style: str) -> None:
+    words = style_in(BOX, style)
+    made = game(rounds=2)
+    table = table_of(made, (20, 20, 60), (20, 40, 60))
+    *_, first, _, second, over = words.story(table.heard["player_1"], made, "player_1")
+    assert "together with 1 other player, which counts as 1/2 of a win" in first
+    assert "together" not in second
+    assert "1.5" in over
+    *_, lost, over = words.story(table.heard["player_3"], made, "player_3")
+    assert "together" not in lost
+    assert "0" in over
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize(
+    ("ratio", "saying", "never"),
+    [(1, "average itself|mean itself|Multiplier: 1", "1 times"),
+     (0, "0, that is 0 times|Multiplier: 0", "1 times"),
+     (0.6666667, "0.6666667", "6666667/")],
+)  # fmt: skip
+def test_a_ratio_is_told_as_people_say_it(
+    style: str, ratio: object, saying: str, never: str
+) -> None:
+    made = game(ratio=ratio)
+    table = table_of(made, (1, 2, 3))
+    texts = style_in(BOX, style).story(table.heard["player_1"], made, "player_1")
+    assert any(words in texts[0] for words in saying.split("|"))
+    assert never not in "".join(texts)
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("told", ["equilibrium", "smart", "random"])
+def test_of_one_other_player_one_is_told(style: str, told: str) -> None:
+    made = game(players=2, told=told)
+    text = style_in(BOX, style).tell(made.briefings(made.deal_type())[0], made, "player_1")
+    assert "The other player is" in text
+    assert "Each of them" not in text
 
 
 def test_a_briefing_is_the_same_for_all() -> None:

@@ -129,9 +129,13 @@ def test_voters_are_asked_at_once_and_learn_only_how_many_accepted() -> None:
     ("proposal", "reason"),
     [
         ({"player_1": 100, "player_2": 0}, "leaves out player_3"),
-        ({"player_1": 98, "player_2": 1, "player_3": 1, "player_4": 0}, '"player_4" is none'),
+        (
+            {"player_1": 98, "player_2": 1, "player_3": 1, "player_4": 0},
+            '"player_4" is not aboard; name exactly player_1, player_2, player_3',
+        ),
         ({"player_1": 110, "player_2": -10, "player_3": 0}, "player_2 would get -10"),
         ({"player_1": 50, "player_2": 0, "player_3": 0}, "must add up to 100, not 50"),
+        ({"player_1": 50, "Player 1": 50, "player_2": 0, "player_3": 0}, "names player_1 twice"),
     ],
 )
 def test_a_plan_that_is_none_is_refused_with_the_reason(
@@ -140,6 +144,15 @@ def test_a_plan_that_is_none_is_refused_with_the_reason(
     table = at_table(PirateGame(players=3))
     with pytest.raises(IllegalAction, match=reason):
         table.answer("player_1", Plan(proposal=proposal))
+
+
+def test_pirates_may_be_named_as_they_are_called() -> None:
+    game = PirateGame(players=3, names={"player_2": "Anne Bonny", "player_3": "Player 2"})
+    table = at_table(game)
+    plan = {"Player 1": 70, "anne bonny": 20, "PLAYER_3": 10}
+    table.answer("player_1", Plan(proposal=plan))
+    cast(table, "++")
+    assert table.outcome == Voyage(ballots=(ballot((70, 20, 10), "+++", True),))
 
 
 @pytest.mark.parametrize("coins", [True, 1.5, "twelve", None, "1.5"])
@@ -320,6 +333,8 @@ def test_every_version_tells_the_same_facts(version: str, majority: Majority) ->
     asked = style.ask(ask, game)
     assert "77 coins" in asked
     assert 'Anne Bonny ("player_2")' in asked
+    assert "exactly 77 coins" in asked
+    assert '{"proposal": {"player_1": <whole number>, "player_2": <whole number>, ...}}' in asked
     propose(table, 70, 1, 2, 4)
     (briefing,) = style.story(table.heard["player_3"], game, "player_3")
     for fact in ("77 coins", "4 pirates" if version != "v4" else "4 players"):
@@ -348,6 +363,9 @@ def test_a_voter_reads_what_happens_if_the_plan_fails(version: str) -> None:
     assert "you" in ends["player_2"].rpartition("Player 1")[2]
     assert "Player 2" in ends["player_3"].rpartition("Player 1")[2]
     cast(table, "--")
+    asked = style.ask(table.pending["player_2"], game)
+    assert '{"proposal": {"player_2": <whole number>, "player_3": <whole number>}}' in asked
+    assert "player_1" not in asked
     propose(table, 98, 2)
     last = style.tell(table.pending["player_3"].event, game, "player_3")
     assert "all the" in last or "whole treasure" in last

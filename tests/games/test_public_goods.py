@@ -115,14 +115,16 @@ def test_everybody_is_told_all_contributions_and_holdings() -> None:
     table = table_of(game(), (0, 5, 10, 20))
     holdings = (37.5, 32.5, 27.5, 17.5)
     for number, (gave, after) in enumerate(zip((0, 5, 10, 20), holdings, strict=True), start=1):
-        assert events(table, f"player_{number}")[-1] == RoundResult(
-            1, (0, 5, 10, 20), gave, 35, after - 20, after, holdings
+        assert events(table, f"player_{number}")[-2] == RoundResult(
+            1, (0, 5, 10, 20), gave, 35, 17.5, 20, after, holdings
         )
     assert reads(table, "player_4").endswith(
         "Results of round 1:\nContributed by each player, from Player 1 on: 0, 5, 10, 20\n"
-        "You contributed: 20\nTokens in the pot: 35\nYour gain: -2.5\n"
-        "Your tokens after the round: 17.5\n"
-        "Tokens of each player after the round: 37.5, 32.5, 27.5, 17.5"
+        "You contributed: 20\nTokens in the pot: 35\n"
+        "Your part of the multiplied pot: 17.5\n"
+        "Your tokens after the round: 17.5 (2.5 fewer than the 20 that you began with)\n"
+        "Tokens of each player after the round: 37.5, 32.5, 27.5, 17.5\n\n"
+        "The game is over. You have 17.5 tokens."
     )
 
 
@@ -138,6 +140,17 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     share = 1.234567 * 60 / 4
     facts = ["0, 5, 11, 44", "60", f"{share - 11:.2f}", f"{44 - 11 + share:.2f}", f"{share:.2f}"]
     assert all(fact in result for fact in facts)
+
+
+@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize(
+    ("gave", "saying"),
+    [(0, "15 more than the 20"), (20, "5 fewer than the 20"), (15, "as many as the 20")],
+)
+def test_a_change_of_tokens_is_told_in_words(style: str, gave: int, saying: str) -> None:
+    made = game()
+    table = table_of(made, (gave, 30 - gave, 0, 0) if gave >= 10 else (0, 20, 10, 0))
+    assert saying in style_in(BOX, style).tell(events(table, "player_1")[-2], made, "player_1")
 
 
 @pytest.mark.parametrize("style", BOX.styles)

@@ -13,7 +13,9 @@ from cheaptalk.games.divide_the_dollar.rules import Bids, DivideTheDollar
 from cheaptalk.games.el_farol_bar import BOX as BAR
 from cheaptalk.games.guess_the_average import BOX as GUESS
 from cheaptalk.games.public_goods import BOX as GOODS
-from cheaptalk.rules import Deal, GameBox, IllegalAction, Table
+from cheaptalk.games.rounds import Over
+from cheaptalk.rules import Deal, GameBox, IllegalAction, Table, play
+from cheaptalk.styles import style_in
 from tests.games.rounds_played import played, result_of, table_of
 from tests.games.tables import events
 
@@ -63,17 +65,17 @@ def test_all_are_told_then_asked_at_once_then_told_again() -> None:
     game = DivideTheDollar(players=2, rounds=2)
     table = Table(game, Deal(), "seed")
     assert list(table.pending) == ["player_1", "player_2"]
-    assert events(table, "player_1") == [Briefing(2, 2, 100)]
+    assert events(table, "player_1") == [Briefing(2, 2, 100, True)]
     table = table_of(game, (30, 40))
     assert events(table, "player_2") == [
-        Briefing(2, 2, 100),
-        Turn(1, 100),
+        Briefing(2, 2, 100, True),
+        Turn(1, 100, True),
         RoundResult(1, 40, 70, 100, 40),
     ]
-    assert table.pending["player_2"].event == Turn(2, 100)
-    assert table_of(game, (30, 40), (60, 50)).outcome == Bids(
-        choices=((30, 40), (60, 50)), gains=((30.0, 40.0), (0.0, 0.0))
-    )
+    assert table.pending["player_2"].event == Turn(2, 100, True)
+    table = table_of(game, (30, 40), (60, 50))
+    assert table.outcome == Bids(choices=((30, 40), (60, 50)), gains=((30.0, 40.0), (0.0, 0.0)))
+    assert events(table, "player_2")[-1] == Over(2, 40.0)
 
 
 def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
@@ -81,7 +83,7 @@ def test_a_choice_of_one_is_not_seen_by_those_who_are_still_to_answer() -> None:
     before = table.asked("player_3")
     table.answer("player_1", table.pending["player_1"].action.model_validate({"bid_amount": 9}))
     assert table.asked("player_3") == before
-    assert events(table, "player_2") == [Briefing(3, 20, 100)]
+    assert events(table, "player_2") == [Briefing(3, 20, 100, True)]
 
 
 def test_the_order_of_answers_is_not_the_order_of_players() -> None:
@@ -118,6 +120,46 @@ def test_payoffs_are_the_sums_of_the_gains(rows: list[tuple[int, int]]) -> None:
         "player_1": sum(row[0] for row in fitting),
         "player_2": sum(row[1] for row in fitting),
     }
+
+
+@ids
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_last_thing_told_is_one_s_payoff(box: GameBox, rounds: int) -> None:
+    game: Any = box.rules.model_validate({"players": 3, "rounds": rounds})
+    table = play(game, Deal(), "seed", {"player": box.strategies["random"]})
+    told = {seat: events(table, seat)[-1] for seat in game.places}
+    payoffs = game.payoffs(table.outcome)
+    assert told == {seat: Over(rounds, payoff) for seat, payoff in payoffs.items()}
+
+
+@pytest.mark.parametrize("box", [DOLLAR, GOODS], ids=lambda box: box.name)
+def test_what_is_not_refused_is_not_forbidden_in_words(box: GameBox) -> None:
+    for limits in (True, False):
+        game: Any = box.rules.model_validate({"players": 3, "limits": limits})
+        table = Table(game, Deal(), "seed")
+        (briefing,) = events(table, "player_1")
+        for style in box.styles:
+            words = style_in(box, style)
+            for text in (words.tell(briefing, game, "player_1"),
+                         words.ask(table.pending["player_1"], game)):  # fmt: skip
+                assert ("even below 0" in text or "even one below 0" in text) != limits
+
+
+@ids
+def test_a_single_round_is_not_one_of_many(box: GameBox) -> None:
+    game: Any = box.rules.model_validate({"players": 2, "rounds": 1})
+    (briefing,) = events(Table(game, Deal(), "seed"), "player_1")
+    for style in box.styles:
+        text = style_in(box, style).tell(briefing, game, "player_1")
+        for many in (
+            "1 rounds",
+            "each of 1",
+            "very round",
+            "ach round",
+            "er round",
+            "very evening",
+        ):
+            assert many not in text
 
 
 @ids

@@ -62,8 +62,8 @@ def test_a_player_hears_the_winning_bid_and_the_price_but_not_whose_they_are() -
     table = table_of(
         auction(rounds=2, price="second"), (60, 70, 10), deal=worth((100, 90, 80), (10, 20, 30))
     )
-    assert events(table, "player_1")[-1] == RoundResult(1, 100, 60, 70, 60, False, 0)
-    assert events(table, "player_2")[-1] == RoundResult(1, 90, 70, 70, 60, True, 30)
+    assert events(table, "player_1")[-1] == RoundResult(1, 100, 60, 70, 60, False, False, 0)
+    assert events(table, "player_2")[-1] == RoundResult(1, 90, 70, 70, 60, True, False, 30)
     assert table.pending["player_2"].event == Turn(2, 20, 20)
 
 
@@ -94,7 +94,7 @@ def test_a_bid_cannot_exceed_the_bidders_own_valuation() -> None:
     table = Table(auction(), worth((30, 90, 80)), "test")
     with pytest.raises(IllegalAction, match='"bid" must be from 0 to 30, not 31'):
         table.answer("player_1", Bid(bid=31))
-    with pytest.raises(IllegalAction, match="not -1"):
+    with pytest.raises(IllegalAction, match='"bid" must be from 0 to 90, not -1'):
         table.answer("player_2", Bid(bid=-1))
     table.answer("player_2", Bid(bid=31))
 
@@ -106,6 +106,15 @@ def test_without_limits_a_bid_can_exceed_the_valuation_and_lose_money() -> None:
     assert events(Table(game, worth((30, 90, 80)), "1"), "player_1")[0] == Briefing(
         3, 1, "first", None, False
     )
+
+
+def test_a_refusal_names_the_limit_that_there_is() -> None:
+    table = Table(auction(limits=False), worth((30, 90, 80)), "1")
+    with pytest.raises(IllegalAction, match='"bid" must be 0 or more, not -5'):
+        table.answer("player_1", Bid(bid=-5))
+    table = Table(auction(), worth((0, 90, 80)), "1")
+    with pytest.raises(IllegalAction, match='"bid" must be 0, not 5'):
+        table.answer("player_1", Bid(bid=5))
 
 
 @pytest.mark.parametrize("bid", [True, 1.5, "twelve", None])
@@ -336,3 +345,34 @@ def test_the_prior_is_told_where_it_is_common(version: str, distinct: bool) -> N
     assert "40, 60, and so on in steps of 20 up to 160" in text
     different = any(word in text for word in ("differ", "never the same", "no two"))
     assert different == distinct
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_only_those_who_tied_are_told_of_the_lot(version: str) -> None:
+    game = auction()
+    table = table_of(game, (5, 5, 4), deal=worth((9, 9, 9), precedence=(("player_2",),)))
+    told = [
+        style_in(BOX, version).tell(events(table, seat)[-2], game, seat) for seat in game.places
+    ]
+    assert "the lot fell on another player." in told[0]
+    assert "the lot fell on you." in told[1]
+    assert "lot" not in told[2]
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_every_round_has_a_new_item(version: str, rounds: int) -> None:
+    game = auction(3, rounds)
+    text = style_in(BOX, version).tell(events(table_of(game), "player_1")[0], game, "player_1")
+    new = any(words in text for words in ("new item", "new valuation", "item of the next round"))
+    assert new == (rounds > 1)
+    assert "not told" in text or "not disclosed" in text
+
+
+@pytest.mark.parametrize("version", BOX.styles)
+def test_who_can_only_bid_0_is_told_so(version: str) -> None:
+    game = auction()
+    table = table_of(game, deal=worth((0, 9, 9)))
+    asked = style_in(BOX, version).ask(table.pending["player_1"], game).lower()
+    assert "only 0" in asked or "only bid 0" in asked
+    assert "0 to 0" not in asked

@@ -129,7 +129,7 @@ class Rounds(Game):
             yield Tell(seat, Over(self.rounds, payoff))
         return outcome
 
-    def payoffs(self, outcome: RoundsPlayed) -> dict[str, float]:
+    def payoffs(self, outcome: Any) -> dict[str, float]:
         """The sum of each player's gains."""
         return dict(zip(self.places, map(math.fsum, zip(*outcome.gains, strict=True)), strict=True))
 

@@ -60,18 +60,21 @@ class Stream:
 class Chance:
     """The random streams of one match, or of one seat in it."""
 
-    __slots__ = ("seed",)
+    __slots__ = ("_part", "_seed")
 
-    def __init__(self, seed: str) -> None:
-        self.seed = seed
+    def __init__(self, seed: str, *part: int | str) -> None:
+        self._seed = seed
+        self._part = part
+
+    @property
+    def seed(self) -> str:
+        """What every stream depends on."""
+        return SEPARATOR.join(map(str, (self._seed, *self._part)))
 
     def __call__(self, purpose: str, *place: int | str) -> Stream:
         """The stream for this purpose at this place (a round, a seat)."""
-        return Stream(self._key(purpose, place))
+        return Stream(SEPARATOR.join(map(str, (self._seed, *self._part, purpose, *place))))
 
     def apart(self, purpose: str, *place: int | str) -> "Chance":
         """Streams of their own for a part of the match, such as one seat's player."""
-        return Chance(self._key(purpose, place))
-
-    def _key(self, purpose: str, place: tuple[int | str, ...]) -> str:
-        return SEPARATOR.join((self.seed, purpose, *map(str, place)))
+        return Chance(self._seed, *self._part, purpose, *place)

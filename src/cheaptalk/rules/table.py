@@ -1,6 +1,6 @@
 """A match in progress: the rules' generator, the open questions and what every seat has heard."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from cheaptalk.rules.actions import Action
@@ -79,7 +79,7 @@ class Table:
         self._streams: dict[str, Chance] = {}
         self._together = False
         self._rules: Generator[Step, Any, Any] = game.play(deal, self.chance)
-        self._advance(None)
+        self._advance(self._rules.send, None)
 
     @property
     def over(self) -> bool:
@@ -102,12 +102,11 @@ class Table:
         reason = ask.refuse(action)
         if reason is not None:
             raise IllegalAction(reason)
-        self._close(seat, action)  # type: ignore[arg-type]  # refuse() has checked the type
+        self._close(ask, action)  # type: ignore[arg-type]  # refuse() has checked the type
 
     def forfeit(self, seat: str) -> None:
         """Close this seat's question without an action: it finally failed to answer."""
-        self._open(seat)
-        self._close(seat, None)
+        self._close(self._open(seat), None)
 
     def unanswered(self) -> list[Ask]:
         """The open questions that still want an answer."""
@@ -119,13 +118,15 @@ class Table:
             raise ValueError(f'seat "{seat}" has no open question')
         return ask
 
-    def _close(self, seat: str, action: Action | None) -> None:
+    def _close(self, ask: Ask, action: Action | None) -> None:
         """Note the answer; when it was the last one open, let the rules go on."""
+        seat = ask.seat
         self.given.append(Given(self.requests, seat, action))
         if len(self.pending) == 1 and action is not None:  # the same as below, faster
-            self.heard[seat].append(Moment(self.pending.pop(seat).event, action))
+            self.heard[seat].append(Moment(ask.event, action))
+            self.pending = {}
             self.requests += 1
-            self._advance({seat: action} if self._together else action)
+            self._advance(self._rules.send, {seat: action} if self._together else action)
             return
         self._closed[seat] = action
         if len(self._closed) < len(self.pending):
@@ -138,20 +139,17 @@ class Table:
         self.pending, self._closed = {}, {}
         self.requests += 1
         if None not in closed.values():
-            self._advance(closed if self._together else action)
+            self._advance(self._rules.send, closed if self._together else action)
             return
         failed = frozenset(name for name, given in closed.items() if given is None)
         answers = {name: given for name, given in closed.items() if given is not None}
-        self._advance(Forfeited(failed, answers))
+        self._advance(self._rules.throw, Forfeited(failed, answers))
 
-    def _advance(self, value: Action | Mapping[str, Action | None] | Forfeited | None) -> None:
+    def _advance(self, resume: Callable[[Any], Step], value: object) -> None:
         """Run the rules to their next question or their end."""
         try:
-            if isinstance(value, Forfeited):
-                step = self._rules.throw(value)
-            else:
-                step = self._rules.send(value)
-            while type(step) is Tell:
+            step = resume(value)
+            while isinstance(step, Tell):
                 self._hear(step)
                 step = next(self._rules)
         except StopIteration as end:
@@ -159,13 +157,7 @@ class Table:
         except Forfeited as failure:
             self.forfeited = failure.seats
         else:
-            self._together = type(step) is tuple
-            asks: tuple[Ask, ...] = step if self._together else (step,)  # type: ignore[assignment]
-            self.pending = {ask.seat: ask for ask in asks}
-            if len(self.pending) < len(asks):
-                raise ValueError("the rules asked one seat twice at once")
-            if not asks:
-                raise ValueError("the rules asked nobody")
+            self._ask(step)
 
     def _hear(self, tell: Tell) -> None:
         moment = Moment(tell.event)
@@ -174,3 +166,16 @@ class Table:
         else:
             for seat in tell.to:
                 self.heard[seat].append(moment)
+
+    def _ask(self, step: Ask | tuple[Ask, ...]) -> None:
+        """Open the questions of a step."""
+        if isinstance(step, Ask):
+            self._together = False
+            self.pending = {step.seat: step}
+            return
+        self._together = True
+        self.pending = {ask.seat: ask for ask in step}
+        if len(self.pending) < len(step):
+            raise ValueError("the rules asked one seat twice at once")
+        if not step:
+            raise ValueError("the rules asked nobody")

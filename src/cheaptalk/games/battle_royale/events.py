@@ -12,8 +12,9 @@ Shooters = tuple[tuple[str, float], ...]
 
 
 def _read_nobody(value: Any) -> Any:
-    """Read the word "null" as null."""
-    return None if value == "null" else value
+    """Read the words "null" and "none" as null."""
+    nobody = isinstance(value, str) and value.strip().casefold() in ("null", "none")
+    return None if nobody else value
 
 
 Target = Annotated[
@@ -23,20 +24,24 @@ Target = Annotated[
 
 
 class Shot(Action):
-    """Shoot at a player, or miss on purpose: then the target is null."""
+    """Shoot at a player, or miss on purpose: then the target is null or left out."""
 
     action: Literal["shoot", "miss"]
-    target: Target
+    target: Target = None
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing(Event):
-    """What a shooter knows at the start; ``rounds`` is None where there is no known last one."""
+    """What a shooter knows at the start; ``rounds`` is None where there is no known last one.
+
+    ``strict`` is whether a shot at oneself or at a player who is out is refused.
+    """
 
     order: int
     shooters: Shooters
     rounds: int | None
     idle_rounds: int
+    strict: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,12 @@ class ShotFired(Event):
 
 @dataclass(frozen=True, slots=True)
 class Over(Event):
-    """The game is over; ``winner`` is None where several are left."""
+    """The game is over; ``winner`` is None where several are left.
+
+    ``standstill`` is whether it ended because of too many idle rounds in a row.
+    """
 
     winner: str | None
     living: tuple[str, ...]
+    rounds: int
+    standstill: bool

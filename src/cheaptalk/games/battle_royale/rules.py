@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, field_validator
 
 from cheaptalk.games.battle_royale.events import Briefing, Over, Shot, ShotFired, Turn
+from cheaptalk.games.naming import place_named
 from cheaptalk.rules import (
     Action,
     Ask,
@@ -91,37 +92,48 @@ class BattleRoyale(Game):
         living = dict(zip(self.places, self.hit_rates, strict=True))
         rounds = self.horizon.told if self.horizon else None
         for order, seat in enumerate(living, 1):
-            briefing = Briefing(order, tuple(living.items()), rounds, self.idle_rounds)
+            briefing = Briefing(
+                order, tuple(living.items()), rounds, self.idle_rounds, self.strict_targets
+            )
             yield Tell(seat, briefing)
         shots: list[Fired] = []
         while self._goes_on(shots, living):
             number, shooter = len(shots) + 1, self._next(shots, living)
             turn = Turn(number, tuple(living.items()))
             shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
-            hit = shot.target in living and self._hits(number, shooter, deal, chance)
-            shots.append(Fired(shooter=shooter, target=shot.target, hit=hit))
+            target = self._target(shot)
+            hit = target in living and self._hits(number, shooter, deal, chance)
+            shots.append(Fired(shooter=shooter, target=target, hit=hit))
             left = len(living) - hit
-            yield Tell(tuple(living), ShotFired(number, shooter, shot.target, hit, left))
-            if hit and shot.target:
-                del living[shot.target]
+            yield Tell(tuple(living), ShotFired(number, shooter, target, hit, left))
+            if hit and target:
+                del living[target]
         winner = next(iter(living)) if len(living) == 1 else None
-        yield Tell(tuple(self.places), Over(winner, tuple(living)))
+        standstill = winner is None and self._idle(shots, living)
+        yield Tell(tuple(self.places), Over(winner, tuple(living), len(shots), standstill))
         return Battle(shots=tuple(shots), living=tuple(living))
 
     def _goes_on(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
         """Whether there is another round."""
-        if len(living) == 1 or (self.horizon and len(shots) == self.horizon.rounds):
+        last = self.horizon is not None and len(shots) == self.horizon.rounds
+        return len(living) > 1 and not last and not self._idle(shots, living)
+
+    def _idle(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
+        """Whether nobody has shot at a living player for too many rounds."""
+        if len(shots) < self.idle_rounds:
             return False
         recent = shots[-self.idle_rounds :]
-        if len(recent) < self.idle_rounds:
-            return True
-        return any(shot.hit or shot.target in living for shot in recent)
+        return not any(shot.hit or shot.target in living for shot in recent)
 
     def _next(self, shots: list[Fired], living: Mapping[str, float]) -> str:
         """Whose turn it is: the next in order who lives."""
         order = tuple(self.places)
         begun = order.index(shots[-1].shooter) + 1 if shots else 0
         return next(seat for seat in order[begun:] + order[:begun] if seat in living)
+
+    def _target(self, shot: Shot) -> str | None:
+        """The player that is shot at, if any."""
+        return None if shot.target is None else place_named(self, shot.target)
 
     def _hits(self, number: int, shooter: str, deal: Hits, chance: Chance) -> bool:
         """Whether a shot at a living player hits."""
@@ -133,18 +145,21 @@ class BattleRoyale(Game):
 
     def _objection(self, shooter: str, living: Mapping[str, float], shot: Shot) -> str | None:
         targets = ", ".join(seat for seat in living if seat != shooter)
-        if shot.target is not None and shot.target not in self.places:
+        target = self._target(shot)
+        if shot.target is not None and target is None:
             return f'there is no player "{shot.target}"; you can shoot at {targets}'
         if not self.strict_targets:
             return None
         if shot.action == "miss":
-            return None if shot.target is None else "who misses on purpose must name null as target"
-        if shot.target is None:
+            return (
+                None if target is None else 'to miss on purpose, name no target: {"action": "miss"}'
+            )
+        if target is None:
             return f'who shoots must name a target: {targets}; the action "miss" has none'
-        if shot.target == shooter:
+        if target == shooter:
             return f"you cannot shoot at yourself; you can shoot at {targets}"
-        if shot.target not in living:
-            return f"{shot.target} is out; you can shoot at {targets}"
+        if target not in living:
+            return f"{target} is out; you can shoot at {targets}"
         return None
 
     def payoffs(self, outcome: Battle) -> dict[str, float]:

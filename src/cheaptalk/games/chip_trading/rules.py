@@ -16,7 +16,16 @@ from cheaptalk.games.chip_trading.events import (
     Turn,
     TurnEnded,
 )
-from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, dealt, move, shown, worth
+from cheaptalk.games.chip_trading.stocks import (
+    Holdings,
+    Stock,
+    can_give,
+    chips,
+    dealt,
+    move,
+    shown,
+    worth,
+)
 from cheaptalk.games.chip_trading.trading import Exchange, Hands, Trading, Worths
 from cheaptalk.rules import (
     Action,
@@ -150,11 +159,12 @@ class ChipTrading(Game):
     def _objection(self, stock: Stock, proposal: Proposal) -> str | None:
         for colour in (proposal.give, proposal.want):
             if colour not in self.colours:
-                return f'there are no "{colour}" chips; the colours are {", ".join(self.colours)}'
+                return f'"{colour}" is not a colour; the colours are {", ".join(self.colours)}'
         if proposal.give == proposal.want:
             return "the chips you give and the chips you want must differ in colour"
         if not can_give(stock, proposal):
-            return f"you hold only {stock[proposal.give]} {proposal.give} chips"
+            held = stock[proposal.give]
+            return f"you hold {'only ' if held else ''}{chips(held, proposal.give)}"
         return None
 
     def payoffs(self, outcome: Trading) -> dict[str, float]:
@@ -177,4 +187,4 @@ class ChipTrading(Game):
 def _refusal(offered: Offered, response: Response) -> str | None:
     if response.decision == "decline" or offered.able:
         return None
-    return f"you do not hold {offered.proposal.want_amount} {offered.proposal.want} chips"
+    return f"you do not hold {chips(offered.proposal.want_amount, offered.proposal.want)}"

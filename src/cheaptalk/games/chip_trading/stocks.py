@@ -31,6 +31,15 @@ def worth(stock: Mapping[str, int], worths: Mapping[str, int]) -> int:
     return sum(number * worths[colour] for colour, number in stock.items())
 
 
+def chips(number: int, colour: str) -> str:
+    """So many chips of a colour in words.
+
+    >>> chips(1, "red"), chips(3, "blue"), chips(0, "green")
+    ('1 red chip', '3 blue chips', 'no green chips')
+    """
+    return f"{number or 'no'} {colour} chip{'' if number == 1 else 's'}"
+
+
 def can_give(stock: Mapping[str, int], trade: Proposal) -> bool:
     """Whether a stock holds what a trade gives."""
     return stock[trade.give] >= trade.give_amount

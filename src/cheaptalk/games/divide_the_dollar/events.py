@@ -13,11 +13,12 @@ class Bid(Action):
 
 @dataclass(frozen=True, slots=True)
 class Briefing(Event):
-    """What a player knows at the start."""
+    """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
 
     players: int
     rounds: int
     golds: int
+    limits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Turn(Event):
 
     round: int
     golds: int
+    limits: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,10 @@ class DivideTheDollar(Rounds):
     recorded games hold bids above the gold."""
 
     def briefings(self, deal: Deal) -> list[Event]:
-        return [Briefing(self.players, self.rounds, self.golds)] * self.players
+        return [Briefing(self.players, self.rounds, self.golds, self.limits)] * self.players
 
     def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.golds)] * self.players
+        return [Turn(number, self.golds, self.limits)] * self.players
 
     def choice(self, action: Bid) -> int:
         return action.bid_amount

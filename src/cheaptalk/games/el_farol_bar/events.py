@@ -18,13 +18,15 @@ class Visit(Action):
 class Briefing(Event):
     """What a player knows at the start.
 
-    ``capacity`` is the share of the players for whom the bar is still fun; ``fun``, ``crowded``
-    and ``home`` are what a round pays; ``explicit`` is whether those who stay are told who went.
+    ``capacity`` is the share of the players for whom the bar is still fun, ``room`` how many that
+    are; ``fun``, ``crowded`` and ``home`` are what a round pays; ``explicit`` is whether those who
+    stay are told how many went.
     """
 
     players: int
     rounds: int
     capacity: float
+    room: int
     fun: float
     crowded: float
     home: float
@@ -36,7 +38,9 @@ class Turn(Event):
     """All players decide now."""
 
     round: int
+    players: int
     capacity: float
+    room: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +52,4 @@ class RoundResult(Event):
     gain: float
     went: int | None
     players: int
-    capacity: float
-    is_crowded: bool | None
+    room: int

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Turn, Visit
+from cheaptalk.games.el_farol_bar.theory import room
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
 from cheaptalk.rules import Action, Deal, Event, Outcome
 
@@ -50,11 +51,17 @@ class ElFarolBar(Rounds):
             raise ValueError("home must be worth less than fun and more than crowded")
         return self
 
+    @property
+    def room(self) -> int:
+        """The greatest number of players for whom the bar is still fun."""
+        return room(self.players, self.capacity)
+
     def briefings(self, deal: Deal) -> list[Event]:
         briefing = Briefing(
             self.players,
             self.rounds,
             self.capacity,
+            self.room,
             self.fun,
             self.crowded,
             self.home,
@@ -63,28 +70,30 @@ class ElFarolBar(Rounds):
         return [briefing] * self.players
 
     def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.capacity)] * self.players
+        return [Turn(number, self.players, self.capacity, self.room)] * self.players
 
     def choice(self, action: Visit) -> Decision:
         return action.decision
 
     def gains(self, number: int, choices: Sequence[Decision], deal: Deal) -> list[float]:
-        going = self.crowded if self._crowded(choices) else self.fun
+        going = self.fun if choices.count("go") <= self.room else self.crowded
         return [going if decision == "go" else self.home for decision in choices]
 
     def reports(
         self, number: int, choices: Sequence[Decision], gains: Sequence[float], deal: Deal
     ) -> list[Event]:
-        went, crowded = choices.count("go"), self._crowded(choices)
+        went, explicit = choices.count("go"), self.feedback == "explicit"
         return [
-            RoundResult(number, decision, gain, went, self.players, self.capacity, crowded)
-            if decision == "go" or self.feedback == "explicit"
-            else RoundResult(number, decision, gain, None, self.players, self.capacity, None)
+            RoundResult(
+                number,
+                decision,
+                gain,
+                went if decision == "go" or explicit else None,
+                self.players,
+                self.room,
+            )
             for decision, gain in zip(choices, gains, strict=True)
         ]
-
-    def _crowded(self, choices: Sequence[Decision]) -> bool:
-        return choices.count("go") / self.players > self.capacity
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (self.rounds * self.crowded, self.rounds * self.fun)}

@@ -7,6 +7,7 @@ STEPS = 60
 """Halvings of the interval in which a root lies; more do not change a float."""
 
 
+@cache
 def room(players: int, capacity: float) -> int:
     """The greatest number of players that is not more than this share of them.
 

@@ -82,9 +82,10 @@ def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float
     """
     if reference == quantities:
         return all_but_one(quantities, values, target)
-    missing = math.ceil(target) - worth(reference, values)
-    if missing <= 0:
+    enough = worth(reference, values)
+    if enough >= target:
         return reference
+    missing = math.ceil(target) - enough
     order = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     prices = [values[kind] for kind in order]
     free = [quantities[kind] - reference[kind] for kind in order]
@@ -165,7 +166,7 @@ def closest(quantities: Bundle, values: Bundle, target: float) -> Bundle | None:
     price, least, everything = values[most], math.ceil(target), worth(quantities, values)
     enough = least - quantities[most] * price  # what the other kinds must be worth at least
     filled = [
-        (total if total >= least else total - (total - least) // price * price)
+        (total if total >= least else least + (total - least) % price)
         if total >= enough
         else everything
         for total in worths

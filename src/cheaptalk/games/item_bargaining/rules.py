@@ -136,8 +136,10 @@ class ItemBargaining(Game):
         offer: Bundle | None = None
         for number in range(1, self.rounds + 1):
             for player, seat, rival in TURNS:
-                event: Opening | OfferMade = Opening(number, self.rounds)
-                if offer is not None:
+                event: Opening | OfferMade
+                if offer is None:
+                    event = Opening(number, self.rounds)
+                else:
                     last = number == self.rounds and player == 1
                     kept = rest(deal.quantities, offer)
                     event = OfferMade(number, self.rounds, rival, offer, kept, last)

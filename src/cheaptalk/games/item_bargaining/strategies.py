@@ -116,7 +116,7 @@ def aspire(
     elif worth(event.offer, me.values) >= target:
         return ACCEPT
     else:
-        reference = event.offer if mirror == "offer" else rest(me.quantities, event.offer)
+        reference = event.offer if mirror == "offer" else event.kept
         kept = nearest(me.quantities, me.values, reference, target)
     return WALK if kept is None else give(rest(me.quantities, kept))
 

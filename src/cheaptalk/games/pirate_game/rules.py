@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from cheaptalk.games.naming import place_named
 from cheaptalk.games.pirate_game.events import (
     Alone,
     Briefing,
@@ -90,8 +91,8 @@ class PirateGame(Game):
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
         proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
-        plan = tuple((seat, proposed.proposal[seat]) for seat in living)
-        shares = dict(plan)
+        shares = {place_named(self, name): coins for name, coins in proposed.proposal.items()}
+        plan = tuple((seat, shares[seat]) for seat in living)
         cast = yield tuple(
             Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters
         )
@@ -100,20 +101,25 @@ class PirateGame(Game):
         for seat, own in plan:
             count = Counted(number, proposer, sum(votes), len(living), passed, own)
             yield Tell(seat, count)
-        return Ballot(plan=tuple(shares.values()), votes=votes, passed=passed)
+        return Ballot(plan=tuple(coins for _, coins in plan), votes=votes, passed=passed)
 
     def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
-        missing = [seat for seat in living if seat not in plan.proposal]
-        if missing:
-            return f"the plan must name every living pirate; it leaves out {', '.join(missing)}"
-        for seat, coins in plan.proposal.items():
+        named: list[str | None] = []
+        for name, coins in plan.proposal.items():
+            seat = place_named(self, name)
             if seat not in living:
-                return f'the plan may name living pirates alone; "{seat[:100]}" is none'
+                return f'"{name[:100]}" is not aboard; name exactly {", ".join(living)}'
+            if seat in named:
+                return f"the plan names {seat} twice"
             if coins < 0:
-                return f"no pirate can get fewer than 0 coins, and {seat} would get {coins:,}"
+                return f"no pirate can get fewer than 0 coins, and {seat} would get {coins}"
+            named.append(seat)
+        missing = [seat for seat in living if seat not in named]
+        if missing:
+            return f"the plan must name every pirate aboard; it leaves out {', '.join(missing)}"
         total = sum(plan.proposal.values())
         if total != self.gold:
-            return f"the coins must add up to {self.gold:,}, not {total:,}"
+            return f"the coins must add up to {self.gold}, not {total}"
         return None
 
     def payoffs(self, outcome: Voyage) -> dict[str, float]:

@@ -13,12 +13,13 @@ class Contribution(Action):
 
 @dataclass(frozen=True, slots=True)
 class Briefing(Event):
-    """What a player knows at the start."""
+    """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
 
     players: int
     rounds: int
     tokens: int
     factor: float
+    limits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +28,23 @@ class Turn(Event):
 
     round: int
     tokens: int
+    limits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended.
 
-    ``gain`` is what the player drew from the pot minus what it gave, ``holdings`` what every
-    player has after the round; both lists are in the order of the players.
+    ``share`` is the player's part of the multiplied pot, ``tokens`` what it has after the round
+    and ``began`` what it had before; ``holdings`` is what every player has after the round. Both
+    lists are in the order of the players.
     """
 
     round: int
     contributions: tuple[int, ...]
     contributed: int
     pot: int
-    gain: float
+    share: float
+    began: int
     tokens: float
     holdings: tuple[float, ...]

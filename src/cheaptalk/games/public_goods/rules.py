@@ -42,10 +42,11 @@ class PublicGoods(Rounds):
     none, and its recorded games hold contributions above the tokens."""
 
     def briefings(self, deal: Deal) -> list[Event]:
-        return [Briefing(self.players, self.rounds, self.tokens, self.factor)] * self.players
+        briefing = Briefing(self.players, self.rounds, self.tokens, self.factor, self.limits)
+        return [briefing] * self.players
 
     def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.tokens)] * self.players
+        return [Turn(number, self.tokens, self.limits)] * self.players
 
     def choice(self, action: Contribution) -> int:
         return action.tokens_contributed
@@ -61,8 +62,9 @@ class PublicGoods(Rounds):
         self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Deal
     ) -> list[Event]:
         given, holdings, pot = tuple(choices), tuple(gains), sum(choices)
+        share = self.factor * pot / self.players
         return [
-            RoundResult(number, given, own, pot, after - self.tokens, after, holdings)
+            RoundResult(number, given, own, pot, share, self.tokens, after, holdings)
             for own, after in zip(choices, gains, strict=True)
         ]
 

@@ -44,7 +44,10 @@ class Turn(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundResult(Event):
-    """How a round ended for a player; not who won, nor what others bid, but the winning bid."""
+    """How a round ended for a player; not who won, nor what others bid, but the winning bid.
+
+    ``tied`` is whether the player was one of several who made it.
+    """
 
     round: int
     valuation: int
@@ -52,4 +55,5 @@ class RoundResult(Event):
     winning_bid: int
     paid: int
     won: bool
+    tied: bool
     gain: float

@@ -36,7 +36,7 @@ class Bids(RoundsPlayed):
 class SealedBidAuction(Rounds):
     """First-price and second-price auctions (Vickrey 1961; GAMA-Bench section 2.2).
 
-    In every round one item is sold, which is worth something else to each player. All bid at
+    In every round a new item is sold, which each player values for itself. All bid at
     once; the highest bid wins and pays the highest or the second highest bid. A player's payoff
     is the sum of its valuations less what it paid, over the rounds that it won. Ties are broken by
     lot, drawn with the valuations.
@@ -149,10 +149,11 @@ class SealedBidAuction(Rounds):
         self, number: int, choices: Sequence[int], gains: Sequence[float], deal: Valuations
     ) -> list[Event]:
         winner, best, paid = self._winner(number, choices, deal), max(choices), self._paid(choices)
+        tie = choices.count(best) > 1
         own = zip(deal.valuations[number - 1], choices, gains, strict=True)
         return [
-            RoundResult(number, valuation, bid, best, paid, place == winner, gain)
-            for place, (valuation, bid, gain) in enumerate(own)
+            RoundResult(number, value, bid, best, paid, place == winner, tie and bid == best, gain)
+            for place, (value, bid, gain) in enumerate(own)
         ]
 
     def outcome(
