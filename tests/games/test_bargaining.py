@@ -276,7 +276,7 @@ def test_the_briefing_says_what_the_seat_knows() -> None:
     words = briefing(discounts=(0.9, 0.8), money=1_000_000, messages=True)
     assert words.startswith("You are Alice. You and Bob have $1,000,000 to divide")
     assert "worth 10% less to you" in words
-    assert "To Bob a dollar is worth 20% less" in words
+    assert "To Bob it is worth 20% less" in words
     assert "at most 12 rounds" in words
     assert "can add a message" in words
 
@@ -295,7 +295,7 @@ def test_what_is_not_known_is_not_said(seat: str) -> None:
 def test_no_cost_of_time_is_said_in_words() -> None:
     words = briefing(discounts=(1, 1))
     assert "Time costs you nothing" in words
-    assert "To Bob a dollar does not lose any of its worth" in words
+    assert "To Bob it does not lose any of its worth" in words
     assert "%" not in words
 
 
