@@ -57,6 +57,13 @@ def test_other_keys_give_other_draws(other: Stream) -> None:
     assert Chance("seed")("hit", 1).uniform() != other.uniform()
 
 
+def test_a_seed_makes_the_same_streams_again() -> None:
+    apart = Chance("seed").apart("player", "bob", 2).apart("mood")
+    again = Chance(apart.seed)
+    assert again.seed == apart.seed != Chance("seed").seed == "seed"
+    assert again("move", 1).uniform() == apart("move", 1).uniform()
+
+
 def test_neighbouring_places_do_not_run_together() -> None:
     chance = Chance("seed")
     assert chance("a", 11).uniform() != chance("a", 1, 1).uniform()

@@ -1,5 +1,6 @@
 """What games have in common: parameters, horizons, names, roles."""
 
+import pickle
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -39,6 +40,17 @@ def test_values_cannot_change() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         game.talk = False  # type: ignore[misc]  # the fault
     assert issubclass(Guessing, Value)
+
+
+def test_a_value_made_unchecked_is_the_value() -> None:
+    made = Score.unchecked(left=1, right=2)
+    assert made == Score(left=1, right=2)
+    assert made == pickle.loads(pickle.dumps(made)) == made.model_copy()  # noqa: S301 - our own
+    assert hash(made) == hash(Score(left=1, right=2))
+    assert made.model_fields_set == {"left", "right"}
+    assert made.model_dump_json() == '{"left":1,"right":2}'
+    with pytest.raises(ValidationError, match="frozen"):
+        made.left = 3  # type: ignore[misc]  # the fault
 
 
 def test_players_are_called_by_role_unless_named() -> None:

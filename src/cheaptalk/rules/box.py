@@ -84,6 +84,8 @@ class Strategy:
     def with_settings(self, **values: Any) -> Decide:
         """The strategy with these settings, checked; the rest at their defaults."""
         chosen = self.settings(**values)
+        if not values:
+            return self.function
         return partial(self.function, **{name: getattr(chosen, name) for name in values})
 
     def __call__(self, asked: Asked, **values: Any) -> Action:

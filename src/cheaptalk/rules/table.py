@@ -58,6 +58,10 @@ class Asked(NamedTuple):
         return self.heard[0].event
 
 
+made = tuple.__new__
+"""Makes a named tuple of all its fields, in half the time that calling its class takes."""
+
+
 class Table:
     """A match in progress.
 
@@ -90,7 +94,7 @@ class Table:
         streams = self._streams.get(seat)
         if streams is None:
             streams = self._streams[seat] = self.chance.apart("player", seat)
-        return Asked(self.requests, self.pending[seat], self.heard[seat], streams)
+        return made(Asked, (self.requests, self.pending[seat], self.heard[seat], streams))
 
     def answer(self, seat: str, action: object) -> None:
         """Close this seat's question with an action.
@@ -121,9 +125,9 @@ class Table:
     def _close(self, ask: Ask, action: Action | None) -> None:
         """Note the answer; when it was the last one open, let the rules go on."""
         seat = ask.seat
-        self.given.append(Given(self.requests, seat, action))
+        self.given.append(made(Given, (self.requests, seat, action)))
         if len(self.pending) == 1 and action is not None:  # the same as below, faster
-            self.heard[seat].append(Moment(ask.event, action))
+            self.heard[seat].append(made(Moment, (ask.event, action)))
             self.pending = {}
             self.requests += 1
             self._advance(self._rules.send, {seat: action} if self._together else action)
@@ -157,25 +161,23 @@ class Table:
         except Forfeited as failure:
             self.forfeited = failure.seats
         else:
-            self._ask(step)
+            self._together = not isinstance(step, Ask)
+            self.pending = {step.seat: step} if isinstance(step, Ask) else by_seat(step)
 
     def _hear(self, tell: Tell) -> None:
-        moment = Moment(tell.event)
+        moment = made(Moment, (tell.event, None))
         if isinstance(tell.to, str):
             self.heard[tell.to].append(moment)
         else:
             for seat in tell.to:
                 self.heard[seat].append(moment)
 
-    def _ask(self, step: Ask | tuple[Ask, ...]) -> None:
-        """Open the questions of a step."""
-        if isinstance(step, Ask):
-            self._together = False
-            self.pending = {step.seat: step}
-            return
-        self._together = True
-        self.pending = {ask.seat: ask for ask in step}
-        if len(self.pending) < len(step):
-            raise ValueError("the rules asked one seat twice at once")
-        if not step:
-            raise ValueError("the rules asked nobody")
+
+def by_seat(asks: tuple[Ask, ...]) -> dict[str, Ask]:
+    """Questions asked at once, by the seats that they are to."""
+    found = {ask.seat: ask for ask in asks}
+    if len(found) < len(asks):
+        raise ValueError("the rules asked one seat twice at once")
+    if not asks:
+        raise ValueError("the rules asked nobody")
+    return found

@@ -151,11 +151,11 @@ class Bargaining(Game):
             last = stage == self.horizon.told
             turn = Turn(stage, self.money, last, *self._worth(proposer, stage))
             offer: Offer = yield Ask(proposer, offer_type, turn, self._objection)
-            made = self._made(stage, proposer, responder, offer)
+            made = self._made(stage, proposer, responder, offer, last)
             reply: Reply = yield Ask(responder, Reply, made)
             if reply.decision == "accept":
                 gains = offer.alice_gain, offer.bob_gain
-                division = Division(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
+                division = Division.unchecked(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
                 for seat, payoff in self.payoffs(division).items():
                     yield Tell(seat, Agreement(stage, *gains, payoff))
                 return division
@@ -170,14 +170,16 @@ class Bargaining(Game):
             seat, rival, self.money, self._discount(seat), known, self.horizon.told, self.messages
         )
 
-    def _made(self, stage: int, proposer: str, responder: str, offer: Offer) -> OfferMade:
+    def _made(
+        self, stage: int, proposer: str, responder: str, offer: Offer, last: bool
+    ) -> OfferMade:
         return OfferMade(
             stage,
             proposer,
             offer.alice_gain,
             offer.bob_gain,
             offer.message if isinstance(offer, SpokenOffer) else None,
-            stage == self.horizon.told,
+            last,
             *self._worth(responder, stage),
         )
 

@@ -47,14 +47,14 @@ class Move(Action):
 
 def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
     """Why a move is illegal with these items, answering an offer or not; None if it is legal."""
-    if move.action == "ACCEPT" and not answering:
-        return "there is no offer yet that could be accepted"
-    if move.offer is None:
-        return None
-    if len(move.offer) != len(quantities):
+    offer = move.offer
+    if offer is None:
+        early = move.action == "ACCEPT" and not answering
+        return "there is no offer yet that could be accepted" if early else None
+    if len(offer) != len(quantities):
         return f"the offer must have {len(quantities)} numbers, one for each kind of items"
-    if any(map(gt, move.offer, quantities)):
-        pairs = enumerate(zip(move.offer, quantities, strict=True), start=1)
+    if any(map(gt, offer, quantities)):
+        pairs = enumerate(zip(offer, quantities, strict=True), start=1)
         kind, (asked, count) = next(pair for pair in pairs if gt(*pair[1]))
         few = {0: "is none", 1: "is only 1"}.get(count, f"are only {count}")
         return f"you offer {asked} of kind {kind}, and there {few}"
@@ -182,6 +182,4 @@ def settled(
     worths: tuple[int, int],
 ) -> Settlement:
     """A settlement that the rules have computed, and that need not be checked."""
-    return Settlement.model_construct(
-        ended=ended, round=number, by=by, bundles=bundles, worth=worths
-    )
+    return Settlement.unchecked(ended=ended, round=number, by=by, bundles=bundles, worth=worths)

@@ -118,9 +118,7 @@ class ItemBargaining(Game):
         drawn = given.quantities(chance("quantities")) if isinstance(given, Drawn) else given
         draw = chance("values and outside options")
         (first, outside), (second, other) = self._hand(drawn, draw), self._hand(drawn, draw)
-        return Pool.model_construct(  # no check is needed of what is drawn, and it would take time
-            quantities=drawn, values=(first, second), outside=(outside, other)
-        )
+        return Pool.unchecked(quantities=drawn, values=(first, second), outside=(outside, other))
 
     def _hand(self, quantities: Bundle, draw: Stream) -> tuple[tuple[int, ...], int]:
         """A player's values and outside option."""
