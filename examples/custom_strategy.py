@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.rules import Bargaining, OfferMade
+from cheaptalk.games.bargaining.events import OfferMade
+from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.bargaining.strategies import answer, offer, offered
 
 Share = Annotated[float, Field(ge=0, le=1)]

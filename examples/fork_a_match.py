@@ -4,7 +4,8 @@ python examples/fork_a_match.py
 """
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.rules import Bargaining, Reply
+from cheaptalk.games.bargaining.events import Reply
+from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.rules import Given
 
 

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cheaptalk.games.bargaining import BOX
-from cheaptalk.games.bargaining.rules import (
+from cheaptalk.games.bargaining.events import (
     Agreement,
-    Bargaining,
     Briefing,
-    Division,
     NoAgreement,
     Offer,
     OfferMade,
@@ -22,6 +20,7 @@ from cheaptalk.games.bargaining.rules import (
     SpokenOffer,
     Turn,
 )
+from cheaptalk.games.bargaining.rules import Bargaining, Division
 from cheaptalk.rules import (
     Chance,
     Deal,

@@ -1,11 +1,21 @@
 """Bargaining: alternating offers over a sum of money that shrinks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from cheaptalk.games.bargaining.events import (
+    Agreement,
+    Briefing,
+    NoAgreement,
+    Offer,
+    OfferMade,
+    OfferRejected,
+    Reply,
+    SpokenOffer,
+    Turn,
+)
 from cheaptalk.rules import (
     Action,
     Ask,
@@ -14,8 +24,6 @@ from cheaptalk.rules import (
     Event,
     Game,
     Horizon,
-    Message,
-    Money,
     Outcome,
     Play,
     Secret,
@@ -24,85 +32,6 @@ from cheaptalk.rules import (
 
 Discount = Annotated[float, Field(gt=0, le=1)]
 OTHER = {"alice": "bob", "bob": "alice"}
-
-
-class Offer(Action):
-    """A division of the money."""
-
-    alice_gain: Money
-    bob_gain: Money
-
-
-class SpokenOffer(Offer):
-    """A division of the money with a message."""
-
-    message: Message
-
-
-class Reply(Action):
-    """The answer to an offer."""
-
-    decision: Literal["accept", "reject"]
-
-
-@dataclass(frozen=True, slots=True)
-class Briefing(Event):
-    """What a seat knows at the start. ``rival_discount`` and ``rounds`` are None where untold."""
-
-    seat: str
-    rival: str
-    money: float
-    discount: float
-    rival_discount: float | None
-    rounds: int | None
-    messages: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Turn(Event):
-    """It is this seat's turn to propose; ``worth`` is what a dollar is still worth to it."""
-
-    stage: int
-    money: float
-    last: bool
-    worth: float | None
-    rival_worth: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class OfferMade(Event):
-    """The rival proposes a division."""
-
-    stage: int
-    proposer: str
-    alice_gain: float
-    bob_gain: float
-    message: str | None
-    last: bool
-    worth: float | None
-    rival_worth: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class OfferRejected(Event):
-    """The rival turned this seat's offer down."""
-
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement(Event):
-    """An offer was accepted: the game is over, and this is what the seat's part is worth to it."""
-
-    stage: int
-    alice_gain: float
-    bob_gain: float
-    payoff: float
-
-
-@dataclass(frozen=True, slots=True)
-class NoAgreement(Event):
-    """The rounds are used up: the game is over and both get nothing."""
 
 
 class Division(Outcome):
