@@ -33,13 +33,28 @@ def names(folder: Path) -> set[str]:
 # plan
 
 
+def test_a_plan_of_very_many_seatings_lists_some_and_says_how_many_more(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    crowd = {
+        "name": "crowd",
+        "games": [{"game": "public_goods", "fixed": {"players": 8, "rounds": 1}}],
+        "players": {"one": {"strategy": "random"}, "two": {"strategy": "free_rider"}},
+    }
+    (tmp_path / "crowd.yaml").write_text(json.dumps(crowd))
+    done = cheaptalk("plan", "crowd.yaml")
+    assert done.status == 0
+    assert "and 56 more seatings; --json lists all" in done.out
+    assert "256 matches" in done.out
+
+
 def test_a_plan_shows_everything_and_writes_nothing(cheaptalk: Command, tmp_path: Path) -> None:
     written(tmp_path, description="Two [small] ones.", deals=3)
     done = cheaptalk("plan", "small.yaml")
     assert done.status == 0
     assert "small: Two [small] ones." in done.out
     assert "bargaining  fair / firm        3" in done.out
-    assert "bargaining: 1 configurations" in done.out
+    assert "bargaining: 1 configuration" in done.out
     assert done.out.splitlines()[-1] == "6 matches, none played: there is no cheaptalk.sqlite"
     assert names(tmp_path) == {"small.yaml"}
 
@@ -152,7 +167,7 @@ def test_a_stored_study_can_be_run_and_resumed_by_name(cheaptalk: Command, tmp_p
 
 
 WRONG = {
-    "file": ("nowhere.yaml", "nowhere.yaml: cannot be read: "),
+    "file": ("nowhere.yaml", "nowhere.yaml: there is no such file"),
     "name": ("quikstart", 'no study file, preset or stored study "quikstart" (did you mean "quick'),
     "yaml": ("broken.yaml", "broken.yaml: cannot be read as YAML: "),
 }

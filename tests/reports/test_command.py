@@ -40,6 +40,16 @@ def test_tells_scripts_in_json(badly: Path, tmp_path: Path) -> None:
     assert "computes what the code does" in out.read_text()
 
 
+def test_the_published_variants_have_a_page_of_their_own_that_says_so(
+    well: Path, tmp_path: Path
+) -> None:
+    for options in ([], ["--as-published"]):
+        cheaptalk("report", "well", "--store", str(well), *options, folder=tmp_path)
+    paper, published = (tmp_path / f"well-report{name}.html" for name in ("", "-as-published"))
+    said = "measured as the published systems&#39; code does"
+    assert [said in page.read_text() for page in (paper, published)] == [False, True]
+
+
 def test_an_unknown_study_is_an_error_and_writes_nothing(well: Path, tmp_path: Path) -> None:
     done = cheaptalk("report", "wel", "--store", str(well), folder=tmp_path)
     assert done.returncode == 2

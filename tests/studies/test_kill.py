@@ -43,7 +43,7 @@ def study(url: str, folder: Path) -> Path:
                     "model": {"model": f"vllm/tiny@{url}"},
                     "luck": {"strategy": "random"},
                 },
-                "deals": 30,
+                "deals": 16,
             }
         )
     )

@@ -108,14 +108,16 @@ def _summarise(intake: ct.records.importers.Intake, study: str, store: Path, as_
     else:
         redacted = f", {intake.redactions:,} names redacted" if intake.redactions else ""
         out.print(
-            f"{study}: {intake.imported:,} games imported, {intake.present:,} were there before, "
+            f"{study}: {intake.imported:,} game{'s' if intake.imported != 1 else ''} imported, "
+            f"{intake.present:,} were there before, "
             f"{len(intake.skipped):,} skipped{redacted}"
         )
         for one in intake.skipped[:SHOWN]:
             out.print(f"  {one.game}: {one.reason}", markup=False)
         if len(intake.skipped) > SHOWN:
             out.print(f"  and {len(intake.skipped) - SHOWN:,} more; --json lists all")
-        out.print(f"report on it with: cheaptalk report {study} --store {store}")
+        if intake.imported or intake.present:
+            out.print(f"report on it with: cheaptalk report {study} --store {store}")
     if intake.skipped:
         raise typer.Exit(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +24,9 @@ from cheaptalk.cli.base import (
     reading,
     stored_study,
 )
+
+SHOWN = 200
+"""Seatings that are listed; ``--json`` lists all."""
 
 
 @app.command()
@@ -60,15 +64,19 @@ def plan(
             who = ct.records.line_up([player.label for player in match.seating])
             game = match.configuration.game.name
             out.print(f"{match.id}  {game}  {who}  deal {match.dealt.key}", markup=False)
+    counts = laid.counts()
     rows: list[list[object]] = [
         [game, ct.records.line_up(seating), count]
-        for (game, seating), count in laid.counts().items()
+        for (game, seating), count in islice(counts.items(), SHOWN)
     ]
-    print_table(f"{spec.name}: {spec.description}", ["game", "seating", "matches"], rows)
+    title = f"{spec.name}: {spec.description}" if spec.description else spec.name
+    print_table(title, ["game", "seating", "matches"], rows)
+    if len(counts) > SHOWN:
+        out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
     for label, game in laid.idle:
         out.print(f"{label} does not play {game}", markup=False)
     for game, count in laid.configurations().items():
-        out.print(f"{game}: {count:,} configurations")
+        out.print(f"{game}: {count:,} configuration{'s' if count != 1 else ''}")
     there = f"{settled:,} of them already in" if store.exists() else "none played: there is no"
     out.print(f"[bold]{len(laid.matches):,} matches[/], {there} {escape(str(store))}")
 

@@ -36,7 +36,7 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Write a study's report: one HTML file that works offline."""
-    file = to or Path(f"{study}-report.html")
+    file = to or Path(f"{study}-report{'-as-published' if as_published else ''}.html")
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
         with _extra("analysis"):

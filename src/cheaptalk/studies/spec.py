@@ -250,6 +250,8 @@ def load_study(source: Path) -> Study:
     """
     try:
         text = source.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StudyError(f"{source}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{source}: cannot be read: {error}") from None
     try:

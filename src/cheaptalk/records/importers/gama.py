@@ -54,7 +54,8 @@ def read_gama(folder: Path) -> Collection:
         CheaptalkError: there is no such folder, or no JSON file in it.
     """
     if not folder.is_dir():
-        raise CheaptalkError(f"{folder}: there is no such folder")
+        what = "is a file; name its folder" if folder.exists() else "there is no such folder"
+        raise CheaptalkError(f"{folder}: {what}")
     skipped: list[Skipped] = []
     files = [inner / name for inner, names in walk(folder, skipped)
              for name in names if name.endswith(".json")]  # fmt: skip

@@ -51,7 +51,8 @@ def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] 
         CheaptalkError: there is no such folder, or no game in it.
     """
     if not folder.is_dir():
-        raise CheaptalkError(f"{folder}: there is no such folder")
+        what = "is a file; name its folder" if folder.exists() else "there is no such folder"
+        raise CheaptalkError(f"{folder}: {what}")
     closed: list[Skipped] = []
     found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
