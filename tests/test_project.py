@@ -1,9 +1,11 @@
 """The project's own invariants."""
 
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
@@ -47,6 +49,29 @@ def needed(*extras: str) -> Iterator[Requirement]:
             yield from needed(*requirement.extras)
         else:
             yield requirement
+
+
+LONG_RULES = {"chip_trading", "deal_or_no_deal", "item_bargaining", "persuasion"}
+"""Games whose rules may take more than 120 lines; the docs name them and say why."""
+
+
+@pytest.mark.parametrize("name", games())
+def test_a_game_s_rules_are_short(name: str) -> None:
+    path = ROOT / "src" / "cheaptalk" / "games" / name / "rules.py"
+    assert len(source_lines(path)) <= (170 if name in LONG_RULES else 120)
+
+
+def source_lines(path: Path) -> set[int]:
+    """The lines of a module that hold code: no blank ones, comments or docstrings."""
+    text = path.read_text(encoding="utf-8")
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING):
+            held.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            held.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return held
 
 
 @pytest.mark.parametrize(("paths", "limit"), [(SOURCES, 300), (TESTS, 600)], ids=["src", "tests"])
