@@ -7,7 +7,6 @@ import html
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,7 @@ def legal_values(spec: dict[str, Any]) -> str:
 def word_rows(box: GameBox) -> Iterator[list[str]]:
     """A game's events and actions with their fields."""
     for event in box.rules.events:
-        names = ", ".join(code(field.name) for field in fields(event))  # type: ignore[arg-type]
+        names = ", ".join(map(code, event.__struct_fields__))
         yield [code(event.__name__), first_line(event), names]
     for action in box.rules.actions:
         names = ", ".join(map(code, action.model_fields))

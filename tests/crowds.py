@@ -1,6 +1,6 @@
 """Small games of many places for tests: a pot that many fill, with or without a keeper."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -35,26 +35,22 @@ class Gift(Action):
     coins: Coins
 
 
-@dataclass(frozen=True, slots=True)
 class Welcome(Event):
     """What a player knows of the game."""
 
     givers: int
 
 
-@dataclass(frozen=True, slots=True)
 class GiveNow(Event):
     """All givers are asked at once."""
 
 
-@dataclass(frozen=True, slots=True)
 class ShareNow(Event):
     """The keeper sees the pot and says how much of it goes back."""
 
     pot: int
 
 
-@dataclass(frozen=True, slots=True)
 class PotShared(Event):
     """What the pot held, and what one got."""
 

@@ -1,7 +1,6 @@
 """A small game for tests: two seats guess at once, each with a card of its own."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -45,7 +44,6 @@ class SpokenGuess(Guess):
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
 class YourCard(Event):
     """The card of one seat, which the other does not see."""
 
@@ -53,14 +51,12 @@ class YourCard(Event):
     rounds: int | None
 
 
-@dataclass(frozen=True, slots=True)
 class GuessNow(Event):
     """Both seats are asked at once."""
 
     round: int
 
 
-@dataclass(frozen=True, slots=True)
 class Guesses(Event):
     """What was guessed and said in a round, by seat; a seat that failed to answer is left out."""
 
@@ -68,7 +64,6 @@ class Guesses(Event):
     guesses: tuple[tuple[str, int, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Reveal(Event):
     """The target is shown and the game is over."""
 

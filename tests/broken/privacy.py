@@ -1,8 +1,7 @@
 """Games that tell what is private."""
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,15 +12,18 @@ from tests.toys import Cards, Guess, Guessing, GuessNow, Reveal
 
 @breaks("check_simultaneous", "sees answers given at the same time in ")
 def simultaneous_answers_shown(folder: Path) -> GameBox:
-    @dataclass(frozen=True)
+    class Said(dict[str, int]):
+        def __hash__(self) -> int:  # type: ignore[override]  # what the kit looks for is worse
+            return 0
+
     class Live(Event):
-        said: dict[str, int] = dataclasses.field(hash=False)
+        said: Said
 
     class Peeking(Short):
         events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Live)
 
         def rest(self, deal: Cards) -> Iterator[Any]:
-            said: dict[str, int] = {}
+            said = Said()
 
             def note(guess: Guess) -> None:
                 said["somebody"] = guess.number
@@ -59,7 +61,7 @@ def a_secret_told(_: Path) -> GameBox:
 
         def secrets(self, deal: Cards) -> Iterator[Secret]:
             for secret in super().secrets(deal):
-                yield dataclasses.replace(secret, revealed=lambda event: False)
+                yield replace(secret, revealed=lambda event: False)
 
     return boxed(Leaky)
 

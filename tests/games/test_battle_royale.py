@@ -93,12 +93,12 @@ def test_a_turn_shows_who_lives_with_their_hit_rates() -> None:
 def test_chance_hits_as_often_as_the_rate_says() -> None:
     game = BattleRoyale(hit_rates=(0.3, 0.5), horizon={"rounds": 1})
     hits = 0
-    for seed in range(2_000):
+    for seed in range(10_000):
         table = Table(game, Hits(), str(seed))
         shoot(table, "player_2")
         assert isinstance(table.outcome, Battle)
         hits += table.outcome.shots[0].hit
-    assert hits / 2_000 == pytest.approx(0.3, abs=0.03)
+    assert hits / 10_000 == pytest.approx(0.3, abs=0.015)
 
 
 def test_known_luck_decides_where_it_is_known() -> None:

@@ -1,7 +1,6 @@
 """Ultimatum: take it or leave it, about a sum that only one of the two knows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -24,7 +23,6 @@ class Reply(ct.Action):
     decision: Literal["accept", "reject"]
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(ct.Event):
     """What a seat knows at the start; ``pie`` is None for the responder."""
 
@@ -32,12 +30,10 @@ class Briefing(ct.Event):
     pie: float | None
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(ct.Event):
     """It is the proposer's turn."""
 
 
-@dataclass(frozen=True, slots=True)
 class OfferMade(ct.Event):
     """The responder hears the offer."""
 
@@ -45,7 +41,6 @@ class OfferMade(ct.Event):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
 class Over(ct.Event):
     """The game is over for this seat, which gets this payoff."""
 

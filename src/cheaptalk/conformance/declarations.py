@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import is_dataclass
 
 from cheaptalk.conformance.matches import (
     broken,
@@ -65,7 +64,7 @@ def check_strategies(box: GameBox, game: Game, seed: str) -> None:
 def check_words(box: GameBox, game: Game, seed: str) -> None:
     """Every event and action is declared and has words of its own in every style.
 
-    All that happen in a match are frozen dataclasses of plain values, and can be put into words.
+    All that happen in a match are plain values that nobody can change, and can be put into words.
     """
     kinds = [*game.events, *game.actions]
     blocks = Counter(block_name(kind) for kind in kinds)
@@ -86,10 +85,8 @@ def _check_moment(box: GameBox, game: Game, seat: str, moment: Moment) -> None:
     for value, kinds in ((event, game.events), (action, game.actions)):
         if value is not None and type(value) not in kinds:
             raise broken(game, f'"{seat}" meets {type(value).__name__}, which is not declared')
-    with no_error(game, f"hashing {event}, as plain values allow,"):
+    with no_error(game, f"hashing {event}, as values that nobody can change allow,"):
         hash(event)
-    if not is_dataclass(event) or not type(event).__dataclass_params__.frozen:
-        raise broken(game, f"{type(event).__name__} is no frozen dataclass")
     for name in box.styles:
         style = style_in(box, name)
         with no_error(game, f'putting {event} into words for "{seat}" in style "{name}"'):

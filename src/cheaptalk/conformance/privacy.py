@@ -1,7 +1,6 @@
 """Laws of privacy: nobody reads what only another seat knows, nor what is answered at once."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -71,7 +70,6 @@ class Line(NamedTuple):
     action: type[Action] | None = None
 
 
-@dataclass(frozen=True)
 class Refused(Event):
     """A move that was legal is refused."""
 

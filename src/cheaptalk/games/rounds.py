@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
@@ -40,7 +39,6 @@ class RoundsPlayed(Outcome):
     gains: tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Over(Event):
     """All rounds are played; this is what they brought this player together."""
 

@@ -5,19 +5,20 @@ none seeing another's answer) or :class:`Tell` (news, no answer), and receive ac
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
+
+from msgspec import Struct
 
 from cheaptalk.rules.actions import Action
 
 
-class Event:
-    """Something a seat is told or asked: a frozen dataclass of plain values.
+@dataclass_transform(frozen_default=True)
+class Event(Struct, frozen=True):
+    """Something a seat is told or asked: plain values that nobody can change.
 
-    Everything a seat knows, it knows from events. What is private to one seat must stand in
-    no event for another.
+    A subclass annotates its fields as a dataclass does. Everything a seat knows, it knows from
+    events. What is private to one seat must stand in no event for another.
     """
-
-    __slots__ = ()
 
 
 def no_objection(_action: Any) -> str | None:

@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import jinja2
 import jinja2.meta
 import jinja2.nodes
+from msgspec import structs
 
 from cheaptalk.rules import (
     Action,
@@ -132,7 +132,7 @@ class Style:
 
     def tell(self, event: Event, game: Game, seat: str) -> str:
         """An event in the words that this seat reads."""
-        values = {f.name: getattr(event, f.name) for f in fields(event)}  # type: ignore[arg-type]
+        values = structs.asdict(event)
         return self._render(type(event), self._names(game, seat) | values)
 
     def how(self, action: type[Action], game: Game, seat: str) -> str:

@@ -1,6 +1,5 @@
 """What is asked and told in bargaining: the actions and events of its rules."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cheaptalk.rules import Action, Event, Message, Money
@@ -25,7 +24,6 @@ class Reply(Action):
     decision: Literal["accept", "reject"]
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start. ``rival_discount`` and ``rounds`` are None where untold."""
 
@@ -38,7 +36,6 @@ class Briefing(Event):
     messages: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """It is this seat's turn to propose; ``worth`` is what a dollar is still worth to it."""
 
@@ -49,7 +46,6 @@ class Turn(Event):
     rival_worth: float | None
 
 
-@dataclass(frozen=True, slots=True)
 class OfferMade(Event):
     """The rival proposes a division."""
 
@@ -63,14 +59,12 @@ class OfferMade(Event):
     rival_worth: float | None
 
 
-@dataclass(frozen=True, slots=True)
 class OfferRejected(Event):
     """The rival turned this seat's offer down."""
 
     stage: int
 
 
-@dataclass(frozen=True, slots=True)
 class Agreement(Event):
     """An offer was accepted: the game is over, and this is what the seat's part is worth to it."""
 
@@ -80,6 +74,5 @@ class Agreement(Event):
     payoff: float
 
 
-@dataclass(frozen=True, slots=True)
 class NoAgreement(Event):
     """The rounds are used up: the game is over and both get nothing."""

@@ -1,6 +1,5 @@
 """What shooters are told and how they answer."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, StringConstraints
@@ -30,7 +29,6 @@ class Shot(Action):
     target: Target = None
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a shooter knows at the start; ``rounds`` is None where there is no known last one.
 
@@ -44,7 +42,6 @@ class Briefing(Event):
     strict: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """It is this player's turn, with who lives; itself is one of them."""
 
@@ -52,7 +49,6 @@ class Turn(Event):
     living: Shooters
 
 
-@dataclass(frozen=True, slots=True)
 class ShotFired(Event):
     """What happened in a round; ``target`` is None where the shooter missed on purpose."""
 
@@ -63,7 +59,6 @@ class ShotFired(Event):
     left: int
 
 
-@dataclass(frozen=True, slots=True)
 class Over(Event):
     """The game is over; ``winner`` is None where several are left.
 

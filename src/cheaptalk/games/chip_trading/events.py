@@ -1,7 +1,6 @@
 """What is asked and told in chip trading: the actions and events of its rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints
@@ -49,7 +48,6 @@ class Response(Action):
     decision: Literal["accept", "decline"]
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start; worths and values are of a chip, in cents.
 
@@ -66,7 +64,6 @@ class Briefing(Event):
     rounds: int
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """It is this seat's turn to propose; ``worth`` is what its chips are worth to it, in cents."""
 
@@ -76,7 +73,6 @@ class Turn(Event):
     worth: int
 
 
-@dataclass(frozen=True, slots=True)
 class Offered(Event):
     """Another player proposes a trade.
 
@@ -94,7 +90,6 @@ class Offered(Event):
     able: bool
 
 
-@dataclass(frozen=True, slots=True)
 class TurnEnded(Event):
     """Who traded with the proposer, if anybody did."""
 
@@ -104,7 +99,6 @@ class TurnEnded(Event):
     partner: str | None
 
 
-@dataclass(frozen=True, slots=True)
 class GameOver(Event):
     """The game is over: what this seat's chips have gained and what it is paid, in cents."""
 

@@ -1,6 +1,5 @@
 """What is asked and told in Deal or No Deal: the actions and events of its rules."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -58,7 +57,6 @@ class MessageOrProposal(Action):
         return self.books, self.hats, self.balls
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start: the pool and its own values, in points.
 
@@ -74,7 +72,6 @@ class Briefing(Event):
     first: bool
 
 
-@dataclass(frozen=True, slots=True)
 class YourTurn(Event):
     """The seat sends a message or proposes; ``message`` is what the partner has just said.
 
@@ -87,7 +84,6 @@ class YourTurn(Event):
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
 class ProposalMade(Event):
     """The partner has proposed, in private: the talk is over and the seat must propose too."""
 
@@ -96,7 +92,6 @@ class ProposalMade(Event):
     partner: str
 
 
-@dataclass(frozen=True, slots=True)
 class GameOver(Event):
     """How the game ended, what this seat's claim is worth to it, and its payoff.
 

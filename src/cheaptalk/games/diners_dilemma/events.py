@@ -1,7 +1,5 @@
 """What is asked and told in the diner's dilemma: the action and events of its rules."""
 
-from dataclasses import dataclass
-
 from cheaptalk.games.diners_dilemma.theory import Dish
 from cheaptalk.rules import Action, Event
 
@@ -12,7 +10,6 @@ class Order(Action):
     chosen_dish: Dish
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start."""
 
@@ -24,14 +21,12 @@ class Briefing(Event):
     cheap_utility: float
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players order now."""
 
     round: int
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended: how many ordered which dish, the whole bill, and this player's part.
 

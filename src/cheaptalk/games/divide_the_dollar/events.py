@@ -1,7 +1,5 @@
 """What is asked and told in divide the dollar: the action and events of its rules."""
 
-from dataclasses import dataclass
-
 from cheaptalk.rules import Action, Event, Whole
 
 
@@ -11,7 +9,6 @@ class Bid(Action):
     bid_amount: Whole
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
 
@@ -21,7 +18,6 @@ class Briefing(Event):
     limits: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players bid now."""
 
@@ -30,7 +26,6 @@ class Turn(Event):
     limits: bool
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended: the player's own bid, the sum of all, and what the player received."""
 

@@ -1,6 +1,5 @@
 """What is asked and told in El Farol: the action and events of its rules."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cheaptalk.rules import Action, Event
@@ -14,7 +13,6 @@ class Visit(Action):
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start.
 
@@ -33,7 +31,6 @@ class Briefing(Event):
     explicit: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players decide now."""
 
@@ -43,7 +40,6 @@ class Turn(Event):
     room: int
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended; ``went`` counts who went to the bar, None where the player is not told."""
 

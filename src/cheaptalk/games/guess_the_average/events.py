@@ -1,6 +1,5 @@
 """What is asked and told in guess the average: the action and events of its rules."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -16,7 +15,6 @@ class NumberChoice(Action):
     chosen_number: Whole
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start.
 
@@ -33,7 +31,6 @@ class Briefing(Event):
     equilibrium: int | None
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players choose a number now."""
 
@@ -43,7 +40,6 @@ class Turn(Event):
     ratio: Fraction
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended.
 

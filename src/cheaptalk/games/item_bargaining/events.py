@@ -1,6 +1,5 @@
 """Item bargaining: what players are told, what they answer, what nature deals, how it ends."""
 
-from dataclasses import dataclass
 from operator import gt
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -61,7 +60,6 @@ def objection(quantities: Bundle, answering: bool, move: Move) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start.
 
@@ -89,7 +87,6 @@ class Briefing(Event):
     rounds: int
 
 
-@dataclass(frozen=True, slots=True)
 class Opening(Event):
     """It is this seat's turn, and no offer is on the table."""
 
@@ -97,7 +94,6 @@ class Opening(Event):
     rounds: int
 
 
-@dataclass(frozen=True, slots=True)
 class OfferMade(Event):
     """The rival offers this seat so many items of each kind, and would keep so many itself.
 
@@ -112,7 +108,6 @@ class OfferMade(Event):
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Agreed(Event):
     """An offer was accepted: this seat gets this bundle, and this payoff."""
 
@@ -122,7 +117,6 @@ class Agreed(Event):
     payoff: float
 
 
-@dataclass(frozen=True, slots=True)
 class NotAgreed(Event):
     """The match ended without an agreement, by whom and how, with this payoff to this seat."""
 

@@ -7,9 +7,10 @@ small pools.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Opening
 from cheaptalk.games.item_bargaining.pools import Bundle, rest, worth

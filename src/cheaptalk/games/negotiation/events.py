@@ -1,6 +1,5 @@
 """What is asked and told in negotiation: the actions and events of its rules."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cheaptalk.rules import Action, Event, Message, Money
@@ -30,7 +29,6 @@ class ReplyOrJohn(Action):
     decision: Literal["accept", "reject", "john"]
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start. ``rival_value`` and ``rounds`` are None where untold."""
 
@@ -44,7 +42,6 @@ class Briefing(Event):
     highest_price: float
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """It is this seat's turn to name a price."""
 
@@ -52,7 +49,6 @@ class Turn(Event):
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
 class PricePosted(Event):
     """The rival names a price."""
 
@@ -63,14 +59,12 @@ class PricePosted(Event):
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
 class PriceRejected(Event):
     """The rival turned this seat's price down."""
 
     stage: int
 
 
-@dataclass(frozen=True, slots=True)
 class Sold(Event):
     """A price was accepted: the game is over, and this seat gets this payoff."""
 
@@ -79,14 +73,12 @@ class Sold(Event):
     payoff: float
 
 
-@dataclass(frozen=True, slots=True)
 class LeftForJohn(Event):
     """A seat chose to trade with John: the game is over and both get nothing."""
 
     leaver: str
 
 
-@dataclass(frozen=True, slots=True)
 class NoTrade(Event):
     """The rounds are used up: the game is over and both get nothing.
 

@@ -1,6 +1,5 @@
 """What is asked and told in persuasion: the actions and events of its rules."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cheaptalk.rules import Action, Event, Message
@@ -32,7 +31,6 @@ class SpokenPurchase(Purchase):
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a seat knows at the start; the prior, the worths and ``rounds`` are None where untold.
 
@@ -52,7 +50,6 @@ class Briefing(Event):
     buyer_messages: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Record(Event):
     """What a myopic buyer is told of the earlier rounds.
 
@@ -65,7 +62,6 @@ class Record(Event):
     low_bought: float | None
 
 
-@dataclass(frozen=True, slots=True)
 class ProductDrawn(Event):
     """The seller sees the quality of the round's product."""
 
@@ -73,7 +69,6 @@ class ProductDrawn(Event):
     high: bool
 
 
-@dataclass(frozen=True, slots=True)
 class ProductOffered(Event):
     """The buyer hears the seller: a recommendation or a message, the other is None."""
 
@@ -83,7 +78,6 @@ class ProductOffered(Event):
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
 class BuyerDecided(Event):
     """The seller learns whether the product was bought, and the buyer's message, if any."""
 
@@ -93,7 +87,6 @@ class BuyerDecided(Event):
     message: str | None
 
 
-@dataclass(frozen=True, slots=True)
 class QualityRevealed(Event):
     """The buyer learns the quality, what the product is worth to it, and its gain."""
 
@@ -104,7 +97,6 @@ class QualityRevealed(Event):
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
 class GameOver(Event):
     """The game is over for this seat, which gets this payoff."""
 

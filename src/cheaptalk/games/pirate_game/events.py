@@ -1,6 +1,5 @@
 """What pirates are told and how they answer."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cheaptalk.games.pirate_game.theory import Majority
@@ -22,7 +21,6 @@ class Vote(Action):
     decision: Literal["accept", "reject"]
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a pirate knows at the start; ``crew`` is everybody, the most senior first."""
 
@@ -32,7 +30,6 @@ class Briefing(Event):
     majority: Majority
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """This pirate must propose a plan to those who are left, itself the first of them."""
 
@@ -41,7 +38,6 @@ class Turn(Event):
     gold: int
 
 
-@dataclass(frozen=True, slots=True)
 class PlanMade(Event):
     """A plan to vote on, with what it brings this pirate."""
 
@@ -51,7 +47,6 @@ class PlanMade(Event):
     own: int
 
 
-@dataclass(frozen=True, slots=True)
 class Counted(Event):
     """How a vote went; not who voted how. ``own`` is what a plan that passes brings this pirate."""
 
@@ -63,7 +58,6 @@ class Counted(Event):
     own: int
 
 
-@dataclass(frozen=True, slots=True)
 class Alone(Event):
     """All others are overboard: the last pirate keeps the gold."""
 

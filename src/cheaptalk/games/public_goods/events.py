@@ -1,7 +1,5 @@
 """What is asked and told in the public goods game: the action and events of its rules."""
 
-from dataclasses import dataclass
-
 from cheaptalk.rules import Action, Event, Whole
 
 
@@ -11,7 +9,6 @@ class Contribution(Action):
     tokens_contributed: Whole
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start; ``limits`` is whether a number out of range is refused."""
 
@@ -22,7 +19,6 @@ class Briefing(Event):
     limits: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players contribute now, out of these tokens."""
 
@@ -31,7 +27,6 @@ class Turn(Event):
     limits: bool
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended.
 

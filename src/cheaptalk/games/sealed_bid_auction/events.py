@@ -1,6 +1,5 @@
 """What is asked and told in the sealed-bid auction: the action and events of its rules."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from cheaptalk.games.sealed_bid_auction.theory import Price
@@ -22,7 +21,6 @@ class Prior(NamedTuple):
     distinct: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Briefing(Event):
     """What a player knows at the start; ``prior`` is None where it is not told."""
 
@@ -33,7 +31,6 @@ class Briefing(Event):
     limits: bool
 
 
-@dataclass(frozen=True, slots=True)
 class Turn(Event):
     """All players bid now; this is what the item is worth to this one, and its highest bid."""
 
@@ -42,7 +39,6 @@ class Turn(Event):
     highest: int | None
 
 
-@dataclass(frozen=True, slots=True)
 class RoundResult(Event):
     """How a round ended for a player; not who won, nor what others bid, but the winning bid.
 
