@@ -11,7 +11,7 @@ import pytest
 from cheaptalk.cli import main
 from cheaptalk.records import Store
 from cheaptalk.rules import games, registry, strategies
-from cheaptalk.studies import live
+from cheaptalk.studies import calling
 
 TOYS = {
     "guessing": "tests.toys:BOX",
@@ -47,7 +47,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Failed calls are sent again at once."""
-    monkeypatch.setattr(live, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(calling, "FIRST_WAIT", 0.0)
 
 
 class Done(NamedTuple):

@@ -120,15 +120,25 @@ def test_one_connection_pool_serves_many_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "detail"),
+    ("changes", "failure", "detail"),
     [
-        ({"message": {"role": "assistant", "refusal": "I must decline."}}, "I must decline."),
-        ({"finish_reason": "content_filter"}, "stopped by the provider's content filter"),
+        (
+            {"message": {"role": "assistant", "refusal": "I must decline."}},
+            Failure.REFUSED,
+            "I must decline.",
+        ),
+        (
+            {"finish_reason": "content_filter"},
+            Failure.FILTERED,
+            "stopped by the provider's content filter",
+        ),
     ],
 )
-def test_a_refusal_is_no_answer_and_is_not_asked_again(changes: Any, detail: str) -> None:
+def test_a_refusal_is_no_answer_and_is_not_asked_again(
+    changes: Any, failure: Failure, detail: str
+) -> None:
     reply = reply_to(answering(**changes))
-    assert (reply.text, reply.failure, reply.detail) == (None, Failure.REFUSED, detail)
+    assert (reply.text, reply.failure, reply.detail) == (None, failure, detail)
     assert not reply.retry
     assert reply.usage == Usage(input_tokens=4, output_tokens=2)
 

@@ -129,6 +129,7 @@ def call(match: str, attempt: int, state: str, **more: Any) -> dict[str, Any]:
     return {
         "match_id": match, "request": 1, "seat": "bob", "attempt": attempt, "try": 1,
         "state": state, "call": {"model": "m"}, "reply": None, "sent": 2.5, "received": None,
+        "batch": None,
     } | more  # fmt: skip
 
 

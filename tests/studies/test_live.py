@@ -16,7 +16,7 @@ from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store, schema
 from cheaptalk.records.ledger import mark_unresolved, spent
 from cheaptalk.rules import Asked
-from cheaptalk.studies import INTERRUPTED, Halted, lay_out, live
+from cheaptalk.studies import INTERRUPTED, Halted, calling, lay_out
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import BOX
 
@@ -136,7 +136,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     assert progress.failed == len(failed) > 0
     assert all(record.reason == _complaint(store, record.id) for record in failed)
     down = Counter(number.rpartition("/")[0] for number in first.numbers)
-    assert {down[key] for key in down} == {1, live.SENDINGS}
+    assert {down[key] for key in down} == {1, calling.SENDINGS}
 
     second = Canned()
     progress = ct.run(made, store, models=second)
@@ -145,7 +145,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     again = {number.rpartition("/")[0] for number in second.numbers}
     assert answered
     assert not answered & again, "an answer was bought twice"
-    assert f"{live.SENDINGS + 1}" in {number.rpartition("/")[2] for number in second.numbers}
+    assert f"{calling.SENDINGS + 1}" in {number.rpartition("/")[2] for number in second.numbers}
 
 
 def _complaint(store: Store, match_id: str) -> str:
@@ -202,7 +202,7 @@ def test_a_timeout_that_play_went_on_from_is_final(
         return late() if "/0/left/" in number else GUESS
 
     first = Canned(left_sleeps)
-    halted = ct.run(study(**made, budget={"calls": live.SENDINGS + 2}), store, models=first)
+    halted = ct.run(study(**made, budget={"calls": calling.SENDINGS + 2}), store, models=first)
     assert halted.halted
     second = Canned(lambda call, number: GUESS)
     assert ct.run(study(**made), store, models=second).counts == {Status.FINISHED: 1}

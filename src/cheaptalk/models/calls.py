@@ -1,7 +1,7 @@
 """A call to a chat model and what comes of it."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +17,15 @@ class Message(_Frozen):
     content: str
 
 
+Reasoning: TypeAlias = (
+    Literal["none", "minimal", "low", "medium", "high"] | Annotated[int, Field(ge=1, strict=True)]
+)
+"""How much a model is to reason before it answers: a level, or a budget of tokens."""
+Route: TypeAlias = Literal["schema", "tool", "text"]
+"""How an answer is asked for: by the provider's own JSON schema, as the arguments of a tool, or in
+words alone."""
+
+
 class ModelSettings(_Frozen):
     """How a model is to answer. What is not set is left to the provider and not sent."""
 
@@ -25,10 +34,25 @@ class ModelSettings(_Frozen):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
     stop: tuple[str, ...] | None = None
+    reasoning: Reasoning | None = None
 
     def sent(self) -> dict[str, object]:
         """The settings that go over the wire, by the names of the OpenAI chat format."""
         return self.model_dump(exclude_none=True, mode="json")
+
+
+class AnswerForm(_Frozen):
+    """The form of the answer that is wanted.
+
+    Attributes:
+        name: of the answer's type.
+        json_schema: its JSON schema.
+        route: how to ask for it; ``auto`` takes the strictest that the server knows.
+    """
+
+    name: str
+    json_schema: dict[str, Any]
+    route: Literal["auto"] | Route = "auto"
 
 
 class ModelCall(_Frozen):
@@ -38,32 +62,47 @@ class ModelCall(_Frozen):
         model: the model string, such as ``openai/gpt-4o`` or ``vllm/NAME@http://host:8000/v1``.
         messages: the conversation so far.
         settings: sampling settings.
+        form: the form of the answer, where it is one JSON object.
     """
 
     model: str
     messages: tuple[Message, ...]
     settings: ModelSettings = ModelSettings()
+    form: AnswerForm | None = None
 
 
 class Failure(StrEnum):
     """Why a call brought no answer."""
 
     REFUSED = "refused"
-    """The model, or a filter in front of it, declined."""
+    """The model declined."""
+    FILTERED = "filtered"
+    """A filter of the provider's stopped the question or the answer."""
     TIMED_OUT = "timed_out"
     PROVIDER_ERROR = "provider_error"
 
 
 class Usage(_Frozen):
-    """Tokens of one call, as the provider counts them."""
+    """Tokens of one call, as the provider counts them.
+
+    Attributes:
+        input_tokens: of the question, cached ones included.
+        output_tokens: of the answer, reasoning included.
+        cached_tokens: those of the input that the provider had read before.
+        reasoning_tokens: those of the output that were spent on reasoning.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -75,17 +114,36 @@ class Reply(_Frozen):
         failure: why there is no text.
         detail: the provider's own words about a failure.
         retry: whether trying again may help.
+        retry_after: seconds after which the provider wants to be asked again.
+        status: the HTTP status of a failure that came with one.
         model: the model id that came back.
-        finish: the provider's finish reason.
+        fingerprint: what the provider calls the system behind it.
+        finish: the provider's finish reason; ``length`` where the text was cut off.
+        route: how the answer was asked for.
+        sent: the settings that went over the wire.
+        reasoning: the model's reasoning, where the provider gives it; never part of the answer.
         usage: tokens used.
         seconds: from sending to the last byte.
+        cached: whether it was bought before and taken from the cache.
     """
 
     text: str | None = None
     failure: Failure | None = None
     detail: str | None = None
     retry: bool = False
+    retry_after: float | None = None
+    status: int | None = None
     model: str | None = None
+    fingerprint: str | None = None
     finish: str | None = None
+    route: Route | None = None
+    sent: dict[str, Any] | None = None
+    reasoning: str | None = None
     usage: Usage = Usage()
     seconds: float = 0.0
+    cached: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the text breaks off because no more tokens were allowed."""
+        return self.text is not None and self.finish == "length"

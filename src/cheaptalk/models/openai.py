@@ -99,9 +99,10 @@ def _read(completion: Any) -> Reply:
             usage=usage,
         )
     declined = getattr(choice.message, "refusal", None)
-    if declined or choice.finish_reason == "content_filter":
+    filtered = choice.finish_reason == "content_filter"
+    if declined or filtered:
         return Reply(
-            failure=Failure.REFUSED,
+            failure=Failure.FILTERED if filtered else Failure.REFUSED,
             detail=declined or "stopped by the provider's content filter",
             model=completion.model,
             finish=choice.finish_reason,

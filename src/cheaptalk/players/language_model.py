@@ -8,6 +8,7 @@ from cheaptalk.styles import Illegal, Style, Unreadable
 
 FAILED = {
     Failure.REFUSED: Kind.REFUSED,
+    Failure.FILTERED: Kind.FILTERED,
     Failure.TIMED_OUT: Kind.TIMED_OUT,
     Failure.PROVIDER_ERROR: Kind.PROVIDER_ERROR,
 }

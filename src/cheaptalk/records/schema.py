@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration; a store of a later one is refused."""
 
 metadata = MetaData()
@@ -75,6 +75,9 @@ matches = Table(
     Column("output_tokens", Integer, nullable=False, default=0),
     Column("finished", Float, comment="seconds since 1970"),
     Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
+    Column("cached_tokens", Integer, comment="of the input; null where nobody counted"),
+    Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
+    Column("dollars", Float, comment="at the prices of the time; null where one is not known"),
 )
 
 members = Table(
@@ -99,7 +102,33 @@ calls = Table(
     Column("reply", JSON),
     Column("sent", Float, nullable=False),
     Column("received", Float),
+    Column("batch", Integer, comment="the batch it is in, if any"),
     UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("provider", String, nullable=False, comment="and URL, as in model strings"),
+    Column("name", String, comment="what the provider calls it; null until submitted"),
+    Column("state", String, nullable=False, comment="planned, submitted, ended or collected"),
+    Column("submitted", Float, comment="seconds since 1970"),
+    Column("ended", Float),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("match_id", String, nullable=False),
+    Column("judge", String, nullable=False, comment="digest of the judge: rubric and model"),
+    Column("item", String, nullable=False, comment="what is judged, such as a request and seat"),
+    Column("kind", String, nullable=False, comment="of the judge's answer"),
+    Column("verdict", JSON),
+    Column("calls", JSON, nullable=False, comment="every call with its reply"),
+    Column("made", Float, nullable=False, comment="seconds since 1970"),
+    UniqueConstraint("match_id", "judge", "item"),
 )
 
 Index("matches_by_configuration", matches.c.configuration_id)

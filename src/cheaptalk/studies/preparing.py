@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from cheaptalk.players import ModelSeat, PersonSeat, RecordedSeat
 from cheaptalk.records import MatchRecord, Status, Store, StoreError
 from cheaptalk.rules import Given
-from cheaptalk.studies.live import AskPerson
+from cheaptalk.studies.calling import AskPerson
 from cheaptalk.studies.planning import Configuration, Dealt, Plan, deal_key, plan
 from cheaptalk.studies.seating import Seated
 from cheaptalk.studies.spec import Study, StudyError

@@ -14,7 +14,8 @@ from typing import Any
 from cheaptalk.records import Ended, NewMatch, Status, Store
 from cheaptalk.records.ledger import Ledger, mark_unresolved, spent
 from cheaptalk.rules import Given, ReplayMismatch
-from cheaptalk.studies.live import AskPerson, Desk, Models, play_live
+from cheaptalk.studies.calling import AskPerson, Desk, Models
+from cheaptalk.studies.live import play_live
 from cheaptalk.studies.planning import Plan, PlannedMatch
 from cheaptalk.studies.preparing import SETTLED, check_seats, lay_out
 from cheaptalk.studies.purse import Purse
@@ -163,8 +164,9 @@ class _Run:
         async with AsyncExitStack() as stack:
             ledger = stack.enter_context(Ledger(self.store))
             if models is None:
-                http = import_module("cheaptalk.models.openai")  # slow, and seldom needed
-                models = await stack.enter_async_context(http.OpenAIModels())
+                connect = import_module("cheaptalk.models.connect")  # slow, and seldom needed
+                models = client = connect.open_models()
+                stack.push_async_callback(client.close)
             assert models is not None
             self.desk = desk = Desk(self.store, ledger, models, purse, ask_person)
             with _interruptible(desk):

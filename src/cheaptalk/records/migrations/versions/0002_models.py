@@ -1,0 +1,44 @@
+"""What calls to models cost, provider's batches, and what judges say."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+OF_MATCHES = {"cached_tokens": sa.Integer, "reasoning_tokens": sa.Integer, "dollars": sa.Float}
+
+
+def upgrade() -> None:
+    for name, kind in OF_MATCHES.items():
+        op.add_column("matches", sa.Column(name, kind))
+    op.add_column("calls", sa.Column("batch", sa.Integer))
+    op.create_table(
+        "batches",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("provider", sa.String, nullable=False),
+        sa.Column("name", sa.String),
+        sa.Column("state", sa.String, nullable=False),
+        sa.Column("submitted", sa.Float),
+        sa.Column("ended", sa.Float),
+    )
+    op.create_table(
+        "judgements",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("match_id", sa.String, nullable=False),
+        sa.Column("judge", sa.String, nullable=False),
+        sa.Column("item", sa.String, nullable=False),
+        sa.Column("kind", sa.String, nullable=False),
+        sa.Column("verdict", sa.JSON),
+        sa.Column("calls", sa.JSON, nullable=False),
+        sa.Column("made", sa.Float, nullable=False),
+        sa.UniqueConstraint("match_id", "judge", "item"),
+    )
+
+
+def downgrade() -> None:
+    for table in ("judgements", "batches"):
+        op.drop_table(table)
+    op.drop_column("calls", "batch")
+    for name in OF_MATCHES:
+        op.drop_column("matches", name)
