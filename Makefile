@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check docs bench format lock clean
+.PHONY: help demo test lm check docs bench format lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,8 @@ demo: $(VENV)/.installed-analysis ## Play a study of all games between scripted 
 
 test: check ## Check style, types and layers, then run every test, doctest and example
 	$(BIN)/pytest -W error --numprocesses 2 --cov
+
+lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
 check: $(VENV)/.installed-dev ## Check style, types and layers only
 	$(BIN)/ruff check
@@ -40,6 +42,8 @@ lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for
 	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/analysis.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
 		--constraint requirements/analysis.txt
+	$(BUILD_NEEDS) | $(COMPILE) --extra lm --output-file requirements/lm.txt \
+		--constraint requirements/dev.txt --override requirements/lm-override.txt
 
 BUILD_NEEDS = $(BIN)/python -c 'import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
@@ -56,6 +60,12 @@ $(VENV)/.installed-%: requirements/%.txt pyproject.toml | $(BIN)/python
 	@echo "Installing what requirements/$*.txt pins; the first time takes a few minutes"
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-lm: requirements/lm.txt $(VENV)/.installed-dev
+	@echo "Installing what $< pins, and PyTorch"
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $<
+	$(BIN)/python -m pip install --quiet torch==2.13.0 # unhashed: builds differ by processor
 	@touch $@
 
 $(BIN)/python:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cheaptalk
-from bench import anchors, chip_trading, driver, imports, item_bargaining, startup, study
+from bench import anchors, chip_trading, driver, imports, item_bargaining, models, startup, study
 from bench.rows import Row
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "startup": startup.rows,
     "imports": imports.rows,
     "study": study.rows,
+    "models": models.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,
 }

@@ -213,7 +213,7 @@ def cli_page() -> Iterator[str]:
     yield from table(
         ["exit status", "meaning"],
         [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],
-         [130, "stopped by Ctrl-C"]],
+         [3, "calls wait in a provider's batch; run it again later"], [130, "stopped by Ctrl-C"]],
     )  # fmt: skip
     assert COMMANDS, "importing the commands registers them"
     yield from command_section(typer.main.get_command(app), "cheaptalk", None)

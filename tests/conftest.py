@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from cheaptalk.cli import main
+from cheaptalk.models import flow
 from cheaptalk.records import Store
 from cheaptalk.rules import games, registry, strategies
-from cheaptalk.studies import calling
 
 TOYS = {
     "guessing": "tests.toys:BOX",
@@ -46,8 +46,9 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Failed calls are sent again at once."""
-    monkeypatch.setattr(calling, "FIRST_WAIT", 0.0)
+    """Failed calls are sent again at once, and nothing pauses for them."""
+    for pause in ("FIRST_WAIT", "BREATH", "LONGEST"):
+        monkeypatch.setattr(flow, pause, 0.0)
 
 
 class Done(NamedTuple):
@@ -73,6 +74,7 @@ def cheaptalk(
     """Runs the command line in a folder of its own: ``cheaptalk("plan", "quickstart")``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHEAPTALK_STORE", raising=False)
+    monkeypatch.delenv("CHEAPTALK_CACHE", raising=False)
 
     def command(*arguments: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["cheaptalk", *arguments])

@@ -2,10 +2,10 @@
 
     python tests/model_server.py --port 8123 --log calls.txt --delay 0.02
 
-It answers the questions of the GLEE games, and those for a whole number or one of some words,
-legally and deterministically: what it answers depends on the conversation alone. Each request's
-call number is appended to the log as it arrives. Misbehaviour can be asked for: ``--faults`` makes
-the given share of calls fail with status 503.
+It answers the questions of the GLEE games and of Deal or No Deal, and those for a whole number or
+one of some words, legally and deterministically: what it answers depends on the conversation alone.
+Each request's call number is appended to the log as it arrives. ``--faults`` makes the given share
+of calls fail with status 503; ``tests/hostile.py`` has a server that can do worse.
 """
 
 import argparse
@@ -31,6 +31,14 @@ def answer(messages: list[dict[str, str]]) -> str:
     spoken = json.dumps([message["content"] for message in messages])
     luck = int(hashlib.sha256(spoken.encode()).hexdigest()[:8], 16) / 2**32
     question = messages[-1]["content"]
+    if "[propose]" in question:
+        return tagged(divided(messages, luck))
+    fields = divided(messages, luck) if '"books"' in question else filled(question, spoken, luck)
+    return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
+
+
+def filled(question: str, spoken: str, luck: float) -> dict[str, Any]:
+    """The form at the end of a question, filled in."""
     form = re.findall(r"\{[^{}]*\}", question)[-1]
     fields: dict[str, Any] = {}
     for name, options in re.findall(r'"(\w+)": ((?:"\w+"(?: or )?)+)', form):
@@ -46,7 +54,32 @@ def answer(messages: list[dict[str, str]]) -> str:
         fields["price"] = round(10_000 * (0.5 + luck))
     if '"message"' in form:
         fields["message"] = f"My luck is {luck:.3f}."
-    return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
+    return fields
+
+
+def divided(messages: list[dict[str, str]], luck: float) -> dict[str, Any]:
+    """A move of Deal or No Deal: say what to take, and then take it, or what the other leaves."""
+    briefing, question = messages[0]["content"], messages[-1]["content"]
+    kinds = "book", "hat", "ball"
+    pool = [int(re.findall(rf"(\d+) {kind}", briefing)[0]) for kind in kinds]
+    offers = [
+        [int(number) for number in found] if message["role"] == "assistant"
+        else [have - int(number) for have, number in zip(pool, found, strict=True)]
+        for message in messages[1:]
+        for found in re.findall(r"I take (\d) books, (\d) hats and (\d) balls", message["content"])
+    ]  # fmt: skip
+    must = "message is no longer possible" in question
+    if offers and (must or luck < 0.5):
+        return dict(zip(("books", "hats", "balls"), offers[-1], strict=True))
+    mine = [int(luck * (have + 1)) for have in pool]
+    return {"message": "I take {} books, {} hats and {} balls.".format(*mine)}
+
+
+def tagged(move: dict[str, Any]) -> str:
+    """A move of Deal or No Deal as tagged text."""
+    if "message" in move:
+        return f"[message] {move['message']}"
+    return "[propose] ({books} books, {hats} hats, {balls} balls)".format(**move)
 
 
 def amount(text: str, pattern: str) -> float:
@@ -55,9 +88,20 @@ def amount(text: str, pattern: str) -> float:
 
 
 def completion(body: dict[str, Any], text: str) -> dict[str, Any]:
-    """A completion in the OpenAI chat format; each word counts as a token."""
+    """A completion in the OpenAI chat format; each word counts as a token.
+
+    Where a schema or a tool is asked for, the answer comes as that, without the words around it.
+    """
     words = sum(len(message["content"].split()) for message in body["messages"])
     said = len(text.split())
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    bare = text[text.find("{") : text.rfind("}") + 1]
+    if bare and body.get("tools"):
+        function = {"name": body["tools"][0]["function"]["name"], "arguments": bare}
+        called = {"id": "call-1", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [called]}
+    elif bare and "response_format" in body:
+        message["content"] = bare
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -66,8 +110,8 @@ def completion(body: dict[str, Any], text: str) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": text},
-                "finish_reason": "stop",
+                "message": message,
+                "finish_reason": "tool_calls" if "tool_calls" in message else "stop",
             }
         ],
         "usage": {
@@ -92,7 +136,7 @@ def make_app(
 ) -> web.Application:
     """The server; ``app[CALLS]`` collects the numbers of the calls that arrived."""
     calls: list[str] = []
-    app = web.Application()
+    app = web.Application(client_max_size=64 * 2**20)
 
     async def chat(request: web.Request) -> web.StreamResponse:
         body = await request.json()

@@ -89,16 +89,16 @@ DEFAULT = SpokenGuess(number=16, message="default")
 class Parrot(JsonCodec):
     """Reads every reply as the same answer."""
 
-    def read(self, reply: str, ask: Ask) -> Action:
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         return DEFAULT
 
 
 class Eager(JsonCodec):
     """Makes up an answer where there is none."""
 
-    def read(self, reply: str, ask: Ask) -> Action:
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         try:
-            return super().read(reply, ask)
+            return super().read(reply, ask, cut_off=cut_off)
         except Unreadable:
             return DEFAULT
 
@@ -106,9 +106,9 @@ class Eager(JsonCodec):
 class Curt(JsonCodec):
     """Does not say why it refuses."""
 
-    def read(self, reply: str, ask: Ask) -> Action:
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         try:
-            return super().read(reply, ask)
+            return super().read(reply, ask, cut_off=cut_off)
         except Unreadable:
             raise Unreadable from None
 

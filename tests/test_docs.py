@@ -27,7 +27,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block. What stands in one with a title is that file; a comment before it skips it."""
-PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ matches(, [\d,]+ failed)?\n", re.MULTILINE)
+PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ matches(, [^\n]*)?\n", re.MULTILINE)
 """The lines that a run prints now and then off a terminal: how many depends on the machine."""
 MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"
@@ -97,7 +97,8 @@ def script(page: Path) -> tuple[str, list[Command]]:
 def environment(home: Path) -> dict[str, str]:
     """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
     kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-    kept.pop("CHEAPTALK_STORE", None)
+    for name in ("CHEAPTALK_STORE", "CHEAPTALK_CACHE", "XDG_CACHE_HOME"):
+        kept.pop(name, None)
     return kept | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
@@ -116,7 +117,8 @@ def environment(home: Path) -> dict[str, str]:
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "tests").mkdir()
-    shutil.copy(ROOT / "tests" / "model_server.py", tmp_path / "tests")
+    for server in ("model_server.py", "batch_server.py"):
+        shutil.copy(ROOT / "tests" / server, tmp_path / "tests")
     text, run = script(page)
     done = subprocess.run(
         [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,

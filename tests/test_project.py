@@ -24,7 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-HEAVY = ("duckdb", "jinja2", "numpy", "openai", "plotly", "polars", "scipy", "sqlalchemy")
+HEAVY = ("aiohttp", "duckdb", "jinja2", "numpy", "plotly", "polars", "scipy", "sqlalchemy", "torch")
 SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
 OWN = {*SEEDED, "SystemRandom"}
 
@@ -80,7 +80,7 @@ def test_files_are_short(paths: list[Path], limit: int) -> None:
     assert {name: length for name, length in lines.items() if length > limit} == {}
 
 
-@pytest.mark.parametrize("lock", ["analysis.txt", "dev.txt"])
+@pytest.mark.parametrize("lock", ["analysis.txt", "dev.txt", "lm.txt"])
 def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text()
     assert not re.search(r"://|file:|^-", text, re.MULTILINE)
@@ -89,7 +89,7 @@ def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-@pytest.mark.parametrize("extra", ["analysis", "dev"])
+@pytest.mark.parametrize("extra", ["analysis", "dev", "lm"])
 def test_locks_pin_what_the_project_declares(extra: str) -> None:
     versions = pinned(f"{extra}.txt")
     stale = [
@@ -100,8 +100,10 @@ def test_locks_pin_what_the_project_declares(extra: str) -> None:
     assert stale == [], "run `make lock`"
 
 
-def test_both_locks_pin_the_same_versions() -> None:
-    assert pinned("analysis.txt").items() <= pinned("dev.txt").items()
+def test_all_locks_pin_the_same_versions() -> None:
+    models, versions = pinned("lm.txt"), pinned("dev.txt")
+    assert pinned("analysis.txt").items() <= versions.items()
+    assert [name for name in models.keys() & versions if models[name] != versions[name]] == []
 
 
 def test_import_pulls_in_nothing_heavy() -> None:

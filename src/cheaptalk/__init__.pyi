@@ -1,6 +1,19 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
-from . import games, models, players, records, reports, rules, statistics, studies, styles, web
+from . import (
+    games,
+    measures,
+    models,
+    players,
+    records,
+    reports,
+    rules,
+    statistics,
+    studies,
+    styles,
+    web,
+)
+from .measures import judge
 from .records import MatchRecord, Store, StoreError
 from .records.exporting import export
 from .records.importers import read_dond, read_gama, read_glee, take_in
@@ -64,7 +77,9 @@ __all__ = [
     "export",
     "game_box",
     "games",
+    "judge",
     "load_study",
+    "measures",
     "models",
     "plan",
     "play",

@@ -312,3 +312,9 @@ def an_outcome_that_json_changes(_: Path) -> GameBox:
             return Noted(left=0, right=0, note=1)
 
     return boxed(Noting)
+
+
+@breaks("check_talk", 'words of another player stand outside of "quoted" in what')
+def words_of_players_not_quoted(folder: Path) -> GameBox:
+    said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
+    return boxed(Guessing, **reworded(folder, guesses=said))

@@ -34,7 +34,7 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     assert lines[2] == "bob: fair {'game': 'bargaining', 'strategy': 'equal_split', 'settings': {}}"
     assert "horizon={'rounds': 2, 'hidden': False}" in lines[3]
     told = [line for line in lines if line.startswith("to ")]
-    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice)"]
+    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), question 1"]
     assert any(line.startswith("Alice answers [repaired]: {'alice_gain': ") for line in lines)
     assert lines[-1].startswith("payoffs alice ")
 
@@ -69,7 +69,9 @@ def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
     out = cheaptalk("show", match, "--calls").out
     assert "[Hm]" in out.splitlines()
     assert "That answer does not count: no answer could be read from the reply" in out
-    assert "reply in 0.00 s, {'input_tokens': 9, 'output_tokens': 1}" in out
+    assert "  call 2, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
+    assert "  (2 messages as in the call before)" in out
+    assert "model string vllm/tiny; settings {'temperature': 1.0}" in out
 
 
 def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
@@ -88,8 +90,9 @@ def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_pat
         live = next(r.id for r in store.records() if store.open_calls(r.id))
     lines = cheaptalk("show", live).out.splitlines()
     assert lines[0] == f"bargaining {live}  live"
-    assert lines[-1].startswith("request ")
-    assert lines[-1].rstrip().endswith("sending 1: answered")
+    assert lines[-2].endswith(", question 1")
+    assert lines[-1] == "  call 1, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s"
+    assert "You are " in cheaptalk("show", live, "--calls").out
 
 
 def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
@@ -100,7 +103,8 @@ def test_a_failed_match_says_why(cheaptalk: Command, tmp_path: Path) -> None:
     lines = cheaptalk("show", failed).out.splitlines()
     assert lines[0].startswith(f'bargaining {failed}  failed (call for "')
     assert lines[0].endswith(": [out] of order)")
-    assert lines[-1].endswith("sending 1: failed [out] of order")
+    assert lines[-1].startswith("  call 1, sending 1: vllm/tiny failed")
+    assert lines[-1].endswith(": [out] of order")
 
 
 def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
@@ -139,3 +143,41 @@ def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
     assert done.status == 2
     assert f"match {match} was played under version 1 of the rules of bargaining" in done.said
     assert json.loads(cheaptalk("show", match, "--json").out)["rules_version"] == 1
+
+
+def test_one_question_is_shown_alone(cheaptalk: Command, match: str) -> None:
+    lines = cheaptalk("show", match, "--turn", "2").out.splitlines()
+    assert [line for line in lines if line.startswith("to ")] == ["to Bob (bob), question 2"]
+    assert not any(line.startswith("payoffs") for line in lines)
+    data = json.loads(cheaptalk("show", match, "--turn", "1", "--json").out)
+    assert [answer["request"] for answer in data["answers"]] == [0]
+    done = cheaptalk("show", match, "--turn", "99")
+    assert done.status == 2
+    assert "and none of number 99" in done.said
+
+
+def test_sendings_that_failed_stand_with_their_question(
+    cheaptalk: Command, tmp_path: Path, no_waits: None
+) -> None:
+    models = Canned(lambda call, number: broken() if number.endswith("/1") else legal(call))
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(study(**with_model() | {"deals": 1}), store, models=models)
+        match = next(one.id for one in store.records() if one.calls)
+    lines = cheaptalk("show", match).out.splitlines()
+    place = next(at for at, line in enumerate(lines) if "sending 1" in line)
+    assert lines[place].startswith("  call 1, sending 1: vllm/tiny failed")
+    assert " answers: " in lines[place - 1]
+    assert "sending 2: canned answered" in cheaptalk("show", match, "--calls").out
+
+
+def test_a_terminal_is_never_made_to_obey(cheaptalk: Command, tmp_path: Path) -> None:
+    said = "Hm \x1b[2J\x07"
+    models = Canned(lambda call, number: said if number.endswith("/0/1") else legal(call))
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite", create=True) as store:
+        ct.run(study(**with_model() | {"deals": 1}), store, models=models)
+        match = next(one.id for one in store.records() if one.calls)
+    out = cheaptalk("show", match, "--calls").out
+    assert "\x1b" not in out
+    assert "Hm \\x1b[2J\\x07" in out
+    data = json.loads(cheaptalk("show", match, "--json").out)
+    assert data["answers"][0]["calls"][0]["reply"]["text"] == said

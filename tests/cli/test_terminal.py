@@ -189,7 +189,7 @@ def test_a_match_without_payoffs_is_told_as_it_ended(tmp_path: Path) -> None:
         (("bargaining", "--as", "bub"), 'unknown place "bub" (did you mean "bob"?)'),
         (
             ("public_goods", "--set", "players=3", "--as", "player_4"),
-            'unknown place "player_4" (did',
+            'unknown place "player_4": the places are player_1 to player_3',
         ),
         (("bargaining", "--against", "liner"), 'unknown strategy "liner" (did you mean "linear"?)'),
         (("bargaining", "--against", "opnai/x"), 'unknown provider "opnai" (did you mean "openai'),
@@ -264,3 +264,18 @@ def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
     ]
     assert both[0] == both[1]
     assert json.loads(both[0])
+
+
+def test_a_message_stands_for_all_else_that_may_be_left_out(tmp_path: Path) -> None:
+    either = "message (or nothing, to give books, hats and balls instead): "
+    spoken = piped(tmp_path, "Hello.\n", "deal_or_no_deal", "--seed", "3", "--store", "a.sqlite")
+    assert either in spoken.stdout
+    assert "books (" not in spoken.stdout
+    silent = piped(tmp_path, "\n2\n", "deal_or_no_deal", "--seed", "3", "--store", "b.sqlite")
+    assert f"{either}books (a whole number, or nothing): hats (" in silent.stdout
+
+
+def test_chip_trading_says_what_a_colour_is(tmp_path: Path) -> None:
+    done = piped(tmp_path, "d\nred\n2\n", "chip_trading", "--seed", "3")
+    assert "give (a colour that you hold): " in done.stdout
+    assert "want (another colour of the game): " in done.stdout

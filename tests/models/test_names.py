@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage
+from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage, missing, names
 from cheaptalk.rules import UnknownName
 
 
@@ -37,18 +37,41 @@ def test_an_unknown_provider_is_told_the_nearest() -> None:
         ModelName.parse("opanai/gpt-4o")
 
 
-def test_only_servers_that_people_run_themselves_need_no_key() -> None:
-    assert {name for name, one in PROVIDERS.items() if not one.needs_key} == {"vllm", "ollama"}
-    assert all(one.key.endswith("_API_KEY") for one in PROVIDERS.values())
+def test_only_what_people_run_themselves_needs_no_key() -> None:
+    free = {"vllm", "ollama", "openai-compatible", "agent", "hf", "script"}
+    assert {name for name, one in PROVIDERS.items() if not one.needs_key} == free
+    assert all(one.key.endswith("_API_KEY") for one in PROVIDERS.values() if one.key)
 
 
-def test_settings_that_are_not_set_are_not_sent() -> None:
-    assert ModelSettings().sent() == {}
-    assert ModelSettings(temperature=0, seed=0, stop=("END",)).sent() == {
-        "temperature": 0.0,
-        "seed": 0,
-        "stop": ["END"],
-    }
+def test_a_key_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = ModelName.parse("together/llama")
+    monkeypatch.delenv("TOGETHER_API_KEY", raising=False)
+    assert name.key is None
+    assert missing("together/llama") == "set the environment variable TOGETHER_API_KEY"
+    monkeypatch.setenv("TOGETHER_API_KEY", " secret\n")
+    assert name.key == "secret"
+    assert missing("together/llama") is None
+
+
+def test_a_model_in_this_process_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "IN_PROCESS_NEEDS", ("no_such_package_of_ours",))
+    assert missing("hf/tiny") == 'a model in this process needs: pip install "cheaptalk[lm]"'
+    assert missing("script/legal") is None
+
+
+@pytest.mark.parametrize("text", ["agent/mine", "openai-compatible/llama"])
+def test_what_listens_nowhere_in_particular_needs_a_url(text: str) -> None:
+    with pytest.raises(ValueError, match="say where it listens"):
+        ModelName.parse(text)
+
+
+def test_a_folder_is_a_model_s_name() -> None:
+    assert ModelName.parse("hf//models/tiny@v1.0").model == "/models/tiny@v1.0"
+
+
+def test_only_scripts_that_there_are_can_be_asked() -> None:
+    with pytest.raises(UnknownName, match=r'unknown scripted model "leagl" .*"legal"'):
+        ModelName.parse("script/leagl")
 
 
 @pytest.mark.parametrize(

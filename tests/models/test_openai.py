@@ -1,13 +1,15 @@
 """Calls to servers that speak the OpenAI chat format, over real HTTP."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.openai import CALL_HEADER, OpenAIModels
+from cheaptalk.models.openai import OpenAIModels
+from cheaptalk.models.wire import CALL_HEADER, LONGEST
 from tests.fakes import Server
 from tests.model_server import Handler, completion
 
@@ -75,6 +77,7 @@ def test_a_normal_answer_with_its_usage() -> None:
         model="tiny-2026-01-01",
         finish="stop",
         usage=Usage(input_tokens=4, output_tokens=2),
+        sent={},
         seconds=reply.seconds,
     )
     assert reply.seconds > 0
@@ -101,7 +104,7 @@ def test_a_key_that_is_not_set_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-provider")
     with Server(handler=answering()) as server:
         assert ask(server.url).text == "Good day."
-    assert server.headers["Authorization"] == "Bearer none"
+    assert "Authorization" not in server.headers
 
 
 def test_one_connection_pool_serves_many_calls() -> None:
@@ -143,6 +146,15 @@ def test_a_refusal_is_no_answer_and_is_not_asked_again(
     assert reply.usage == Usage(input_tokens=4, output_tokens=2)
 
 
+def test_a_reply_in_no_encoding_is_the_provider_s_failure() -> None:
+    async def garbled(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        data = json.dumps(completion(body, "caf")).encode().replace(b"caf", b"caf\xe9")
+        return web.Response(body=data, content_type="application/json")
+
+    reply = reply_to(garbled)
+    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+
+
 def test_an_empty_answer_is_an_answer() -> None:
     reply = reply_to(answering(message={"role": "assistant", "content": None}))
     assert (reply.text, reply.failure) == ("", None)
@@ -164,6 +176,155 @@ def test_an_error_status_is_the_provider_s_failure(status: int, again: bool) -> 
     assert "because of [key]" in reply.detail
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_key_that_a_server_repeats_is_kept_nowhere(status: int) -> None:
+    async def telling(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        said = f"you sent {request.headers['Authorization']}"
+        data = completion(body, said) | {"model": said, "error": {"message": said} if status != 200
+                                         else None}  # fmt: skip
+        return web.json_response(data, status=status)
+
+    reply = reply_to(telling)
+    assert "you sent Bearer [key]" in (reply.text or reply.detail or "")
+    assert KEY not in reply.model_dump_json()
+
+
+def test_a_filter_s_verdict_on_the_question_is_no_error() -> None:
+    complaint = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
+    reply = reply_to(sending(complaint, 400))
+    assert (reply.failure, reply.retry) == (Failure.FILTERED, False)
+    assert reply.detail == "status 400: The prompt was filtered."
+
+
+def test_a_used_up_quota_is_not_waited_for() -> None:
+    quota = {"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}}
+    reply = reply_to(sending(quota, 429))
+    assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 429)
+
+
+def test_an_error_in_a_completion_is_one() -> None:
+    reply = reply_to(sending({"error": {"code": 429, "message": "slow down"}}))
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
+    assert reply.detail == "status 429: slow down"
+
+
+def test_a_redirect_is_not_followed() -> None:
+    async def elsewhere(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(status=307, headers={"Location": "http://127.0.0.1:9/steal"})
+
+    reply = reply_to(elsewhere)
+    assert (reply.failure, reply.retry, reply.status) == (Failure.PROVIDER_ERROR, False, 307)
+
+
+def test_when_to_try_again_is_told() -> None:
+    async def busy(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(status=429, headers={"Retry-After": "7"})
+
+    reply = reply_to(busy)
+    assert (reply.retry, reply.retry_after, reply.status) == (True, 7, 429)
+
+
+def test_what_came_back_beside_the_answer() -> None:
+    counted = {
+        "prompt_tokens": 100,
+        "completion_tokens": 50,
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "completion_tokens_details": {"reasoning_tokens": 40},
+    }
+    message = {"content": "Seven.", "reasoning_content": "Let me see."}
+    data = {
+        "model": "tiny-1",
+        "system_fingerprint": "fp_1",
+        "choices": [{"message": message, "finish_reason": "length"}],
+        "usage": counted,
+    }
+    reply = reply_to(sending(data))
+    assert reply.usage == Usage(
+        input_tokens=100, output_tokens=50, cached_tokens=64, reasoning_tokens=40
+    )
+    assert (reply.text, reply.reasoning) == ("Seven.", "Let me see.")
+    assert (reply.truncated, reply.fingerprint) == (True, "fp_1")
+
+
+def test_reasoning_that_only_the_total_counts_is_counted() -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}
+    data = {"choices": [{"message": {"content": "Yes."}}], "usage": usage}
+    assert reply_to(sending(data)).usage == Usage(
+        input_tokens=10, output_tokens=30, reasoning_tokens=25
+    )
+
+
+def test_a_reply_without_end_is_not_read_to_its_end() -> None:
+    async def endless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while request.transport is not None and not request.transport.is_closing():
+            await response.write(b" " * 2**20)
+        return response
+
+    reply = reply_to(endless)
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
+    assert reply.detail == f"the reply is longer than {LONGEST:,} bytes"
+
+
+def test_a_text_of_two_megabytes_is_read_whole() -> None:
+    text = "\N{BROKEN HEART}x" * 400_000
+    assert reply_to(answering(message={"content": text})).text == text
+
+
+def streaming(*pieces: Any) -> Handler:
+    """A server that streams though it was not asked to."""
+    lines = [": a comment", *(f"data: {json.dumps(piece)}" for piece in pieces), "data: [DONE]"]
+    return saying("\n\n".join(lines), "text/event-stream")
+
+
+def piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"model": "tiny-1", "choices": [{"delta": delta, "finish_reason": finish}]}
+
+
+def test_a_stream_that_nobody_asked_for_is_put_together() -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    parts = [piece(content="Good "), piece(content="day."), piece("stop"), {"usage": usage}]
+    reply = reply_to(streaming(*parts))
+    assert (reply.text, reply.finish, reply.model) == ("Good day.", "stop", "tiny-1")
+    assert reply.usage == Usage(input_tokens=3, output_tokens=2)
+
+
+def test_a_tool_s_arguments_in_a_stream_are_put_together() -> None:
+    def arguments(text: str) -> list[dict[str, Any]]:
+        return [{"index": 0, "function": {"arguments": text}}]
+
+    parts = [piece(tool_calls=arguments('{"a":')), piece("tool_calls", tool_calls=arguments(" 1}"))]
+    assert reply_to(streaming(*parts)).text == '{"a": 1}'
+
+
+def test_a_stream_that_breaks_off_is_no_answer() -> None:
+    reply = reply_to(streaming(piece(content="Good ")))
+    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+    assert reply.detail is not None
+    assert "breaks off" in reply.detail
+
+
+def test_an_error_in_a_stream_is_one() -> None:
+    reply = reply_to(streaming(piece(content="Go"), {"error": {"code": 503, "message": "gone"}}))
+    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+
+
+def test_a_call_can_be_cancelled() -> None:
+    async def cancelled(url: str) -> bool:
+        call = ModelCall(model=f"vllm/tiny@{url}", messages=ASKED)
+        async with OpenAIModels() as models:
+            task = asyncio.create_task(models.call(call, "m/0/alice/0/1", 3600))
+            while not server.calls:
+                await asyncio.sleep(0.001)
+            task.cancel()
+            await asyncio.wait([task])
+            return task.cancelled()
+
+    with Server(handler=never) as server:
+        assert asyncio.run(cancelled(server.url))
+
+
 def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
     reply = reply_to(saying("x\n" * 5000, "text/plain", status=500))
     assert reply.detail is not None
@@ -175,6 +336,8 @@ def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
     "handler",
     [
         saying("{broken"),
+        saying(""),
+        saying("[" * 100_000),
         saying("<html>Bad gateway</html>", "text/html"),
         sending(None),
         sending("hello"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.prompting import PERSONAS, PLAIN, Prompt
 from cheaptalk.rules import Table
@@ -38,7 +38,17 @@ OPENING = (
 
 def test_the_first_question_is_a_briefing_and_a_question() -> None:
     calls, answer = think(model(), table().asked("left"), '{"number": 5, "message": "Hi."}')
-    assert calls == [ModelCall(model="vllm/tiny", messages=messages(*OPENING), settings=SETTINGS)]
+    form = AnswerForm(name="SpokenGuess", json_schema=SpokenGuess.model_json_schema())
+    assert calls == [
+        ModelCall(
+            model="vllm/tiny",
+            messages=messages(*OPENING),
+            settings=SETTINGS,
+            form=form,
+            game=GAME.name,
+            seat="left",
+        )
+    ]
     assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.OK)
 
 
@@ -76,13 +86,10 @@ def test_a_question_that_was_forfeited_is_told_without_an_answer() -> None:
     played.forfeit("left")
     played.answer("right", SpokenGuess(number=7, message=""))
     player = LanguageModel(game, style_in(BOX), "vllm/tiny", SETTINGS)
-    assert player.conversation(played.asked("left")) == [
-        *messages(OPENING[0]),
-        Message(
-            role="user",
-            content=f"Round 1. What is your guess?\n\nRight guessed 7.\n\n"
-            f"Round 2. What is your guess?\n\n{HOW}",
-        ),
+    calls, _ = think(player, played.asked("left"), '{"number": 6, "message": ""}')
+    question = "Round 1. What is your guess?\n\nRight guessed 7.\n\nRound 2. What is your guess?"
+    assert [call.messages for call in calls if isinstance(call, ModelCall)] == [
+        messages(OPENING[0], ("user", f"{question}\n\n{HOW}"))
     ]
 
 

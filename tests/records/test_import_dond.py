@@ -231,7 +231,7 @@ BAD = {
     ),
     "more than there is": (plain((0, 5, 0)), "5 hats cannot be claimed: there are only 4"),
     "nothing said": (plain(HATS, messages=()), "nothing has been said yet"),
-    "a long message": (plain(HATS, messages=("x" * 4001,)), "at most 4000 characters"),
+    "a long message": (plain(HATS, messages=("x" * 4001,)), "at most 4,000 are possible"),
     "outputs that do not fit": (
         tagged(f"{items(HATS)} {items(HATS)}"), "the selections do not fit, unlike what is said",
     ),
@@ -272,7 +272,7 @@ def test_damaged_files_are_named_and_the_rest_goes_in(games: Path) -> None:
     found = read(games)
     assert found[:3] == [
         Skipped("empty.txt", "is empty"),
-        Skipped("latin.txt", "latin.txt: is not UTF-8 text (byte 3)"),
+        Skipped("latin.txt", "is not UTF-8 text (byte 3)"),
         Skipped("selfplay.txt", "holds contexts, no dialogue"),
     ]
     assert isinstance(found[3], ForeignGame)

@@ -313,12 +313,12 @@ def test_a_file_that_does_not_fit_is_named_by_field(games: Path, case: str) -> N
 
 
 FILES = {
-    "truncated": (b'{"meta": {"name_', "game.json: is not JSON"),
-    "empty": (b"", "game.json: is not JSON"),
+    "truncated": (b'{"meta": {"name_', "is not JSON"),
+    "empty": (b"", "is not JSON"),
     "a list": (b"[1, 2]", '"meta.name_exp": names none of the games'),
     "a number": (b"7", '"meta.name_exp": names none of the games'),
-    "deep": (b"[" * 200_000, "game.json: is not JSON"),
-    "latin-1": (b'{"meta": "caf\xe9"}', "game.json: is not UTF-8 text (byte 13)"),
+    "deep": (b"[" * 200_000, "is not JSON"),
+    "latin-1": (b'{"meta": "caf\xe9"}', "is not UTF-8 text (byte 13)"),
 }
 
 
@@ -379,7 +379,7 @@ def test_the_rest_goes_in_where_one_file_does_not_fit(games: Path, tmp_path: Pat
     assert (told["study"], told["imported"]) == ("gama-import", 7)
     (skipped,) = told["skipped"]
     assert skipped["game"] == "bar/bar_1.json"
-    assert skipped["reason"].startswith("bar_1.json: is not JSON")
+    assert skipped["reason"].startswith("is not JSON")
 
 
 def test_a_folder_without_files_is_refused(games: Path) -> None:

@@ -377,7 +377,7 @@ ROWS = {
     "negative share": (OFFERS, ["-5,105,x,Alice,1,"], "no part of a division can be negative"),
     "unknown decision": (OFFERS, [AGREED[0], ",,,Bob,1,maybe"], '"decision": should be \'accept\''),
     "no decision": (OFFERS, [AGREED[0], ",,,Bob,1,"], '"decision": is missing'),
-    "long message": (OFFERS, [f"60,40,{'x' * 4001},Alice,1,"], "at most 4000 characters"),
+    "long message": (OFFERS, [f"60,40,{'x' * 4001},Alice,1,"], "at most 4,000 are possible"),
 }  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from cheaptalk.records.ledger import (
     mark_unresolved,
     past_calls,
     sendings,
-    spent,
 )
 from tests.records.stored import Shelf
 
@@ -248,27 +247,3 @@ def test_calls_without_a_reply_become_unresolved(store: Store) -> None:
     assert mark_unresolved(store) == 2
     assert [call["request"] for call in store.unresolved()] == [0, 3, 4]
     assert mark_unresolved(store) == 0
-
-
-def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store) -> None:
-    shelf, other = Shelf(store), Shelf(store, "other")
-    store.add(
-        shelf.study,
-        [
-            shelf.match("finished", calls=2, tokens=(100, 10)),
-            shelf.match("forfeited", Status.FORFEITED, "forfeited by bob", 1, (1_000, 1)),
-            shelf.match("failed", Status.FAILED, "out of order", 99, (10**6, 10**6)),
-            shelf.match("live", Status.LIVE),
-        ],
-    )
-    store.add(other.study, [other.match("elsewhere", calls=50, tokens=(5, 5))])
-    assert spent(store, shelf.study) == (3, 1_111)
-    usage = {"usage": {"input_tokens": 20_000, "output_tokens": 2}}
-    note(store, key(0, "failed"), 1, "failed", reply={"failure": "provider_error"})
-    note(store, key(0, "live"), 1, "answered", reply={"text": "Yes."} | usage)
-    note(store, key(1, "live"), 1, "unresolved")
-    note(store, key(2, "live"), 1, "answered", call={"seat": "alice"}, reply={"text": "Yes."})
-    note(store, key(0, "finished"), 1, "failed", reply={"usage": {"output_tokens": 30}})
-    note(store, key(0, "elsewhere"), 1, "answered", reply=usage)
-    assert spent(store, shelf.study) == (7, 21_143)
-    assert spent(store, other.study) == (51, 20_012)

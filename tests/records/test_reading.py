@@ -10,7 +10,16 @@ import pytest
 import sqlalchemy as sa
 
 from cheaptalk.players import Kind
-from cheaptalk.records import Status, Store, StoreError, browsing, pack, schema
+from cheaptalk.records import (
+    Cost,
+    Status,
+    Store,
+    StoreError,
+    browsing,
+    pack,
+    schema,
+    study_cost,
+)
 from cheaptalk.records.browsing import Pairing, Wanted
 from cheaptalk.records.errors import clear_errors
 from tests.records.stored import Shelf
@@ -320,8 +329,9 @@ def test_a_match_knows_the_studies_it_is_part_of(store: Store) -> None:
 def test_the_cost_of_a_study_is_what_its_matches_took(store: Store) -> None:
     shelf = Shelf(store)
     store.add(shelf.study, [shelf.match("a", calls=3, tokens=(50, 7))])
-    assert browsing.cost(store, "shelf") == (3, 57)
-    assert browsing.cost(store, "nobody's") == (0, 0)
+    cost = study_cost(store, "shelf")
+    assert (cost.calls, cost.tokens) == (3, 57)
+    assert study_cost(store, "nobody's") == Cost()
 
 
 def test_parameters_are_searched_as_name_and_value() -> None:

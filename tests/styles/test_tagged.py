@@ -87,7 +87,7 @@ def test_a_message_is_kept_character_for_character(reply: str, message: str) -> 
 # are for the rules to make: see the game's tests.
 
 
-@pytest.mark.parametrize("reply", ["", "Hello.", "Very well. [message] Hello.", "message: Hello."])
+@pytest.mark.parametrize("reply", ["Hello.", "Very well. [message] Hello.", "message: Hello."])
 def test_table_1_a_reply_begins_with_a_tag(reply: str) -> None:
     assert refusal(reply) == "a reply must begin with [message] or [propose]"
 
@@ -107,6 +107,46 @@ def test_table_1_no_tag_stands_within_a_reply(reply: str) -> None:
 
 def test_table_1_no_message_follows_a_proposal() -> None:
     assert illegal("[message] Wait!", Claim) == "no [message] is possible now: begin with [propose]"
+
+
+THOUGHT = "<think>I could write [propose] (1 books, 2 hats, 0 balls).</think>"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{THOUGHT}[message] Hello.",
+        f"{THOUGHT}\n{THOUGHT}\n\n[message] Hello.",
+        "I could write [propose] (1 books, 2 hats, 0 balls).\n</think>\n[message] Hello.",
+    ],
+)
+def test_thinking_is_passed_over(reply: str) -> None:
+    assert read(reply) == Turn(message="Hello.")
+
+
+def test_a_message_may_speak_of_thinking() -> None:
+    assert read("[message] <think> and </think>") == Turn(message="<think> and </think>")
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "the reply is empty"),
+        (" \n", "the reply is empty"),
+        (THOUGHT, "the reply is empty"),
+        ("<think>[message] Hello.", "the reply's thinking is begun and not ended"),
+    ],
+)
+def test_a_reply_without_words_is_none(reply: str, why: str) -> None:
+    assert refusal(reply).startswith(why)
+
+
+@pytest.mark.parametrize(
+    "reply", ["[message] Hello, I wou", "[propose] (1 books, 2 hats, 1", "[mess", ""]
+)
+def test_a_reply_that_was_cut_off_is_none(reply: str) -> None:
+    with pytest.raises(Unreadable, match="cut off"):
+        CODEC.read(reply, Ask("alice", Turn, Event()), cut_off=True)
 
 
 def test_where_only_words_are_asked_for_there_is_no_proposal() -> None:

@@ -15,8 +15,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import cheaptalk as ct
+from cheaptalk.records import browsing
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
+from tests.measures import judged
 from tests.pages import Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 
@@ -131,7 +133,7 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
 
 def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:
     for record in badly.store.records("badly", bodies=True):
-        if record.status == "failed":
+        if record.status in ("failed", "live"):
             continue
         text = " ".join(badly.page(f"/matches/{record.id}?study=badly").text.split())
         for line in ct.records.transcript(record):
@@ -233,3 +235,47 @@ def test_a_taken_port_is_named(folder: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(ct.CheaptalkError, match=f"port {port} cannot be used"):
             ct.web.listen(port)
+
+
+@pytest.fixture
+def talked(tmp_path: Path) -> Iterator[Viewer]:
+    with ct.Store.open(tmp_path / "talk.sqlite", create=True) as store:
+        judged.play(store, deals=12)
+        yield Viewer(store)
+
+
+def test_what_is_said_is_searched_page_by_page(
+    talked: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/studies/talk/deal_or_no_deal?says=i+TAKE+2+books"
+    spoken = [
+        record.id
+        for record in talked.store.records("talk", bodies=True)
+        if any("I take 2 books" in str(one.action) for one in record.answers)
+    ]
+    assert 0 < len(spoken) < 12
+    assert talked.matches(path) == spoken
+    monkeypatch.setattr(browsing, "SEARCHED", 5)
+    assert talked.matches(path) == spoken
+    assert "Of the next 5 matches" in talked.page(path).text
+    assert talked.matches("/studies/talk/deal_or_no_deal?says=elephant") == []
+
+
+def test_a_match_shows_what_judges_said_of_it(talked: Viewer) -> None:
+    first = next(talked.store.records("talk"))
+    path = f"/matches/{first.id}?study=talk"
+    assert "What judges said" not in talked.page(path).text
+    models = judged.always("false value")
+    ct.judge(talked.store, "talk", judged.judge_of(), models=models)
+    text = talked.page(path).text
+    assert "What judges said" in text
+    assert "false value" in text
+    assert "vllm/judge" in text
+
+
+def test_pages_follow_a_store_that_is_written_to(talked: Viewer) -> None:
+    path = "/studies/talk/deal_or_no_deal"
+    assert len(talked.matches(path)) == 12
+    talked.page("/studies/talk/bargaining", 404)
+    judged.play(talked.store, deals=15)
+    assert len(talked.matches(path)) == 15

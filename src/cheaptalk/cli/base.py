@@ -21,8 +21,9 @@ from typer.core import TyperGroup
 import cheaptalk as ct
 
 ORDER = (
-    "games", "players", "preset", "plan", "run", "resume", "status", "show", "view", "report",
-    "export", "import", "play", "doctor",
+    "games", "players", "rosters", "prompt", "preset", "prices", "plan", "run", "resume", "ctl",
+    "batches", "cache", "status", "show", "view", "judge", "report", "export", "import", "play",
+    "doctor",
 )  # fmt: skip
 """The commands in the order in which one comes to need them."""
 
@@ -60,6 +61,15 @@ PlayerOption = Annotated[
         help="Add or replace a player: a strategy, a model string, or YAML such as "
         "'{model: openai/gpt-4o, temperature: 1}'. Repeat it for several.",
         metavar="LABEL=SPEC",
+    ),
+]
+RosterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--roster",
+        help="Let a roster's players join, such as glee, glee:gpt-4o,o3-mini or a file of your "
+        "own. Repeat it for several.",
+        metavar="NAME[:LABEL,...]",
     ),
 ]
 
@@ -105,19 +115,22 @@ def naming(source: str) -> Iterator[None]:
         raise ct.StudyError(f"{source}: {error}") from None
 
 
-def find_study(name: str, store: Path, players: Sequence[str] = ()) -> ct.Study:
+def find_study(
+    name: str, store: Path, players: Sequence[str] = (), rosters: Sequence[str] = ()
+) -> ct.Study:
     """A study from a file, a preset, or a store, looked for in this order.
 
     Args:
         players: roster entries to add or to put in place of others, as LABEL=SPEC.
+        rosters: rosters whose players join, as NAME_OR_FILE or NAME_OR_FILE:LABEL,...
 
     Raises:
         StudyError: there is none, or it is not legal.
     """
     study = _study_named(name, store)
-    if not players:
+    if not players and not rosters:
         return study
-    data = study.written()
+    data = study.written() | {"roster": list(rosters)}
     for written in players:
         label, equals, spec = written.partition("=")
         if not equals or not label:
@@ -171,6 +184,17 @@ def player_entry(written: str) -> Any:
     if isinstance(data, str):
         return {"model": data} if "/" in data else {"strategy": data}
     return data
+
+
+def parameters(written: list[str]) -> dict[str, Any]:
+    """A game's parameters as written behind ``--set``, each NAME=VALUE with the value in YAML."""
+    values = {}
+    for one in written:
+        name, equals, value = one.partition("=")
+        if not equals:
+            raise typer.BadParameter(f'"{one}" is not NAME=VALUE', param_hint="--set")
+        values[name] = yaml.safe_load(value)
+    return values
 
 
 def as_yaml(value: Any) -> str:

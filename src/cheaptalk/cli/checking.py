@@ -46,6 +46,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
 EXTRAS = {
     "analysis": ("polars", "scipy", "statsmodels", "plotly", "duckdb"),
     "web": ("fastapi", "uvicorn"),
+    "lm": ct.models.names.IN_PROCESS_NEEDS,
 }
 
 

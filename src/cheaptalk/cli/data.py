@@ -83,7 +83,13 @@ def dond(
 def _take_in(
     found: ct.records.importers.Collection, store: Path, study: str, as_json: bool
 ) -> None:
-    """Store a collection, showing how far it is, and say what became of it."""
+    """Store a collection, showing how far it is, and say what became of it.
+
+    Raises:
+        CheaptalkError: it holds no game; nothing is written.
+    """
+    with err.status(study):
+        found = ct.records.importers.with_a_game(found)
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
         def show(intake: ct.records.importers.Intake) -> None:

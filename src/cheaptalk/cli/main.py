@@ -1,16 +1,34 @@
 """The entry point: run a command, and turn errors into one sentence and an exit status.
 
-Exit status: 0 all went well, 1 something did not finish or failed, 2 the input was wrong, 130
-stopped by Ctrl-C.
+Exit status: 0 all went well, 1 something did not finish or failed, 2 the input was wrong, 3 calls
+wait in a provider's batch, 130 stopped by Ctrl-C.
 """
 
 import sys
 
 import cheaptalk as ct
-from cheaptalk.cli import checking, data, listing, planning, playing, reporting, running, showing
+from cheaptalk.cli import (
+    batching,
+    caching,
+    checking,
+    controlling,
+    data,
+    judging,
+    listing,
+    planning,
+    playing,
+    pricing,
+    prompting,
+    reporting,
+    running,
+    showing,
+)
 from cheaptalk.cli.base import app, err
 
-COMMANDS = (listing, planning, running, showing, playing, reporting, data, checking)
+COMMANDS = (
+    listing, prompting, pricing, planning, running, controlling, batching, caching, showing,
+    playing, judging, reporting, data, checking,
+)  # fmt: skip
 """The modules whose commands make up the application."""
 
 

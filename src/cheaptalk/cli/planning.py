@@ -13,6 +13,7 @@ from cheaptalk.cli.base import (
     DEFAULT_STORE,
     JsonOption,
     PlayerOption,
+    RosterOption,
     StoreOption,
     StudyArgument,
     app,
@@ -24,6 +25,7 @@ from cheaptalk.cli.base import (
     reading,
     stored_study,
 )
+from cheaptalk.cli.pricing import PricesOption, cost_text, estimated
 
 SHOWN = 200
 """Seatings that are listed; ``--json`` lists all."""
@@ -34,15 +36,19 @@ def plan(
     study: StudyArgument,
     store: StoreOption = DEFAULT_STORE,
     player: PlayerOption = None,
+    roster: RosterOption = None,
+    prices: PricesOption = None,
     matches: Annotated[bool, typer.Option("--matches", help="Also list every match.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show what a study consists of before anything runs."""
-    spec = find_study(study, store, player or ())
+    """Show what a study consists of before anything runs, and what its models may cost."""
+    spec = find_study(study, store, player or (), roster or ())
     with reading(store) as opened, naming(study):
         laid = ct.studies.lay_out(spec, opened)
+        ct.studies.try_strategies(laid)
         known = opened.statuses(match.id for match in laid.matches) if opened else {}
     settled = sum(status in ct.studies.SETTLED for status in known.values())
+    takes = estimated(laid, store, ct.models.load_prices(prices))
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
@@ -54,6 +60,7 @@ def plan(
                 for (game, seating), count in laid.counts().items()
             ],
             "idle": laid.idle,
+            "estimate": takes.as_json() if takes.players else None,
         }
         if matches:
             data["plan"] = [_planned(match) for match in laid.matches]
@@ -78,7 +85,10 @@ def plan(
     for game, count in laid.configurations().items():
         out.print(f"{game}: {count:,} configuration{'s' if count != 1 else ''}")
     there = f"{settled:,} of them already in" if store.exists() else "none played: there is no"
-    out.print(f"[bold]{len(laid.matches):,} matches[/], {there} {escape(str(store))}")
+    planned = f"{len(laid.matches):,} match{'es' if len(laid.matches) != 1 else ''}"
+    out.print(f"[bold]{planned}[/], {there} {escape(str(store))}")
+    if takes.players:
+        out.print(f"\nEstimate: {takes}", markup=False)
 
 
 def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
@@ -104,12 +114,13 @@ def status(
         unresolved = opened.unresolved()
         problems = {one.name: opened.problems(one.name) for one in summaries}
         planned = {one.name: _planned_count(one, opened) for one in summaries}
+        costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
     if json:
         print_json(
             {
                 "studies": [
                     {"name": one.name, "planned": planned[one.name], "matches": one.counts,
-                     "problems": problems[one.name]}
+                     "problems": problems[one.name], "cost": costs[one.name].as_json()}
                     for one in summaries
                 ],
                 "unresolved": unresolved,
@@ -123,6 +134,9 @@ def status(
         rows.append([one.name, "?" if whole is None else whole, *counts])
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
+    for name, took in costs.items():
+        if took.calls:
+            out.print(f"{name}: {cost_text(took)}", markup=False)
     for name, found in problems.items():
         for reason, count in found.items():
             out.print(f"{name}: {count:,} x {reason}", markup=False)

@@ -15,12 +15,20 @@ from queue import SimpleQueue
 from typing import Annotated, Any
 
 import typer
-import yaml
 from rich.markup import escape
 from rich.panel import Panel
 
 import cheaptalk as ct
-from cheaptalk.cli.base import DEFAULT_STORE, StoreOption, app, err, out, player_entry, reading
+from cheaptalk.cli.base import (
+    DEFAULT_STORE,
+    StoreOption,
+    app,
+    err,
+    out,
+    parameters,
+    player_entry,
+    reading,
+)
 
 Question = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
@@ -53,14 +61,14 @@ def play(
     written = {
         "name": f"played-{game}",
         "seed": number,
-        "games": [{"game": game, "fixed": _parameters(set_ or [])}],
+        "games": [{"game": game, "fixed": parameters(set_ or [])}],
         "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
     }
     study = ct.studies.parse_study(written, "cheaptalk play")
     places = list(study.games[0].configurations()[0].places)
     mine = place or places[0]
     if mine not in places:
-        raise ct.rules.unknown("place", mine, places)
+        raise _no_place(mine, places)
     seating = ["you" if one == mine else "rival" for one in places]
     laid = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
     terminal = _Terminal()
@@ -81,14 +89,14 @@ def play(
         raise typer.Exit(1)
 
 
-def _parameters(written: list[str]) -> dict[str, Any]:
-    values = {}
-    for one in written:
-        name, equals, value = one.partition("=")
-        if not equals:
-            raise typer.BadParameter(f'"{one}" is not NAME=VALUE', param_hint="--set")
-        values[name] = yaml.safe_load(value)
-    return values
+def _no_place(wanted: str, places: list[str]) -> ct.CheaptalkError:
+    """A place that is not there; of numbered ones, which there are."""
+    stem, _, number = wanted.rpartition("_")
+    if number.isdigit() and f"{stem}_1" in places:
+        return ct.CheaptalkError(
+            f'unknown place "{wanted}": the places are {places[0]} to {places[-1]}'
+        )
+    return ct.rules.unknown("place", wanted, places)
 
 
 class _Terminal:
@@ -142,21 +150,56 @@ def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
         out.print(escape(call.question))
     if call.problem is not None:
         out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
-    fields = call.form.get("properties", {})
-    text = json.dumps({name: _field(name, spec) for name, spec in fields.items()})
+    text = json.dumps(_filled_in(call.form.get("properties", {})))
     return ct.models.Reply(text=text, seconds=round(time.monotonic() - started, 4))
 
 
-def _field(name: str, spec: dict[str, Any]) -> object:
+def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
+    """Ask for the fields of an answer; words that may be left out stand for all else that may."""
+    answer: dict[str, object] = {}
+    alone = False
+    others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
+    for name, spec in fields.items():
+        if alone and name in others:
+            continue
+        instead = f"or nothing, to give {_listed(others)} instead" if others else "or nothing"
+        answer[name] = _field(name, spec, instead if name == "message" else "or nothing")
+        alone = alone or (name == "message" and bool(others) and answer[name] is not None)
+    return answer
+
+
+def _optional(spec: dict[str, Any]) -> bool:
+    """Whether a field may be left out."""
+    return {"type": "null"} in spec.get("anyOf", ())
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence.
+
+    >>> _listed(["books", "hats", "balls"])
+    'books, hats and balls'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+NUMBERS = {"integer": "a whole number", "number": "a number"}
+
+
+def _field(name: str, spec: dict[str, Any], without: str) -> object:
     """Ask for one field of the answer; a choice may be shortened to its first letters.
 
     One that may be left out is, where nothing is written.
+
+    Args:
+        without: how that is said.
     """
+    optional, meaning = _optional(spec), spec.get("description")
     kinds = spec.get("anyOf", [spec])
-    optional = {"type": "null"} in kinds
     spec = next((kind for kind in kinds if kind != {"type": "null"}), spec)
     options: dict[str, object] = {str(option): option for option in spec.get("enum", ())}
-    hint = f" ({' / '.join(options)})" if options else " (or nothing)" if optional else ""
+    kind = meaning or (NUMBERS.get(spec.get("type", "")) if optional else None)
+    hints = [" / ".join(options) if options else kind, without if optional else None]
+    hint = f" ({', '.join(filter(None, hints))})" if any(hints) else ""
     while True:
         out.print(f"[bold]{escape(name.replace('_', ' '))}[/]{escape(hint)}: ", end="")
         line = sys.stdin.readline()

@@ -39,7 +39,7 @@ def report(
     file = to or Path(f"{study}-report{'-as-published' if as_published else ''}.html")
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
-        with _extra("analysis"):
+        with extra("analysis"):
             write = ct.reports.report
         with err.status(f"{study}: reporting"):
             write(opened, study, file, as_published=as_published, sample=sample, port=port)
@@ -58,7 +58,7 @@ def view(
     """Read all matches of a store in the browser, on this machine only."""
     with ct.Store.open(store) as opened:
         path = f"studies/{opened.study(study).name}" if study else ""
-        with _extra("analysis"):
+        with extra("analysis"):
             listen, serve = ct.web.listen, ct.web.serve
         with listen(port) as listening:
             host, taken = listening.getsockname()
@@ -67,7 +67,7 @@ def view(
 
 
 @contextmanager
-def _extra(name: str) -> Iterator[None]:
+def extra(name: str) -> Iterator[None]:
     """Say how to install what is missing.
 
     Raises:

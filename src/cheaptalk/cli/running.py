@@ -19,6 +19,7 @@ from cheaptalk.cli.base import (
     DEFAULT_STORE,
     JsonOption,
     PlayerOption,
+    RosterOption,
     StoreOption,
     StudyArgument,
     app,
@@ -30,11 +31,33 @@ from cheaptalk.cli.base import (
     reading,
     stored_study,
 )
+from cheaptalk.cli.batching import WAITING, BatchOption, NoWaitOption, PollOption, in_batches
+from cheaptalk.cli.caching import CacheFileOption, CacheOption, cache_at
+from cheaptalk.cli.controlling import spent
+from cheaptalk.cli.pricing import (
+    Allowance,
+    MaxCalls,
+    MaxDollars,
+    MaxTokens,
+    PricesOption,
+    allowance,
+    announce,
+    cost_text,
+)
 
 Workers = Annotated[
     int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
 ]
-Concurrency = Annotated[int, typer.Option(min=1, help="Matches with models played at once.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
+    ),
+]
+Patience = Annotated[
+    float,
+    typer.Option(min=0, help="Minutes for which a model's server may be overloaded or away."),
+]
 AllowFailures = Annotated[
     bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
 ]
@@ -48,16 +71,32 @@ def run(
     study: StudyArgument,
     store: StoreOption = DEFAULT_STORE,
     player: PlayerOption = None,
+    roster: RosterOption = None,
     workers: Workers = CORES,
-    concurrency: Concurrency = 64,
+    concurrency: Concurrency = None,
+    patience: Patience = 10,
+    cache: CacheOption = None,
+    cache_file: CacheFileOption = None,
+    batch: BatchOption = False,
+    no_wait: NoWaitOption = False,
+    poll: PollOption = 30,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_dollars: MaxDollars = None,
+    prices: PricesOption = None,
     allow_failures: AllowFailures = False,
     json: JsonOption = False,
 ) -> None:
     """Play a study; what the store already holds is not played again."""
-    found = find_study(study, store, player or ())
+    batching = in_batches(batch, no_wait, poll)
+    found = find_study(study, store, player or (), roster or ())
+    money = allowance(max_calls, max_tokens, max_dollars, prices)
     with naming(study):
-        laid = _laid_out(found, store)
-    _play(laid, store, workers, concurrency, allow_failures, json)
+        laid = _laid_out(found, store, batching, money)
+    place = cache_at(cache, cache_file)
+    _play(
+        laid, store, workers, concurrency, patience, allow_failures, json, place, batching, money
+    )  # fmt: skip
 
 
 @app.command()
@@ -65,23 +104,43 @@ def resume(
     study: Annotated[str, typer.Argument(help="The name of a study in the store.")],
     store: StoreOption = DEFAULT_STORE,
     workers: Workers = CORES,
-    concurrency: Concurrency = 64,
+    concurrency: Concurrency = None,
+    patience: Patience = 10,
+    cache: CacheOption = None,
+    cache_file: CacheFileOption = None,
+    batch: BatchOption = False,
+    no_wait: NoWaitOption = False,
+    poll: PollOption = 30,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_dollars: MaxDollars = None,
+    prices: PricesOption = None,
     allow_failures: AllowFailures = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with a study that was stopped, from what the store holds."""
+    batching = in_batches(batch, no_wait, poll)
     with ct.Store.open(store) as opened:
         found = stored_study(study, opened.study(study).spec)
+    money = allowance(max_calls, max_tokens, max_dollars, prices)
     with naming(study):
-        laid = _laid_out(found, store)
-    _play(laid, store, workers, concurrency, allow_failures, json)
+        laid = _laid_out(found, store, batching, money)
+    place = cache_at(cache, cache_file)
+    _play(
+        laid, store, workers, concurrency, patience, allow_failures, json, place, batching, money
+    )  # fmt: skip
 
 
-def _laid_out(study: ct.Study, path: Path) -> ct.studies.Plan:
+def _laid_out(
+    study: ct.Study, path: Path, batching: ct.studies.Batching | None, money: Allowance
+) -> ct.studies.Plan:
     """The plan, checked before a store is made or written."""
     with reading(path) as store:
         laid = ct.studies.lay_out(study, store)
         ct.studies.check_seats(laid, store)
+        ct.studies.check_batching(laid, store, batching)
+    ct.studies.check_prices(laid, money.prices, money.cap)
+    ct.studies.try_strategies(laid)
     return laid
 
 
@@ -89,30 +148,46 @@ def _play(
     laid: ct.studies.Plan,
     path: Path,
     workers: int,
-    concurrency: int,
+    concurrency: int | None,
+    patience: float,
     allow_failures: bool,
     as_json: bool,
+    cache: Path | None,
+    batching: ct.studies.Batching | None,
+    money: Allowance,
 ) -> None:
     study = laid.study
+    announce(laid, path, money.prices)
     started = time.monotonic()
     try:
         with ct.Store.open(path, create=True) as store, _shown(study.name) as show:
-            progress = ct.run(laid, store, workers=workers, concurrency=concurrency, progress=show)
+            progress = ct.run(
+                laid, store, workers=workers, concurrency=concurrency, patience=60 * patience,
+                progress=show, cache=cache, batching=batching, prices=money.prices, cap=money.cap,
+            )  # fmt: skip
     except KeyboardInterrupt:
-        again = f"stopped; go on with: {_resume(study, path)}"
+        again = f"stopped; go on with: {_resume(study, path, batching)}"
         err.print(again, markup=False, soft_wrap=True)
         raise
-    _summarise(study, path, progress, time.monotonic() - started, as_json)
+    _summarise(study, path, progress, time.monotonic() - started, as_json, batching)
+    if progress.waiting:
+        raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not allow_failures):
         raise typer.Exit(1)
 
 
-def _resume(study: ct.Study, path: Path) -> str:
-    return f"cheaptalk resume {study.name} --store {shlex.quote(str(path))}"
+def _resume(study: ct.Study, path: Path, batching: ct.studies.Batching | None) -> str:
+    again = f"cheaptalk resume {study.name} --store {shlex.quote(str(path))}"
+    return f"{again} --batch" if batching else again
 
 
 def _summarise(
-    study: ct.Study, path: Path, progress: ct.Progress, seconds: float, as_json: bool
+    study: ct.Study,
+    path: Path,
+    progress: ct.Progress,
+    seconds: float,
+    as_json: bool,
+    batching: ct.studies.Batching | None,
 ) -> None:
     counts = {status.value: count for status, count in progress.counts.items()}
     if as_json:
@@ -126,7 +201,11 @@ def _summarise(
                 "left": progress.left,
                 "halted": progress.halted,
                 "unresolved": progress.unresolved,
+                "waiting": progress.waiting,
+                "cache": progress.cached and progress.cached._asdict(),
                 "problems": progress.problems,
+                "answers": progress.kinds,
+                "cost": progress.cost and progress.cost.as_json(),
                 "seconds": round(seconds, 2),
             }
         )
@@ -141,16 +220,32 @@ def _summarise(
         out.print(f"  {count:,} x {problem}", markup=False)
     if len(progress.problems) > 10:
         out.print(f"  and {len(progress.problems) - 10} further problems: cheaptalk status")
-    if progress.unresolved:
-        out.print(f"  {progress.unresolved} calls of an earlier run stayed without a reply")
+    if progress.kinds.keys() - {"ok"}:
+        total = progress.kinds.total()
+        shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in progress.kinds.most_common()]
+        out.print(f"  answers: {', '.join(shares).replace('_', ' ')}")
+    for note in _of_calls(progress):
+        out.print(f"  {note}", markup=False)
     if progress.halted:
         out.print(f"halted: {progress.halted}", markup=False)
     if progress.left:
-        next_step = f"{progress.left:,} left; go on with: {_resume(study, path)}"
+        next_step = f"{progress.left:,} left; go on with: {_resume(study, path, batching)}"
     else:
         where = shlex.quote(str(path))
         next_step = f"report it with: cheaptalk report {study.name} --store {where}"
     out.print(next_step, markup=False, soft_wrap=True)
+
+
+def _of_calls(progress: ct.Progress) -> Iterator[str]:
+    """What there is to say of a run's calls, a line each."""
+    if progress.unresolved:
+        yield f"{progress.unresolved} calls of an earlier run stayed without a reply"
+    if progress.cost is not None and progress.cost.calls:
+        yield f"the study has taken {cost_text(progress.cost)}"
+    if progress.cached is not None:
+        yield str(progress.cached)
+    if progress.waiting:
+        yield f"{progress.waiting:,} calls are in batches that have not ended"
 
 
 @contextmanager
@@ -161,10 +256,11 @@ def _shown(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TextColumn("{task.fields[bad]}"),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
+        TextColumn("{task.fields[said]}", style="yellow", markup=False),
     )  # fmt: skip
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(name, total=None, rate="", bad="")
+        task = bar.add_task(name, total=None, rate="", said="")
         started = time.monotonic()
 
         def show(progress: ct.Progress) -> None:
@@ -175,10 +271,18 @@ def _shown(name: str) -> Iterator[Callable[[ct.Progress], None]]:
                 total=progress.planned,
                 completed=progress.done + progress.failed,
                 rate=f"{rate:,.0f}/s" if now else "",
-                bad=f"[red]{progress.failed:,} failed[/]" if progress.failed else "",
+                said=", ".join(_said(progress)),
             )
 
         yield show
+
+
+def _said(progress: ct.Progress) -> list[str]:
+    """What there is to say of a run besides how far it is."""
+    parts = [f"{progress.failed:,} failed"] if progress.failed else []
+    if progress.state is not None:
+        parts += [one for one in (spent(progress.state), progress.state.notice) if one]
+    return [*parts, progress.batches] if progress.batches else parts
 
 
 def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
@@ -189,7 +293,7 @@ def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
         if time.monotonic() - last < EVERY:
             return
         last = time.monotonic()
-        bad = f", {progress.failed:,} failed" if progress.failed else ""
-        err.print(f"{name}: {progress.done:,} of {progress.planned:,} matches{bad}")
+        how_far = f"{name}: {progress.done:,} of {progress.planned:,} matches"
+        err.print(", ".join([how_far, *_said(progress)]), markup=False)
 
     return show

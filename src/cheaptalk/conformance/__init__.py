@@ -25,6 +25,7 @@ from cheaptalk.conformance.declarations import (
 from cheaptalk.conformance.matches import Check, ConformanceError, random_moves, variants
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.repetition import check_replay, check_same_seed
+from cheaptalk.conformance.talk import check_talk
 from cheaptalk.rules import GameBox
 
 CHECKS: tuple[Check, ...] = (
@@ -41,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     check_payoffs,
     check_measures,
     check_json,
+    check_talk,
 )
 """Every law, the simplest first."""
 
@@ -61,5 +63,5 @@ __all__ = [
     "CHECKS", "Check", "ConformanceError", "check_answers", "check_forfeits", "check_game",
     "check_json", "check_measures", "check_payoffs", "check_replay", "check_same_seed",
     "check_schemas", "check_seats", "check_secrets", "check_simultaneous", "check_strategies",
-    "check_words", "random_moves", "variants",
+    "check_talk", "check_words", "random_moves", "variants",
 ]  # fmt: skip

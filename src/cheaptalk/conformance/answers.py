@@ -75,6 +75,11 @@ def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, kinds[0] if len(kinds) == 1 else spec
 
 
+def texts_of(action: Action) -> list[str]:
+    """The fields of an action for words of the player's own."""
+    return [name for name, spec in _fields(action) if _is_text(spec)]
+
+
 def _is_text(spec: dict[str, Any]) -> bool:
     return spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
 

@@ -12,7 +12,7 @@ from cheaptalk.conformance.matches import (
     played,
     random_moves,
 )
-from cheaptalk.rules import Game, GameBox, Moment, Result, Value, play
+from cheaptalk.rules import Action, Event, Game, GameBox, Moment, Result, Value, play
 from cheaptalk.styles import block_name, style_in
 
 
@@ -66,7 +66,7 @@ def check_words(box: GameBox, game: Game, seed: str) -> None:
 
     All that happen in a match are plain values that nobody can change, and can be put into words.
     """
-    kinds = [*game.events, *game.actions]
+    kinds: list[type[Event] | type[Action]] = [*game.events, *game.actions]
     blocks = Counter(block_name(kind) for kind in kinds)
     for kind in kinds:
         if blocks[block_name(kind)] > 1:

@@ -2,16 +2,24 @@
 
 from cheaptalk.models.calls import (
     AnswerForm,
+    AskedRoute,
     Failure,
     Message,
     ModelCall,
     ModelSettings,
+    Reasoning,
     Reply,
+    Route,
     Usage,
 )
-from cheaptalk.models.names import PROVIDERS, ModelName, Provider
+from cheaptalk.models.families import FAMILIES, Family, family
+from cheaptalk.models.names import PROVIDERS, SCRIPTS, ModelName, Provider, missing
+from cheaptalk.models.prices import Price, PriceError, Prices, load_prices, own_prices
+from cheaptalk.models.settings import check_settings
 
 __all__ = [
-    "PROVIDERS", "AnswerForm", "Failure", "Message", "ModelCall", "ModelName", "ModelSettings",
-    "Provider", "Reply", "Usage",
+    "FAMILIES", "PROVIDERS", "SCRIPTS", "AnswerForm", "AskedRoute", "Failure", "Family", "Message",
+    "ModelCall", "ModelName", "ModelSettings", "Price", "PriceError", "Prices", "Provider",
+    "Reasoning", "Reply", "Route", "Usage", "check_settings", "family", "load_prices", "missing",
+    "own_prices",
 ]  # fmt: skip

@@ -24,10 +24,15 @@ Reasoning: TypeAlias = (
 Route: TypeAlias = Literal["schema", "tool", "text"]
 """How an answer is asked for: by the provider's own JSON schema, as the arguments of a tool, or in
 words alone."""
+AskedRoute: TypeAlias = Literal["auto"] | Route
+"""A route, or the strictest that the server knows."""
 
 
 class ModelSettings(_Frozen):
-    """How a model is to answer. What is not set is left to the provider and not sent."""
+    """How a model is to answer. What is not set is left to the provider and not sent.
+
+    Not every model takes every setting: :func:`~cheaptalk.models.check_settings` says which.
+    """
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -35,10 +40,6 @@ class ModelSettings(_Frozen):
     seed: int | None = None
     stop: tuple[str, ...] | None = None
     reasoning: Reasoning | None = None
-
-    def sent(self) -> dict[str, object]:
-        """The settings that go over the wire, by the names of the OpenAI chat format."""
-        return self.model_dump(exclude_none=True, mode="json")
 
 
 class AnswerForm(_Frozen):
@@ -48,11 +49,13 @@ class AnswerForm(_Frozen):
         name: of the answer's type.
         json_schema: its JSON schema.
         route: how to ask for it; ``auto`` takes the strictest that the server knows.
+        example: a legal answer, for scripted models alone: no other is ever shown it.
     """
 
     name: str
     json_schema: dict[str, Any]
-    route: Literal["auto"] | Route = "auto"
+    route: AskedRoute = "auto"
+    example: str | None = None
 
 
 class ModelCall(_Frozen):
@@ -62,13 +65,17 @@ class ModelCall(_Frozen):
         model: the model string, such as ``openai/gpt-4o`` or ``vllm/NAME@http://host:8000/v1``.
         messages: the conversation so far.
         settings: sampling settings.
-        form: the form of the answer, where it is one JSON object.
+        form: the form of the answer that is wanted, where one is.
+        game: the game that the call is about, which agents are told.
+        seat: the seat whose call it is, which agents are told.
     """
 
     model: str
     messages: tuple[Message, ...]
     settings: ModelSettings = ModelSettings()
     form: AnswerForm | None = None
+    game: str | None = None
+    seat: str | None = None
 
 
 class Failure(StrEnum):
@@ -125,6 +132,9 @@ class Reply(_Frozen):
         usage: tokens used.
         seconds: from sending to the last byte.
         cached: whether it was bought before and taken from the cache.
+        saved: what it cost when it was bought, for one from the cache; no part of ``usage``.
+        batch: whether it came from a provider's batch, which is cheaper.
+        dollars: what it cost at the prices of the time; None where the price is not known.
     """
 
     text: str | None = None
@@ -142,6 +152,9 @@ class Reply(_Frozen):
     usage: Usage = Usage()
     seconds: float = 0.0
     cached: bool = False
+    saved: Usage | None = None
+    batch: bool = False
+    dollars: float | None = None
 
     @property
     def truncated(self) -> bool:

@@ -1,31 +1,50 @@
 """Model strings: ``provider/NAME`` or ``provider/NAME@URL``."""
 
+import os
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Literal, NamedTuple
 
 from cheaptalk.rules import unknown
 
+Protocol = Literal["chat", "messages", "agent", "in process", "script"]
+"""How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
+agent over HTTP, as a model loaded into this process, or as a script that only acts the model."""
+
 
 class Provider(NamedTuple):
-    """Where a provider's chat endpoint is and which environment variable holds its key.
+    """Where a provider is and which environment variable holds its key.
 
-    ``needs_key`` is false for servers that people run themselves.
+    Attributes:
+        url: where it listens; empty where the model string has to say, or where nothing listens.
+        key: the environment variable of the key; empty where there is none.
+        needs_key: false for what people run themselves: a key is sent there only if it is set.
+        protocol: how it is spoken to.
     """
 
     url: str
     key: str
     needs_key: bool = True
+    protocol: Protocol = "chat"
 
 
 PROVIDERS = {
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", protocol="messages"),
+    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "vllm": Provider("http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
     "ollama": Provider("http://localhost:11434/v1", "OLLAMA_API_KEY", needs_key=False),
+    "openai-compatible": Provider("", "OPENAI_COMPATIBLE_API_KEY", needs_key=False),
+    "agent": Provider("", "AGENT_API_KEY", needs_key=False, protocol="agent"),
+    "hf": Provider("", "", needs_key=False, protocol="in process"),
+    "script": Provider("", "", needs_key=False, protocol="script"),
 }
-"""Providers that speak the OpenAI chat format."""
+"""Whoever can be asked, by the first part of a model string."""
+IN_PROCESS_NEEDS = ("torch", "transformers")
+"""The packages that a model in this process needs: the extra ``lm``."""
 
 
 class ModelName(NamedTuple):
@@ -46,20 +65,75 @@ class ModelName(NamedTuple):
         """Read a model string.
 
         Raises:
-            ValueError: it does not name a provider and a model.
+            ValueError: it does not name a provider and a model, or not where to find it.
             UnknownName: nothing is known of the provider.
         """
-        provider, slash, rest = text.partition("/")
-        if not slash or not rest:
-            raise ValueError(
-                f'"{text}" is no model string: write provider/NAME or provider/NAME@URL, '
-                f"with a provider of {', '.join(PROVIDERS)}"
-            )
-        if provider not in PROVIDERS:
-            raise unknown("provider", provider, list(PROVIDERS))
-        found = re.fullmatch(r"(.+?)@(https?://.+)", rest)
-        tail = rest.rpartition("@")[2]
-        if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
-            raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
-        name, url = found.groups() if found else (rest, PROVIDERS[provider].url)
-        return cls(provider, name, url.rstrip("/"))
+        return _parsed(text)
+
+    @property
+    def short(self) -> str:
+        """The model without its address."""
+        return f"{self.provider}/{self.model}"
+
+    @property
+    def protocol(self) -> Protocol:
+        """How the model is spoken to."""
+        return PROVIDERS[self.provider].protocol
+
+    @property
+    def key(self) -> str | None:
+        """The key, from the environment; None where none is set."""
+        variable = PROVIDERS[self.provider].key
+        return (variable and os.environ.get(variable, "").strip()) or None
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> ModelName:
+    provider, slash, rest = text.partition("/")
+    if not slash or not rest:
+        raise ValueError(
+            f'"{text}" is no model string: write provider/NAME or provider/NAME@URL, '
+            f"with a provider of {', '.join(PROVIDERS)}"
+        )
+    if provider not in PROVIDERS:
+        raise unknown("provider", provider, list(PROVIDERS))
+    known = PROVIDERS[provider]
+    if known.protocol == "in process":
+        return ModelName(provider, rest, "")
+    found = re.fullmatch(r"(.+?)@(https?://[^/\s].*)", rest)
+    tail = rest.rpartition("@")[2]
+    if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
+        raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
+    name, url = found.groups() if found else (rest, known.url)
+    if known.protocol == "script":
+        if found or name not in SCRIPTS:
+            raise unknown("scripted model", rest, list(SCRIPTS))
+    elif not url:
+        raise ValueError(f'"{text}": say where it listens: {provider}/{name}@http://HOST:PORT/PATH')
+    return ModelName(provider, name, url.rstrip("/"))
+
+
+SCRIPTS = {
+    "legal": "answers every question legally, as the game's random strategy would",
+    "echo": "repeats the last message, which is no answer",
+    "silent": "answers with nothing",
+    "refuse": "declines to answer",
+    "fail": "never works: every call is an error of the provider",
+}
+"""Models that only act as if, by name: they cost nothing and need no server."""
+
+
+def missing(model: str) -> str | None:
+    """What must be done before a model can be asked: a sentence, or None where nothing is missing.
+
+    Raises:
+        ValueError: it is no model string.
+        UnknownName: nothing is known of the provider.
+    """
+    name = ModelName.parse(model)
+    provider = PROVIDERS[name.provider]
+    if provider.needs_key and not name.key:
+        return f"set the environment variable {provider.key}"
+    if name.protocol == "in process" and not all(map(find_spec, IN_PROCESS_NEEDS)):
+        return 'a model in this process needs: pip install "cheaptalk[lm]"'
+    return None

@@ -1,28 +1,33 @@
-"""Models behind any URL that speaks the OpenAI chat format."""
+"""Models behind any URL that speaks OpenAI's chat format."""
 
-import asyncio
-import os
-import time
-from typing import Any
+import re
 
-import openai
-from openai import AsyncOpenAI, DefaultAioHttpClient
+from cheaptalk.models import chat
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
+from cheaptalk.models.names import ModelName
+from cheaptalk.models.settings import routes, wire
+from cheaptalk.models.wire import CALL_HEADER, Wire
 
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Usage
-from cheaptalk.models.names import PROVIDERS, ModelName
-
-CALL_HEADER = "X-Cheaptalk-Call"
-"""The header that carries a call's number, so that a server's log can be held against ours."""
+COMPLAINTS: dict[Route, re.Pattern[str]] = {
+    "schema": re.compile(
+        "response_format|schema|structured|grammar|guided|strict|requested parameters",
+        re.IGNORECASE,
+    ),
+    "tool": re.compile("tool|function|schema|strict|requested parameters", re.IGNORECASE),
+}
+"""What a server's refusal names that does not know a way of asking for an answer's form."""
 
 
 class OpenAIModels:
-    """Makes calls to OpenAI-compatible servers; one connection pool for each server.
+    """Makes calls to servers that speak the chat format.
 
-    Use as an asynchronous context manager, or :meth:`close` it.
+    Use as an asynchronous context manager, or :meth:`close` it. The strictest way of asking for an
+    answer's form that a server refuses is not tried there again.
     """
 
-    def __init__(self) -> None:
-        self._clients: dict[tuple[str, str], AsyncOpenAI] = {}
+    def __init__(self, wire: Wire | None = None) -> None:
+        self._wire = wire or Wire()
+        self._refused: set[tuple[str, Route]] = set()
 
     async def __aenter__(self) -> "OpenAIModels":
         return self
@@ -30,103 +35,54 @@ class OpenAIModels:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._wire.close()
+
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call. Every failure comes back as a reply that says what failed.
 
         Args:
             number: identifies the call in the server's log.
             deadline: seconds until the call counts as timed out, from sending to the last byte.
+
+        Raises:
+            ValueError: the model does not take the call's settings.
         """
         name = ModelName.parse(call.model)
-        key = os.environ.get(PROVIDERS[name.provider].key)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(deadline):
-                reply = _read(await self._send(call, name, key, number))
-        except TimeoutError:
-            detail = f"no answer within {deadline:g} seconds"
-            reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
-        except openai.APIError as error:
-            reply = _failure(error, key)
-        except (AttributeError, TypeError, ValueError) as error:
-            what = f"the server's reply is not what it should be: {error}"
-            reply = _broken(what, key, retry=True)
-        return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
+        sent = wire(call.settings, call.model)
+        headers = {CALL_HEADER: number}
+        if name.key:
+            headers["Authorization"] = f"Bearer {name.key}"
+        seconds = 0.0
+        for route in self._routes(call, name):
+            reply = await self._wire.post(
+                f"{name.url}/chat/completions", headers, chat.body(call, route), name.key,
+                deadline - seconds, chat.read,
+            )  # fmt: skip
+            seconds += reply.seconds
+            if not _refuses(reply, route):
+                break
+            self._refused.add((call.model, route))
+        used = route if call.form else None
+        return reply.model_copy(update={"sent": sent, "route": used, "seconds": seconds})
 
-    async def _send(self, call: ModelCall, name: ModelName, key: str | None, number: str) -> Any:
-        messages: Any = [message.model_dump() for message in call.messages]
-        settings: Any = call.settings.sent()
-        return await self._client(name, key).chat.completions.create(
-            model=name.model,
-            messages=messages,
-            timeout=None,  # the deadline is ours; the transport calls every lost connection one
-            extra_headers={CALL_HEADER: number},
-            **settings,
-        )
-
-    async def close(self) -> None:
-        """Close all connections."""
-        for client in self._clients.values():
-            await client.close()
-
-    def _client(self, name: ModelName, key: str | None) -> AsyncOpenAI:
-        place = (name.provider, name.url)
-        if place not in self._clients:
-            self._clients[place] = AsyncOpenAI(
-                base_url=name.url,
-                api_key=key or "none",
-                max_retries=0,
-                http_client=DefaultAioHttpClient(),
-            )
-        return self._clients[place]
+    def _routes(self, call: ModelCall, name: ModelName) -> list[Route]:
+        """The ways to ask for the answer, in the order in which they are tried."""
+        if call.form is None:
+            return ["text"]
+        if call.form.route != "auto":
+            return [call.form.route]
+        return [
+            one for one in routes(call.settings, name) if (call.model, one) not in self._refused
+        ]
 
 
-def _read(completion: Any) -> Reply:
-    """A completion as a reply; servers are not trusted to keep to the format."""
-    choice = completion.choices[0] if completion.choices else None
-    usage = Usage()
-    if completion.usage is not None:
-        usage = Usage(
-            input_tokens=completion.usage.prompt_tokens or 0,
-            output_tokens=completion.usage.completion_tokens or 0,
-        )
-    if choice is None or choice.message is None:
-        return Reply(
-            failure=Failure.PROVIDER_ERROR,
-            detail="the reply holds no choice",
-            retry=True,
-            model=completion.model,
-            usage=usage,
-        )
-    declined = getattr(choice.message, "refusal", None)
-    filtered = choice.finish_reason == "content_filter"
-    if declined or filtered:
-        return Reply(
-            failure=Failure.FILTERED if filtered else Failure.REFUSED,
-            detail=declined or "stopped by the provider's content filter",
-            model=completion.model,
-            finish=choice.finish_reason,
-            usage=usage,
-        )
-    return Reply(
-        text=choice.message.content or "",
-        model=completion.model,
-        finish=choice.finish_reason,
-        usage=usage,
+def _refuses(reply: Reply, route: Route) -> bool:
+    """Whether a server refused a call for the way in which its answer was asked for."""
+    return (
+        route in COMPLAINTS
+        and reply.failure is Failure.PROVIDER_ERROR
+        and reply.status in (400, 404, 422)
+        and COMPLAINTS[route].search(reply.detail or "") is not None
     )
-
-
-def _failure(error: openai.APIError, key: str | None) -> Reply:
-    if isinstance(error, openai.APIStatusError):
-        again = error.status_code in {408, 409, 429} or error.status_code >= 500
-        return _broken(f"status {error.status_code}: {error.message}", key, retry=again)
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    return _broken(f"connection failed: {str(cause) or type(cause).__name__}", key, retry=True)
-
-
-def _broken(detail: str, key: str | None, *, retry: bool) -> Reply:
-    """A failure of the provider, in its own words but for a key that they may repeat."""
-    said = " ".join((detail.replace(key, "[key]") if key else detail).split())
-    return Reply(failure=Failure.PROVIDER_ERROR, detail=said[:500], retry=retry)

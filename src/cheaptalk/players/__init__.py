@@ -1,14 +1,17 @@
 """Who can sit down: scripted strategies, language models, people, recorded answers."""
 
 from cheaptalk.players.language_model import LanguageModel
+from cheaptalk.players.model_seat import ModelSeat
 from cheaptalk.players.person import Person, since_answer
+from cheaptalk.players.previewing import Preview, preview
+from cheaptalk.players.prompting import LastTurns, Prompt, Refine
 from cheaptalk.players.recorded import Recorded
+from cheaptalk.players.rosters import Roster, roster, roster_names
 from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.seats import (
     SEAT_SPECS,
     Entry,
     ImportedSeat,
-    ModelSeat,
     PersonSeat,
     RecordedSeat,
     SeatSpec,
@@ -18,7 +21,8 @@ from cheaptalk.players.seats import (
 from cheaptalk.players.thinking import Answer, Call, Kind, PersonCall, Player, Thinking
 
 __all__ = [
-    "SEAT_SPECS", "Answer", "Call", "Entry", "ImportedSeat", "Kind", "LanguageModel", "ModelSeat",
-    "Person", "PersonCall", "PersonSeat", "Player", "Recorded", "RecordedSeat", "Scripted",
-    "SeatSpec", "StrategySeat", "Thinking", "make_player", "since_answer",
+    "SEAT_SPECS", "Answer", "Call", "Entry", "ImportedSeat", "Kind", "LanguageModel", "LastTurns",
+    "ModelSeat", "Person", "PersonCall", "PersonSeat", "Player", "Preview", "Prompt", "Recorded",
+    "RecordedSeat", "Refine", "Roster", "Scripted", "SeatSpec", "StrategySeat", "Thinking",
+    "make_player", "preview", "roster", "roster_names", "since_answer",
 ]  # fmt: skip

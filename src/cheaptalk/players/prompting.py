@@ -1,15 +1,16 @@
-"""What a study adds to a game's words for a model: who it is to be and how it is to think.
+"""What a study adds to a game's words for a model, as data.
 
-The personas and the advice are the treatments of GAMA-Bench (section 4, Table 7) in our words.
+Who it is to be, how it is to think, what it remembers, and whether it thinks twice. The personas
+and the advice are the treatments of GAMA-Bench (section 4, Table 7) in our words.
 """
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
-from cheaptalk.rules import suggest
+from cheaptalk.rules import Value, suggest
 
 PERSONAS: dict[str, str] = {
     "cooperative": "You are an assistant who cooperates and works well with others.",
@@ -44,31 +45,72 @@ ChainOfThought: TypeAlias = Annotated[Text, AfterValidator(partial(_sentence, CH
 """A name from :data:`CHAINS_OF_THOUGHT`, or a sentence of one's own."""
 
 
+class LastTurns(Value):
+    """A memory of so many turns, each an answer of the player's with what led to it.
+
+    What happened since the last answer is always told, the briefing too.
+    """
+
+    last: Annotated[int, Field(ge=0, strict=True)]
+
+
+History: TypeAlias = Literal["all", "summary"] | LastTurns
+"""What a player remembers of a match: everything, its last turns, or a summary that it writes
+itself, in a call of its own before each question but the first."""
+PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
+"""How a player's past answers are shown to it: the answer alone, or its reply as it was written."""
+Reask: TypeAlias = Literal["reason", "afresh"]
+"""How an answer that does not count is asked for again: after the reply and what is wrong with it,
+or as if nothing had been said."""
+
+
+class Refine(Value):
+    """Several candidates for an answer, then a choice among them (chip trading, section 5.2).
+
+    A choice from a short list, such as accept or decline, is asked for at once.
+
+    Attributes:
+        candidates: how many; the paper does not say.
+        apart: in a call each, rather than all in one.
+    """
+
+    candidates: Annotated[int, Field(ge=2, le=20, strict=True)] = 3
+    apart: bool = False
+
+
 class Prompt(NamedTuple):
     """What is added to a game's words.
 
     Attributes:
         persona: who the player is, before all else; a name from :data:`PERSONAS` or a sentence.
         chain_of_thought: how it is to think; a name from :data:`CHAINS_OF_THOUGHT` or a sentence.
+        history: what it remembers.
+        past_answers: how its own past answers are shown to it.
+        refine: whether it writes down candidates before it answers.
+        reask: how an answer that does not count is asked for again.
 
     >>> Prompt("selfish").opening("You divide 100 golds.").splitlines()[0]
     'You are an assistant who is greedy and looks only after yourself.'
-    >>> Prompt(chain_of_thought="first").question("Your bid?").splitlines()[-1]
-    'Think first, then answer.'
+    >>> Prompt(chain_of_thought="first").advice
+    ['Think first, then answer.']
     """
 
     persona: str | None = None
     chain_of_thought: str | None = None
+    history: History = "all"
+    past_answers: PastAnswers = "canonical"
+    refine: Refine | None = None
+    reask: Reask = "reason"
 
     def opening(self, words: str) -> str:
         """The briefing with the persona before it."""
         return f"{PERSONAS.get(self.persona, self.persona)}\n\n{words}" if self.persona else words
 
-    def question(self, words: str) -> str:
-        """A question with the advice after it."""
-        if not self.chain_of_thought:
-            return words
-        return f"{words}\n\n{CHAINS_OF_THOUGHT.get(self.chain_of_thought, self.chain_of_thought)}"
+    @property
+    def advice(self) -> list[str]:
+        """What stands after an open question."""
+        wanted = self.chain_of_thought
+        return [CHAINS_OF_THOUGHT.get(wanted, wanted)] if wanted else []
 
 
 PLAIN = Prompt()

@@ -10,16 +10,13 @@ A roster entry in a study file is one of
 * ``{recorded: MATCH}``: the moves that the same place made in a recorded match.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
-from pydantic import Field, TypeAdapter, field_validator, model_serializer, model_validator
+from pydantic import Field, TypeAdapter, model_serializer, model_validator
 
-from cheaptalk.models import PROVIDERS, ModelName, ModelSettings
-from cheaptalk.players.language_model import LanguageModel
+from cheaptalk.players.model_seat import ModelSeat
 from cheaptalk.players.person import Person
-from cheaptalk.players.prompting import ChainOfThought, Persona, Prompt
 from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.thinking import Player
@@ -51,54 +48,6 @@ class StrategySeat(Value):
     def decide(self) -> Decide:
         """The strategy with its settings."""
         return strategy_named(self.game, self.strategy).with_settings(**self.settings)
-
-
-class ModelSeat(Value):
-    """A seat filled by a language model.
-
-    Attributes:
-        model: ``provider/NAME`` or ``provider/NAME@URL``.
-        style: the style of the game's words; the game's default one if not set.
-        persona: who it is told to be, before the game's words: a sentence, or a name from
-            :data:`~cheaptalk.players.prompting.PERSONAS`.
-        chain_of_thought: how it is told to think, after each question: a sentence, or a name from
-            :data:`~cheaptalk.players.prompting.CHAINS_OF_THOUGHT`.
-        tries: how often it is asked in all before it forfeits; the game's own number if not set.
-        deadline: seconds that one call may take.
-        words: digest of the style's words, noted when the player sits down: other words make
-            another match.
-    """
-
-    model: str
-    style: str | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] | None = None
-    persona: Persona | None = None
-    chain_of_thought: ChainOfThought | None = None
-    tries: Annotated[int, Field(ge=1, le=20)] | None = None
-    deadline: Annotated[float, Field(gt=0)] = 300
-    words: str | None = None
-
-    @field_validator("model")
-    @classmethod
-    def _is_model_string(cls, text: str) -> str:
-        try:
-            ModelName.parse(text)
-        except LookupError as error:
-            raise ValueError(str(error)) from None
-        return text
-
-    def settings(self) -> ModelSettings:
-        """The sampling settings."""
-        return ModelSettings(**self.model_dump(include=set(ModelSettings.model_fields)))
-
-    def missing_key(self) -> str | None:
-        """The environment variable that must hold a key and does not."""
-        provider = PROVIDERS[ModelName.parse(self.model).provider]
-        return provider.key if provider.needs_key and not os.environ.get(provider.key) else None
 
 
 class PersonSeat(Value):
@@ -166,7 +115,10 @@ class Entry(Value):
             raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
         for key, form in FORMS.items():
             if key in data:
-                return {"spec": form.model_validate(dict(data))}
+                spec = form.model_validate(dict(data))
+                if isinstance(spec, ModelSeat):
+                    spec.check()
+                return {"spec": spec}
         if "strategy" in data:
             _check_strategy(data)
             return {"strategy": dict(data)}
@@ -206,7 +158,9 @@ class Entry(Value):
             ValueError: an unknown strategy, or a setting that it does not have.
         """
         if self.spec is not None:
-            if isinstance(self.spec, ModelSeat | PersonSeat):
+            if isinstance(self.spec, ModelSeat):
+                return self.spec.at(game)
+            if isinstance(self.spec, PersonSeat):
                 words = style(game.name, self.spec.style)
                 noted = {"style": words.name, "words": words.digest}
                 return self.spec.model_copy(update=noted)
@@ -271,10 +225,7 @@ def make_player(spec: SeatSpec, game: Game, recorded: Mapping[str, list[Given]])
         case StrategySeat():
             return Scripted(spec.decide())
         case ModelSeat():
-            words = style(game.name, spec.style)
-            prompt = Prompt(spec.persona, spec.chain_of_thought)
-            tries = spec.tries or game.tries
-            return LanguageModel(game, words, spec.model, spec.settings(), prompt, tries)
+            return spec.player(game)
         case PersonSeat():
             return Person(game, style(game.name, spec.style))
         case RecordedSeat():

@@ -10,10 +10,9 @@ import sqlalchemy as sa
 
 from cheaptalk.records import schema
 from cheaptalk.records.errors import StoreError, clear_errors
-from cheaptalk.records.ledger import spent
 from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.reading import members_of, people_of
-from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import Store
 
 matches, configurations = schema.matches, schema.configurations
@@ -47,11 +46,19 @@ class Pairing(NamedTuple):
         return query_of(self.players, self.without)
 
 
+SEARCHED = 2_000
+"""Matches whose messages are searched for one page."""
+
+
 class Page(NamedTuple):
-    """Some matches, without bodies; ``after`` is where the next page begins, None at the end."""
+    """Some matches; ``after`` is where the next page begins, None at the end.
+
+    ``searched`` is how many matches had to be read for what was said in them, if any had to.
+    """
 
     records: list[MatchRecord]
     after: str | None
+    searched: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class Wanted:
         kinds: kinds by place or role: matches with such an answer there.
         without: a place that they do not have.
         parameters: words that must all stand in the parameters, written ``name=value``.
+        says: what somebody says in a message, in small or capital letters.
     """
 
     game: str
@@ -79,6 +87,7 @@ class Wanted:
     kinds: Mapping[str, str] = field(default_factory=dict)
     without: str | None = None
     parameters: str | None = None
+    says: str | None = None
 
 
 def pairings(store: Store, study: str) -> list[Pairing]:
@@ -132,7 +141,7 @@ def united(sizes: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def count(store: Store, study: str, wanted: Wanted) -> int:
-    """How many matches of a study are wanted."""
+    """How many matches of a study are wanted, whatever is said in them."""
     with clear_errors(store.path), store.engine.connect() as connection:
         query = sa.select(sa.func.count()).where(_where(connection, study, wanted))
         return connection.scalar(query) or 0
@@ -141,14 +150,34 @@ def count(store: Store, study: str, wanted: Wanted) -> int:
 def page(
     store: Store, study: str, wanted: Wanted, *, after: str | None = None, size: int = 50
 ) -> Page:
-    """Some of the wanted matches, in the order of storing, from behind a match on."""
+    """Some of the wanted matches, in the order of storing, from behind a match on.
+
+    What is said is looked for in so many matches a page; a page may then hold few, or none, and
+    not be the last.
+    """
     with clear_errors(store.path), store.engine.connect() as connection:
         where = _where(connection, study, wanted)
         if after is not None:
             last = sa.select(matches.c.number).where(matches.c.id == after).scalar_subquery()
             where = sa.and_(where, matches.c.number > last)
+    if wanted.says:
+        return _saying(wanted.says, store.records(study, bodies=True, where=where), size)
     found = list(islice(store.records(study, where=where), size + 1))
     return Page(found[:size], found[size - 1].id if len(found) > size else None)
+
+
+def _saying(says: str, records: Iterator[MatchRecord], size: int) -> Page:
+    """The first of these matches in which somebody says something."""
+    found: list[MatchRecord] = []
+    last, searched = None, 0
+    for record in records:
+        if len(found) == size or searched == SEARCHED:
+            return Page(found, last, searched)
+        last, searched = record.id, searched + 1
+        said = (answer.get("action") or {} for answer in record.body.get("answers", ()))
+        if any(says.casefold() in str(one.get("message", "")).casefold() for one in said):
+            found.append(record)
+    return Page(found, None, searched)
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
@@ -171,6 +200,18 @@ def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iter
         yield from (by_id[id_] for id_ in wanted if id_ in by_id)
 
 
+def ended_matches(store: Store, study: str, status: Status) -> list[tuple[str, str]]:
+    """The ids and games of a study's matches that ended so, in the order of storing."""
+    query = (
+        sa.select(matches.c.id, configurations.c.game)
+        .join(configurations, configurations.c.id == matches.c.configuration_id)
+        .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
+        .order_by(matches.c.number)
+    )
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return [(id_, game) for id_, game in connection.execute(query)]
+
+
 def studies_of(store: Store, id_: str) -> list[str]:
     """The names of the studies that a match is part of."""
     query = (
@@ -182,13 +223,6 @@ def studies_of(store: Store, id_: str) -> list[str]:
     )
     with clear_errors(store.path), store.engine.connect() as connection:
         return list(connection.scalars(query))
-
-
-def cost(store: Store, study: str) -> tuple[int, int]:
-    """Calls made and tokens used for a study so far, whatever came of them."""
-    with clear_errors(store.path), store.engine.connect() as connection:
-        number = connection.scalar(sa.select(studies.c.id).where(studies.c.name == study))
-    return spent(store, number or 0)
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:

@@ -6,8 +6,7 @@ transaction, so that durability costs one disk flush for many answers.
 
 import asyncio
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -21,9 +20,17 @@ from cheaptalk.records.errors import clear_errors
 from cheaptalk.records.store import NewMatch, Store, write_matches
 
 T = TypeVar("T")
-Job = tuple[Callable[[sa.Connection], Any], "Future[Any]"]
+Job = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
 calls = schema.calls
+
+# Made once: to make a statement takes far longer than to execute it.
+INTEND = sa.insert(calls)
+SETTLE = (
+    sa.update(calls)
+    .where(calls.c.id == sa.bindparam("number"))
+    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
+)
 
 
 class CallKey(NamedTuple):
@@ -78,7 +85,7 @@ class Ledger:
             values = key._asdict() | {
                 "try": sending, "state": "sent", "call": call, "sent": time.time(),
             }  # fmt: skip
-            made = connection.execute(sa.insert(calls).values(values))
+            made = connection.execute(INTEND, values)
             assert made.inserted_primary_key is not None
             return int(made.inserted_primary_key[0])
 
@@ -89,11 +96,8 @@ class Ledger:
         written = reply.model_dump(mode="json", exclude_none=True)
 
         def work(connection: sa.Connection) -> None:
-            connection.execute(
-                sa.update(calls)
-                .where(calls.c.id == number)
-                .values(state=state, reply=written, received=time.time())
-            )
+            values = {"number": number, "now": state, "said": written, "at": time.time()}
+            connection.execute(SETTLE, values)
 
         await self._do(work)
 
@@ -101,11 +105,14 @@ class Ledger:
         """Store a match that ended and drop its answered calls, now part of its record."""
         await self._do(lambda connection: write_matches(connection, study_id, [match]))
 
+    async def write(self, work: Callable[[sa.Connection], T]) -> T:
+        """Commit other work, in order with the calls."""
+        return await self._do(work)
+
     async def _do(self, work: Callable[[sa.Connection], T]) -> T:
-        future: Future[T] = Future()
-        future.set_running_or_notify_cancel()  # it is written even if its waiter is cancelled
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((work, future))
-        return await asyncio.wrap_future(future)
+        return await future
 
     def _write(self) -> None:
         going = True
@@ -128,22 +135,49 @@ class Ledger:
                 for job in batch:
                     self._commit([job])
             else:
-                batch[0][1].set_exception(error)
+                _deliver(batch, [error])
         else:
-            for (_, future), result in zip(batch, results, strict=True):
+            _deliver(batch, results)
+
+
+def _deliver(batch: list[Job], results: Sequence[Any]) -> None:
+    """Hand results, or errors, to those who still wait for them, all in one turn of their loop."""
+
+    def hand_over() -> None:
+        for (_, future), result in zip(batch, results, strict=True):
+            if future.done():
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
                 future.set_result(result)
+
+    batch[0][1].get_loop().call_soon_threadsafe(hand_over)
 
 
 def mark_unresolved(store: Store) -> int:
     """Mark calls without a reply as unresolved; only while no run is under way.
 
+    Calls in a provider's batch that is not collected yet stay as they are: their replies come.
+
     Returns:
         How many there were.
     """
+    still_open = sa.select(schema.batches.c.id).where(schema.batches.c.state != "collected")
+    apart = calls.c.batch.is_(None)
     with store.transaction() as connection:
         return connection.execute(
-            sa.update(calls).where(calls.c.state == "sent").values(state="unresolved")
+            sa.update(calls)
+            .where(calls.c.state == "sent", calls.c.batch.not_in(still_open) | apart)
+            .values(state="unresolved")
         ).rowcount
+
+
+def begun_matches(store: Store) -> frozenset[str]:
+    """The matches that the ledger holds calls of."""
+    query = sa.select(calls.c.match_id).distinct()
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return frozenset(connection.scalars(query))
 
 
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
@@ -168,25 +202,3 @@ def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     )  # fmt: skip
     with clear_errors(store.path), store.engine.connect() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
-
-
-def spent(store: Store, study_id: int) -> tuple[int, int]:
-    """Calls to models and tokens used for a study so far: (calls, tokens), over all sendings."""
-    matches, members = schema.matches, schema.members
-    ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
-    ended = sa.select(
-        sa.func.coalesce(sa.func.sum(matches.c.calls), 0),
-        sa.func.coalesce(sa.func.sum(matches.c.input_tokens + matches.c.output_tokens), 0),
-    ).where(matches.c.number.in_(ours), matches.c.status.in_(("finished", "forfeited")))
-    open_calls = (
-        sa.select(calls.c.reply)
-        .join(matches, matches.c.id == calls.c.match_id)
-        .where(matches.c.number.in_(ours), calls.c.call["model"].as_string().is_not(None))
-    )
-    with clear_errors(store.path), store.engine.connect() as connection:
-        count, tokens = connection.execute(ended).one()
-        for (reply,) in connection.execute(open_calls):
-            usage = (reply or {}).get("usage", {})
-            count += 1
-            tokens += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
-    return count, tokens

@@ -38,6 +38,17 @@ class StoreReader:
             rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
             return {id_: Status(status) for id_, status in rows if id_ in wanted}
 
+    def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
+        """Answers by place and kind, of those of these matches that ended in play."""
+        wanted = set(ids)
+        matches = schema.matches
+        query = sa.select(matches.c.id, matches.c.kinds).where(
+            matches.c.status.in_((Status.FINISHED.value, Status.FORFEITED.value))
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(query)
+            return {id_: kinds or {} for id_, kinds in rows if id_ in wanted}
+
     def studies(self) -> list[StudySummary]:
         """All studies with their matches counted by status, in the order they were begun."""
         members, matches = schema.members, schema.matches
@@ -175,5 +186,6 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
         {place: people[player] for place, player in row.seats.items()},
         Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
-        getattr(row, "body", None),
+        getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
+        row.unpriced,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from cheaptalk import __version__
 from cheaptalk.players import Kind
+from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.errors import StoreError
 from cheaptalk.records.packing import pack, unpack
 from cheaptalk.rules import (
@@ -89,6 +90,10 @@ class Ended:
     output_tokens: int
     finished: float
     body: bytes
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    dollars: float = 0.0
+    unpriced: int = 0
 
 
 def ended(
@@ -102,8 +107,11 @@ def ended(
     Args:
         source: where an imported match comes from.
     """
-    calls = [call for answer in answers for call in answer.calls if "model" in call["call"]]
-    usage = [call["reply"]["usage"] for call in calls if call.get("reply")]
+    paid = sum(
+        (cost_of(call.get("reply")) for answer in answers for call in answer.calls
+         if "model" in call["call"]),
+        Cost(),
+    )  # fmt: skip
     outcome, payoffs, reason = None, None, None
     if table.forfeited:
         reason = f"forfeited by {', '.join(sorted(table.forfeited))}"
@@ -122,8 +130,9 @@ def ended(
         body["source"] = dict(source)
     return Ended(
         Status.FORFEITED if table.forfeited else Status.FINISHED, reason, outcome, payoffs,
-        _count_kinds(table, answers), len(calls), sum(use["input_tokens"] for use in usage),
-        sum(use["output_tokens"] for use in usage), time.time(), pack(body),
+        _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
+        paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
+        paid.usage.reasoning_tokens, paid.dollars, paid.unpriced,
     )  # fmt: skip
 
 
@@ -159,9 +168,12 @@ class MatchRecord:
         status, reason: how it ended and, if badly, why.
         outcome, payoffs: in the game's terms; payoffs by place.
         kinds: how many answers were of each kind, by place.
-        calls, input_tokens, output_tokens: what it took.
+        calls, input_tokens, output_tokens: what it took, replies from a cache left out.
         finished: when, in seconds since 1970.
         body: seed, deal, answers with every call; None while live.
+        cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
+        dollars: what it cost at the prices of the time, as far as these were known.
+        unpriced: calls of unknown price; None where nobody counted.
     """
 
     id: str
@@ -181,6 +193,10 @@ class MatchRecord:
     output_tokens: int
     finished: float | None
     packed: bytes | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    dollars: float | None = None
+    unpriced: int | None = None
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -273,21 +289,7 @@ class MatchRecord:
 
     def as_json(self) -> dict[str, Any]:
         """The whole record as one JSON object, readable without this package."""
-        return {
-            "id": self.id,
-            "game": self.game,
-            "rules_version": self.version,
-            "parameters": self.parameters,
-            "deal_key": self.deal_key,
-            "repeat": self.repeat,
-            "seats": self.seats,
-            "status": self.status.value,
-            "reason": self.reason,
-            "outcome": self.outcome,
-            "payoffs": self.payoffs,
-            "kinds": self.kinds,
-            "calls": self.calls,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "finished": self.finished,
-        } | self.body
+        names = {"version": "rules_version"}
+        data = {names.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
+        del data["packed"]
+        return data | {"status": self.status.value} | self.body

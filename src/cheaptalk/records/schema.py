@@ -77,7 +77,8 @@ matches = Table(
     Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
     Column("cached_tokens", Integer, comment="of the input; null where nobody counted"),
     Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
-    Column("dollars", Float, comment="at the prices of the time; null where one is not known"),
+    Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
+    Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
 )
 
 members = Table(
@@ -110,11 +111,22 @@ batches = Table(
     "batches",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("provider", String, nullable=False, comment="and URL, as in model strings"),
+    Column("model", String, nullable=False, comment="the model string of all its calls"),
+    Column("tag", String, nullable=False, comment="our word for it, which the provider keeps"),
     Column("name", String, comment="what the provider calls it; null until submitted"),
-    Column("state", String, nullable=False, comment="planned, submitted, ended or collected"),
-    Column("submitted", Float, comment="seconds since 1970"),
-    Column("ended", Float),
+    Column("state", String, nullable=False, comment="planned, submitted or collected"),
+    Column("calls", Integer, nullable=False, comment="how many it was planned with"),
+    Column("planned", Float, nullable=False, comment="seconds since 1970"),
+    Column("submitted", Float),
+    Column("collected", Float),
+)
+
+judges = Table(
+    "judges",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="rubric, model and all settings"),
 )
 
 judgements = Table(
@@ -122,8 +134,8 @@ judgements = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("match_id", String, nullable=False),
-    Column("judge", String, nullable=False, comment="digest of the judge: rubric and model"),
-    Column("item", String, nullable=False, comment="what is judged, such as a request and seat"),
+    Column("judge", String, nullable=False, comment="the judge's digest"),
+    Column("item", String, nullable=False, comment="a move, a seat or the match"),
     Column("kind", String, nullable=False, comment="of the judge's answer"),
     Column("verdict", JSON),
     Column("calls", JSON, nullable=False, comment="every call with its reply"),

@@ -238,15 +238,20 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
             number = last = last + 1
         numbers.append({"study_id": study_id, "match_number": number})
         rows.append({"number": number} | _row(match))
-    statement = insert(table)
-    replaced = {c.name: c for c in statement.excluded if c.name not in ("number", "id")}
-    connection.execute(statement.on_conflict_do_update(["id"], set_=replaced), rows)
-    connection.execute(insert(schema.members).on_conflict_do_nothing(), numbers)
+    connection.execute(REPLACE, rows)
+    connection.execute(JOIN, numbers)
     if known:
         settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
         connection.execute(
             sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
         )
+
+
+NEW = insert(schema.matches)
+REPLACE = NEW.on_conflict_do_update(
+    ["id"], set_={c.name: c for c in NEW.excluded if c.name not in ("number", "id")}
+)
+JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
 def _row(match: NewMatch) -> dict[str, Any]:
@@ -265,6 +270,10 @@ def _row(match: NewMatch) -> dict[str, Any]:
         "calls": end.calls,
         "input_tokens": end.input_tokens,
         "output_tokens": end.output_tokens,
+        "cached_tokens": end.cached_tokens,
+        "reasoning_tokens": end.reasoning_tokens,
+        "dollars": end.dollars,
+        "unpriced": end.unpriced,
         "finished": end.finished,
         "body": end.body,
     }

@@ -56,6 +56,8 @@ def gains(game: GameScores) -> list[Panel]:
                 "tickvals": order, "ticktext": list(map(short, order)),
                 "range": [-0.6, len(order) - 0.4]}  # fmt: skip
         layout = {"yaxis": axis, "scattermode": "group", "scattergap": 0.6}
+        if not any(value for trace in data for value in trace["x"]):
+            layout["xaxis"] = {"range": [0, 1]}  # of nothing but zeros, Plotly shows -1 to 1
         panels.append(Panel(score.title, score.unit, 60 + 34 * len(order), data, layout))
     return panels
 
@@ -97,7 +99,9 @@ def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
 
 def _said(one: Estimate, places: int) -> str:
     half = "one deal, no interval" if one.half is None else f"± {one.half:,.{places}f}"
-    return f"{one.mean:,.{places}f} {half}<br>{one.n:,} matches in {one.clusters:,} deals"
+    matches = f"{one.n:,} match{'es' if one.n != 1 else ''}"
+    deals = f"{one.clusters:,} deal{'s' if one.clusters != 1 else ''}"
+    return f"{one.mean:,.{places}f} {half}<br>{matches} in {deals}"
 
 
 def matrices(game: GameScores) -> list[Panel]:
@@ -215,7 +219,9 @@ def distributions(game: GameScores) -> list[Panel]:
             "type": "bar",
             "x": counted[score.key].to_list(),
             "y": (counted["count"] / len(values)).to_list(),
-            "text": [f"{number:,} matches" for number in counted["count"]],
+            "text": [
+                f"{number:,} match{'es' if number != 1 else ''}" for number in counted["count"]
+            ],
             "textposition": "none",
             "marker": {"color": COLOURS[0]},
             "hovertemplate": f"%{{x}} {score.unit}: %{{y:.1%}}, %{{text}}<extra></extra>",

@@ -9,7 +9,7 @@ from cheaptalk.records import Status, line_up, query_of
 from cheaptalk.reports.pooling import KINDS
 from cheaptalk.statistics import STRATA, mean_intervals
 
-SCORED = pl.col("status") == Status.FINISHED.value
+SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 Labels: TypeAlias = tuple[str | None, ...]
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
+from cheaptalk.studies import money
 
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
@@ -34,7 +35,9 @@ KINDS = {
     Kind.REPAIRED: "valid after being asked again with the reason",
     Kind.ILLEGAL: "finally a move that the rules refuse",
     Kind.UNPARSABLE: "finally nothing readable, or something ambiguous",
+    Kind.TRUNCATED: "finally a text that was cut off before the end of its answer",
     Kind.REFUSED: "the model declined",
+    Kind.FILTERED: "a filter of the provider's stopped the question or the answer",
     Kind.TIMED_OUT: "no answer before the deadline",
     Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
 }
@@ -67,6 +70,17 @@ def prose(text: str) -> Markup:
     see <code>ALL</code>: <code>a &lt; b</code>
     """
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped here
+
+
+def exactly(text: str) -> Markup:
+    """A text within ``pre``: no first line break is swallowed, and no other kind is changed.
+
+    >>> print(exactly("\\na < b\\r"))
+    <BLANKLINE>
+    <BLANKLINE>
+    a &lt; b&#13;
+    """
+    return Markup("\n" + str(escape(text)).replace("\r", "&#13;"))  # noqa: S704 - escaped here
 
 
 def readable(value: object) -> str:
@@ -174,9 +188,9 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "as_data": as_data, "capital": capital, "fixed": fixed, "lined_up": lined_up,
-        "moment": moment, "plain": plain, "prose": prose, "readable": readable,
-        "runs": runs, "set_values": set_values, "single": single,
+        "as_data": as_data, "capital": capital, "exactly": exactly, "fixed": fixed,
+        "lined_up": lined_up, "moment": moment, "money": money, "plain": plain, "prose": prose,
+        "readable": readable, "runs": runs, "set_values": set_values, "single": single,
     }  # fmt: skip
     made.globals |= {
         "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,

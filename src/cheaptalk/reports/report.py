@@ -14,14 +14,19 @@ from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
-from cheaptalk.records.browsing import cost, places_of, some
+from cheaptalk.records.browsing import places_of, some
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.lost import lost_calls
+from cheaptalk.records.spending import costs_by_player, study_cost
 from cheaptalk.reports import figures
+from cheaptalk.reports.exclusions import exclusions
+from cheaptalk.reports.judges import agreement_lines, judge_sections
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
 from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.statistics import match_frames
-from cheaptalk.studies import lay_out, parse_study
+from cheaptalk.studies import lay_out, money, parse_study
 
 SCRIPT = "page.js"
 TOOLS = ("polars", "numpy", "scipy", "plotly")
@@ -69,6 +74,8 @@ def report(
         games=games,
         figures={name: _panels(game) for name, game in games.items()},
         colours=figures.COLOURS,
+        judges=judge_sections(store, study),
+        agreement_lines=agreement_lines,
         as_published=as_published,
         sample=sample,
         sampled=len(chosen),
@@ -96,7 +103,7 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
     """What the page says of the study as a whole."""
     ends = [frame["finished"] for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
-    calls, tokens = cost(store, summary.name)
+    taken = study_cost(store, summary.name)
     planned = _planned(summary, store)
     begun = sum(summary.counts.values())
     return {
@@ -104,16 +111,32 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
         "planned": planned,
         "not_begun": max(0, (planned or begun) - begun),
         "problems": store.problems(summary.name),
+        "exclusions": exclusions(summary.spec, frames),
+        "lost": lost_calls(store, summary.name),
         "began": ended.min(),
         "ended": ended.max(),
-        "calls": calls,
-        "tokens": tokens,
+        "calls": taken.calls,
+        "tokens": taken.tokens,
+        "dollars": dollars_text(taken),
+        "costs": {
+            label: (cost, dollars_text(cost))
+            for label, cost in sorted(costs_by_player(store, summary.name).items())
+        },
         "spec": yaml.safe_dump(
             _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
         ),
         "versions": {"cheaptalk": __version__, "Python": platform.python_version()}
         | {name: version(name) for name in TOOLS},
     }
+
+
+def dollars_text(cost: Cost) -> str:
+    """What calls cost, as far as it is known.
+
+    >>> dollars_text(Cost(2, dollars=0.5)), dollars_text(Cost(2, unpriced=2))
+    ('$0.50', 'not known')
+    """
+    return "not known" if cost.dollars_known is None else money(cost.dollars)
 
 
 def _stated(value: Any) -> Any:

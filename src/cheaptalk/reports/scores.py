@@ -77,7 +77,7 @@ class GameScores:
 
     def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
-        title, unit = f"Payoff {capital(name)}", "the game's own unit"
+        title, unit = f"Payoff {capital(name)}", "in the unit of the game"
         return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role)
 
     def shared(self, role: str) -> bool:

@@ -1,10 +1,11 @@
 """A recorded match laid out for reading: turns in columns, each with the calls it took."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
+from cheaptalk.models import Usage
 from cheaptalk.records import FEW, Line, MatchRecord, gathered, transcript
 from cheaptalk.rules import CheaptalkError
 
@@ -13,27 +14,50 @@ UNREADABLE = (CheaptalkError, ValidationError, KeyError)
 
 
 class Exchange(NamedTuple):
-    """One call and what came of it.
+    """One sending of a call and what came of it.
 
     Attributes:
-        model: what was called: the model id that came back, or else the one asked for.
+        call: the call's place within the answer, from 1; re-asks and the stages of a refined
+            answer count on.
+        sending: counts sendings of the same call, from 1.
+        model: the model id that came back, or else the model string asked for.
         state: ``answered``, or why not.
-        sending: how often the call had been sent by then.
         messages: what was sent, as (role, text).
-        text: the raw reply; None where there was none.
+        text: the raw reply, character for character; None where there was none.
+        reasoning: the model's reasoning, where the provider gave it.
         detail: the provider's words about a failure.
-        input_tokens, output_tokens, seconds: what it took; None where unknown.
+        usage: tokens; None where nobody counted any.
+        seconds: how long it took; None where nothing came back.
+        facts: how it was asked and answered, by name: what is known of model string, settings,
+            route, finish reason, cost and the like.
     """
 
+    call: int
+    sending: int
     model: str
     state: str
-    sending: int
     messages: list[tuple[str, str]]
     text: str | None
+    reasoning: str | None
     detail: str | None
-    input_tokens: int | None
-    output_tokens: int | None
+    usage: Usage | None
     seconds: float | None
+    facts: dict[str, Any]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out."""
+        return self.usage.input_tokens + self.usage.output_tokens if self.usage else 0
+
+    @property
+    def counted(self) -> str:
+        """The tokens in words."""
+        if self.usage is None:
+            return ""
+        used, part = self.usage, " ({:,} of them {})"
+        cached = part.format(used.cached_tokens, "cached") if used.cached_tokens else ""
+        thought = part.format(used.reasoning_tokens, "reasoning") if used.reasoning_tokens else ""
+        return f"{used.input_tokens:,} tokens in{cached}, {used.output_tokens:,} out{thought}"
 
 
 class Turn(NamedTuple):
@@ -51,7 +75,7 @@ class Turn(NamedTuple):
     @property
     def tokens(self) -> int:
         """Tokens of all calls, in and out."""
-        return sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in self.exchanges)
+        return sum(one.tokens for one in self.exchanges)
 
 
 class Block(NamedTuple):
@@ -69,53 +93,113 @@ class Talk(NamedTuple):
         places: the columns.
         turns: in the order they happened.
         blocks: the turns put together, where there are too many places for columns.
+        outside: calls that belong to no turn, as (seat, question, sendings): those of a question
+            that is still open, or of a match that did not end.
         problem: why the match cannot be put into words, or None.
     """
 
     places: list[str]
     turns: list[Turn]
     blocks: list[Block]
+    outside: list[tuple[str, int, list[Exchange]]]
     problem: str | None
 
 
-def talk(record: MatchRecord) -> Talk:
-    """Lay a match out. One without answers has no turns; one that does not replay says why."""
+Calls: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
+    """Lay a match out. One without answers has no turns; one that does not replay says why.
+
+    Args:
+        ledger: its calls that are no part of its record: failed sendings, and those of a match
+            under way.
+    """
     places = list(record.seats)
+    waiting = _by_question(ledger)
     if "answers" not in record.body:
-        return Talk(places, [], [], None)
+        return Talk(places, [], [], _outside(waiting), None)
     try:
         columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
         lines = transcript(record)
     except UNREADABLE as error:
-        return Talk(places, [], [], str(error))
+        return Talk(places, [], [], _outside(waiting), str(error))
 
     def turn(line: Line) -> Turn:
-        return Turn(columns[line.seat], line, [exchange(call) for call in line.calls])
+        failed = () if line.request is None else waiting.pop((line.request, line.seat), ())
+        return Turn(columns[line.seat], line, exchanges(line.calls, failed))
 
     if len(places) <= FEW:
-        return Talk(places, [turn(line) for line in lines], [], None)
+        return Talk(places, [turn(line) for line in lines], [], _outside(waiting), None)
     blocks = [
         Block(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
         for scene in gathered(lines)
     ]
-    return Talk(places, [], blocks, None)
+    return Talk(places, [], blocks, _outside(waiting), None)
 
 
-def exchange(call: Mapping[str, Any]) -> Exchange:
-    """A call as it is recorded with an answer, or as the ledger keeps it."""
+def _by_question(ledger: Calls) -> dict[tuple[int, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for call in ledger:
+        found.setdefault((call["request"], call["seat"]), []).append(call)
+    return found
+
+
+def _outside(
+    waiting: Mapping[tuple[int, str], Calls],
+) -> list[tuple[str, int, list[Exchange]]]:
+    return [(seat, request, exchanges((), calls)) for (request, seat), calls in waiting.items()]
+
+
+def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
+    """The calls of one question in order, sendings that failed among them.
+
+    Args:
+        answered: as recorded with the answer.
+        ledger: as the ledger keeps them.
+    """
+    found = [_exchange(call, place) for place, call in enumerate(answered, start=1)]
+    found += [_exchange(call, call["attempt"] + 1) for call in ledger]
+    return sorted(found, key=lambda one: (one.call, one.sending))
+
+
+def _exchange(call: Mapping[str, Any], place: int) -> Exchange:
     asked, reply = call["call"], call.get("reply") or {}
-    usage = reply.get("usage") or {}
+    state = call.get("state", "answered")
     return Exchange(
-        model=reply.get("model") or asked.get("model") or "a person",
-        state=call.get("state") or reply.get("failure") or "answered",
+        call=place,
         sending=call.get("sending") or call.get("try") or 1,
+        model=reply.get("model") or asked.get("model") or "a person",
+        state=reply.get("failure") or state if state == "answered" else state,
         messages=list(_messages(asked)),
         text=reply.get("text"),
+        reasoning=reply.get("reasoning"),
         detail=reply.get("detail"),
-        input_tokens=usage.get("input_tokens"),
-        output_tokens=usage.get("output_tokens"),
+        usage=_usage(reply),
         seconds=reply.get("seconds"),
+        facts=_facts(asked, reply),
     )
+
+
+def _usage(reply: Mapping[str, Any]) -> Usage | None:
+    """The tokens of a reply; None where nobody counted any."""
+    usage = Usage.model_validate(reply.get("usage", {}))
+    return usage if usage.input_tokens or usage.output_tokens else None
+
+
+FACTS = {
+    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
+    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
+    "batch": "in a batch", "dollars": "cost in dollars",
+}  # fmt: skip
+"""What is known of a reply, and what it is called."""
+
+
+def _facts(asked: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"model string": asked.get("model"), "settings": asked.get("settings")}
+    found["sent"] = reply.get("sent")
+    found |= {title: reply.get(key) for key, title in FACTS.items()}
+    return {name: value for name, value in found.items() if value not in (None, False, {}, [])}
 
 
 def _messages(asked: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic import ValidationError as PydanticError
+from pydantic_core import ErrorDetails
 
 MESSAGE_LIMIT = 4_000
-"""Characters a message may have."""
+"""Characters a message may have: some 600 words, a long letter. Published systems set no limit, but
+without one a player could fill another's memory, or its purse, with words."""
 
 _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
@@ -66,7 +68,7 @@ SHAPES = {
 def explain(error: PydanticError) -> str:
     """Say in one sentence what was wrong with an answer, for the one who gave it."""
     return "; ".join(
-        _placed(problem["loc"], _plain(problem["type"], problem["msg"]))
+        _placed(problem["loc"], _too_long(problem) or _plain(problem["type"], problem["msg"]))
         for problem in error.errors(include_url=False, include_context=True)
     )
 
@@ -82,6 +84,13 @@ def _placed(place: Sequence[int | str], reason: str) -> str:
     names = ".".join(step for step in place if isinstance(step, str))
     numbers = "".join(f", number {step + 1}" for step in place if isinstance(step, int))
     return f'"{names}"{numbers}: {reason}'
+
+
+def _too_long(problem: ErrorDetails) -> str | None:
+    if problem["type"] != "string_too_long":
+        return None
+    limit = problem["ctx"]["max_length"]
+    return f"has {len(problem['input']):,} characters; at most {limit:,} are possible"
 
 
 def _plain(kind: str, message: str) -> str:

@@ -61,6 +61,11 @@ class Measure:
         return self.published if as_published and self.published else self.of
 
 
+Check = Callable[[Result], Mapping[tuple[int, str], str]]
+"""What can be said exactly of the moves of a match: a category by request and seat, for those moves
+of which anything can be said. Judges are held against it."""
+
+
 @dataclass(frozen=True)
 class Strategy:
     """A scripted way to play some roles of one game.
@@ -127,6 +132,7 @@ class GameBox:
         styles: its styles by name; the first is the default.
         strategies: its scripted strategies by name.
         measures: its measures by name.
+        checks: exact checks of what is said and done, by the name of the rubric they check.
     """
 
     rules: type[Game]
@@ -134,6 +140,7 @@ class GameBox:
     styles: Mapping[str, StyleFile]
     strategies: Mapping[str, Strategy]
     measures: Mapping[str, Measure]
+    checks: Mapping[str, Check] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

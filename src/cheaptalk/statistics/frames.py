@@ -10,6 +10,8 @@ from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key, line_up
 from cheaptalk.records.browsing import places_of
 from cheaptalk.rules import CheaptalkError, Measure, game_box
+from cheaptalk.studies.policies import Unanswered, policies_of
+from cheaptalk.studies.preparing import SETTLED
 
 Row = list[Any]
 KINDS = tuple(kind.value for kind in Kind)
@@ -17,6 +19,7 @@ KINDS = tuple(kind.value for kind in Kind)
 HEAD = {
     "match": pl.String,
     "status": pl.String,
+    "dropped": pl.Boolean,
     "rules": pl.Int64,
     "configuration": pl.String,
     "deal": pl.String,
@@ -25,6 +28,7 @@ HEAD = {
     "calls": pl.Int64,
     "input_tokens": pl.Int64,
     "output_tokens": pl.Int64,
+    "dollars": pl.Float64,
     "finished": pl.Float64,
 }
 """The columns that every game's frame begins with."""
@@ -39,14 +43,16 @@ def match_frames(
 ) -> dict[str, pl.DataFrame]:
     """The matches of a study, as one frame a game.
 
-    Every match is a row, whatever its status. Measures and payoffs are null unless it finished;
-    measures also where they are undefined, and where the match was played under another version
-    of the rules than the one installed (column ``rules``), to which they may not apply.
+    Every match is a row, whatever its status. Measures and payoffs are null unless it finished and
+    was not dropped (see :class:`~cheaptalk.studies.policies.Unanswered`); measures also where they
+    are undefined, and where the match was played under another version of the rules than the one
+    installed (column ``rules``), to which they may not apply.
 
-    Columns: ``match`` (its id), ``status``, ``rules``, ``configuration`` (a digest of game and
-    parameters), ``deal`` (equal, within a configuration, for matches on the same deal),
+    Columns: ``match`` (its id), ``status``, ``dropped``, ``rules``, ``configuration`` (a digest of
+    game and parameters), ``deal`` (equal, within a configuration, for matches on the same deal),
     ``repeat``, ``pairing`` (labels in the order of places, see :func:`.line_up`), ``calls``,
-    ``input_tokens``, ``output_tokens``, ``finished`` (seconds since 1970), then
+    ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices were known), ``finished``
+    (seconds since 1970), then
     ``player.PLACE`` (labels), ``kind.PLACE.KIND`` (how many answers were of each kind),
     ``payoff.PLACE`` (in the game's unit), the game's measures under their own names, and
     ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON). There are columns
@@ -61,12 +67,13 @@ def match_frames(
         UnknownName: a game is not installed.
         MeasureError: a measure failed.
     """
-    store.study(study)
+    policies = policies_of(store.study(study).spec)
     places = places_of(store, study)
     games: dict[str, _Rows] = {}
     for record in store.records(study, bodies=True):
         if record.game not in games:
-            games[record.game] = _Rows(record.game, list(places[record.game]), as_published)
+            seats = list(places[record.game])
+            games[record.game] = _Rows(record.game, seats, policies, as_published)
         games[record.game].add(record)
     return {name: games[name].frame() for name in sorted(games)}
 
@@ -74,10 +81,13 @@ def match_frames(
 class _Rows:
     """The rows of one game as they are read."""
 
-    def __init__(self, game: str, places: list[str], as_published: bool) -> None:
+    def __init__(
+        self, game: str, places: list[str], policies: Unanswered, as_published: bool
+    ) -> None:
         box = game_box(game)
         self.version = box.rules.version
         self.places = places
+        self.policies = policies
         self.measures = list(box.measures.values())
         self.as_published = as_published
         self.rows: list[Row] = []
@@ -85,15 +95,16 @@ class _Rows:
 
     def add(self, record: MatchRecord) -> None:
         labels = {place: record.label(place) for place in record.seats}
+        dropped = record.status in SETTLED and self.policies.of(record.kinds) != "keep"
         kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
         self.rows.append(
             [
-                record.id, record.status.value, record.version, self.configuration(record),
+                record.id, record.status.value, dropped, record.version, self.configuration(record),
                 record.deal_key, record.repeat, line_up(list(labels.values())), record.calls,
-                record.input_tokens, record.output_tokens, record.finished,
+                record.input_tokens, record.output_tokens, record.dollars, record.finished,
                 *map(labels.get, self.places),
                 *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
-                *self.scores(record),
+                *(self.scores(record) if not dropped else self.no_scores()),
             ]
         )  # fmt: skip
 
@@ -109,11 +120,14 @@ class _Rows:
     def scores(self, record: MatchRecord) -> Row:
         """Payoffs by place, then the measures."""
         if record.status is not Status.FINISHED or record.payoffs is None:
-            return [None] * (len(self.places) + len(self.measures))
+            return self.no_scores()
         payoffs: Row = [record.payoffs.get(place) for place in self.places]
         if record.version != self.version:
             return payoffs + [None] * len(self.measures)
         return payoffs + _measured(record, self.measures, self.as_published)
+
+    def no_scores(self) -> Row:
+        return [None] * (len(self.places) + len(self.measures))
 
     def frame(self) -> pl.DataFrame:
         columns: dict[str, Any] = dict(HEAD)

@@ -1,26 +1,30 @@
 """The path of a call: from the ledger if it was answered before, else over the wire.
 
-A bought answer is in the ledger before anything acts on it, and an intent before each call.
+A bought answer is in the ledger before anything acts on it, and an intent before each sending.
 """
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.flow import Retries, trouble_of
+from cheaptalk.models.lanes import Lanes
 from cheaptalk.players import Call, ModelSeat, PersonCall, SeatSpec
 from cheaptalk.records import Store
-from cheaptalk.records.ledger import CallKey, Ledger, past_calls, sendings
+from cheaptalk.records.batches import Intent
+from cheaptalk.records.cache import Replicate, Request
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.ledger import CallKey, Ledger, PastCall, past_calls, sendings
+from cheaptalk.records.spending import spent_on
 from cheaptalk.rules import ReplayMismatch
+from cheaptalk.studies.batching import SENDINGS, Batches
+from cheaptalk.studies.caching import CacheStation
+from cheaptalk.studies.pacing import Pace
 from cheaptalk.studies.purse import Halted, Purse
-
-SENDINGS = 5
-"""How often a call is sent in all before its failure is final."""
-FIRST_WAIT = 0.25
-"""Seconds of the wait before a failed call is sent again; doubled each time, with jitter."""
-JITTER = random.SystemRandom()
 
 AskPerson = Callable[[PersonCall], Awaitable[Reply]]
 
@@ -34,18 +38,43 @@ class Models(Protocol):
 
 @dataclass
 class Desk:
-    """What live matches share: where calls go, what may be spent, and whether to stop."""
+    """What live matches share: where calls go, what may be spent, and whether to stop.
+
+    Make one where the event loop runs.
+
+    Attributes:
+        concurrency: matches that may be under way at once.
+        halted: why the run is to stop, once it is.
+        live: matches under way.
+        begun: the matches that the ledger has calls of; None where nobody looked.
+        cache: where replies bought before are, if anywhere.
+        batches: where calls go that wait for a provider's batch; None where they go out at once.
+    """
 
     store: Store
     ledger: Ledger
     models: Models
     purse: Purse
     ask_person: AskPerson | None = None
+    lanes: Lanes = field(default_factory=Lanes)
+    concurrency: int = 1
     halted: str | None = None
+    live: int = 0
+    begun: frozenset[str] | None = None
+    cache: CacheStation | None = None
+    batches: Batches | None = None
+    pace: Pace = field(default_factory=Pace)
+
+    def __post_init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopped = asyncio.Event()
+        self._room = asyncio.Event()
 
     def halt(self, reason: str) -> None:
-        """Let calls in flight come back, and make no more."""
+        """Let calls in flight come back, and make no more; from any thread."""
         self.halted = self.halted or reason
+        with suppress(RuntimeError):  # the loop has ended, and with it the run
+            self._loop.call_soon_threadsafe(self._wake)
 
     def check(self) -> None:
         """Go on, unless the run is to stop.
@@ -56,19 +85,55 @@ class Desk:
         if self.halted:
             raise Halted(self.halted)
 
+    async def rest(self, seconds: float) -> None:
+        """Wait for a while, or until the run is to stop."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+
+    def retune(self, concurrency: int) -> None:
+        """Play more or fewer matches at once; those under way go on."""
+        self.concurrency = concurrency
+        self._room.set()
+
+    async def sit_down(self) -> None:
+        """Wait until another match may begin, or the run is to stop."""
+        while self.live >= self.concurrency and not self.halted:
+            self._room.clear()
+            await self._room.wait()
+        self.live += 1
+
+    def get_up(self) -> None:
+        """Make room for another match."""
+        self.live -= 1
+        self._room.set()
+
+    def _wake(self) -> None:
+        self._stopped.set()
+        self._room.set()
+        self.lanes.stop()
+        if self.batches is not None and self.halted is not None:
+            self.batches.stop(self.halted)
+
 
 class Caller:
     """Makes the calls of one match."""
 
-    def __init__(self, match_id: str, desk: Desk) -> None:
+    def __init__(self, match_id: str, desk: Desk, seed: str = "") -> None:
         self.desk = desk
-        self.past = past_calls(desk.store, match_id)
-        self.sent = sendings(desk.store, match_id)
+        self.seed = seed
+        self.past: dict[CallKey, PastCall] = {}
+        self.sent: dict[CallKey, int] = {}
+        spent: Cost | None = None
+        if desk.begun is None or match_id in desk.begun:
+            self.past = past_calls(desk.store, match_id)
+            self.sent = sendings(desk.store, match_id)
+            spent = spent_on(desk.store, match_id)
+        self.tab = desk.purse.tab(spent)
 
     async def make(self, key: CallKey, call: Call, spec: SeatSpec) -> tuple[Reply, dict[str, Any]]:
         """Make a call, or take its reply from the ledger; with what the record keeps of it."""
         data = call.model_dump(mode="json", exclude_none=True)
-        past = self.past.get(key)
+        past = self.past.pop(key, None)
         if past is not None:
             if past.call != data:
                 raise ReplayMismatch(
@@ -77,56 +142,122 @@ class Caller:
                 )
             entry = {"call": past.call, "reply": past.reply, "sending": past.sending}
             return Reply.model_validate(past.reply), entry
-        for tried in range(SENDINGS):
-            if tried:
-                await asyncio.sleep(FIRST_WAIT * 2**tried * JITTER.uniform(0.5, 1))
-            last = tried == SENDINGS - 1
-            self.sent[key] = sending = self.sent.get(key, 0) + 1
-            self.desk.check()
-            if isinstance(call, PersonCall):
-                reply = await self._ask_person(key, sending, call, data)
-            else:
-                reply = await self._call_model(key, sending, call, data, spec, last)
-            if not (reply.failure and reply.retry):
-                break
+        if isinstance(call, PersonCall):
+            reply = await self._ask_person(key, call, data)
+        else:
+            assert isinstance(spec, ModelSeat)
+            reply = await self._look_up(key, call, data, spec.deadline)
         written = reply.model_dump(mode="json", exclude_none=True)
-        return reply, {"call": data, "reply": written, "sending": sending}
+        return reply, {"call": data, "reply": written, "sending": self.sent.pop(key, 0)}
 
-    async def _call_model(
+    async def _look_up(
+        self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
+    ) -> Reply:
+        """Take a reply from the cache, at no cost and noted as such, or ask the model."""
+        desk = self.desk
+        ask = (
+            partial(self._ask_model, key, call, data, deadline)
+            if desk.batches is None
+            else partial(self._ask_in_batch, desk.batches, key, call, data)
+        )
+        if desk.cache is None:
+            return await ask()
+        request = Request.of(data, Replicate(self.seed, key.request, key.seat, key.attempt))
+        reply = await desk.cache.reply(request, key.match_id, desk.pace, ask)
+        if reply.cached:
+            self.sent[key] = sending = self.sent.get(key, 0) + 1
+            number = await desk.ledger.intend(key, sending, data)
+            await desk.ledger.settle(number, "answered", reply)
+        return reply
+
+    async def _ask_in_batch(
+        self, batches: Batches, key: CallKey, call: ModelCall, data: dict[str, Any]
+    ) -> Reply:
+        """Have a call answered in a batch; in the next one where it failed for a passing reason."""
+        desk = self.desk
+        tried = 0
+        while True:
+            tried += 1
+            desk.check()
+            try:
+                with desk.pace.resting():
+                    held = await desk.purse.open(call, self.tab)
+            except Halted as spent:
+                batches.in_order.add(str(spent))
+                raise
+            self.sent[key] = sending = self.sent.get(key, 0) + 1
+            reply = None
+            try:
+                reply = await batches.reply(Intent(*key, sending, data), call)
+            finally:
+                desk.purse.close(held, reply)
+            if tried == SENDINGS or not (reply.failure and reply.retry):
+                return reply
+
+    async def _ask_model(
+        self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
+    ) -> Reply:
+        """Send a call until its reply is final; at once, without sending it, where that is vain."""
+        desk = self.desk
+        lane = desk.lanes[call.model]
+        retries = Retries(lane.patience, lane.clock, lane.luck)
+        while True:
+            desk.check()
+            if lane.given_up and lane.wait() > 0:
+                detail = lane.given_up.reason
+                return Reply(failure=Failure.PROVIDER_ERROR, detail=detail)
+            reply, wait = await self._send(key, call, data, deadline, retries)
+            if lane.given_up and (lane.given_up.wrong or not desk.lanes.any_works()):
+                desk.halt(lane.given_up.reason)
+            if trouble_of(reply):
+                desk.check()
+            if wait is None:
+                return reply
+            await desk.rest(wait)
+
+    async def _send(
         self,
         key: CallKey,
-        sending: int,
         call: ModelCall,
         data: dict[str, Any],
-        spec: SeatSpec,
-        last: bool,
-    ) -> Reply:
-        """Send a call, with an intent in the ledger before and the reply in it afterwards.
+        deadline: float,
+        retries: Retries,
+    ) -> tuple[Reply, float | None]:
+        """Send a call once: a place in its lane, the money, an intent, the reply in the ledger.
 
         What play acts on is settled as answered, a last timeout too; what is to be sent again, or
         ends the run of the match, as failed.
+
+        Returns:
+            The reply, and seconds until the call is sent again; None where the reply is final.
         """
         desk = self.desk
-        await desk.purse.open()
         reply = None
+        place = await desk.lanes.enter(call.model)
         try:
             desk.check()
-            number = await desk.ledger.intend(key, sending, data)
-            number_there = "/".join(map(str, (*key, sending)))
-            assert isinstance(spec, ModelSeat)
-            reply = await desk.models.call(call, number_there, spec.deadline)
-            again = reply.failure and reply.retry and not last
-            lost = again or reply.failure is Failure.PROVIDER_ERROR
-            await desk.ledger.settle(number, "failed" if lost else "answered", reply)
+            held = await desk.purse.open(call, self.tab)
+            try:
+                desk.check()
+                self.sent[key] = sending = self.sent.get(key, 0) + 1
+                number = await desk.ledger.intend(key, sending, data)
+                number_there = "/".join(map(str, (*key, sending)))
+                bought = await desk.models.call(call, number_there, deadline)
+                reply = desk.purse.priced(call, bought)
+                wait = retries.wait(reply)
+                lost = wait is not None or reply.failure is Failure.PROVIDER_ERROR
+                await desk.ledger.settle(number, "failed" if lost else "answered", reply)
+            finally:
+                desk.purse.close(held, reply)
         finally:
-            desk.purse.close(reply)
-        return reply
+            desk.lanes.leave(place, reply)
+        return reply, wait
 
-    async def _ask_person(
-        self, key: CallKey, sending: int, call: PersonCall, data: dict[str, Any]
-    ) -> Reply:
+    async def _ask_person(self, key: CallKey, call: PersonCall, data: dict[str, Any]) -> Reply:
         assert self.desk.ask_person is not None
+        self.desk.check()
         ledger = self.desk.ledger
+        self.sent[key] = sending = self.sent.get(key, 0) + 1
         number = await ledger.intend(key, sending, data)
         try:
             reply = await self.desk.ask_person(call)

@@ -5,7 +5,7 @@ are missing.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cheaptalk.models import Reply
@@ -22,7 +22,7 @@ from cheaptalk.records.ledger import CallKey
 from cheaptalk.rules import Action, Asked, Given, ReplayMismatch, Table, play_async
 from cheaptalk.studies.calling import Caller, Desk
 from cheaptalk.studies.planning import PlannedMatch
-from cheaptalk.studies.purse import Halted
+from cheaptalk.studies.purse import Halted, MatchSpent
 from cheaptalk.studies.scripted import describe, failed
 
 
@@ -42,7 +42,7 @@ class LiveMatch:
         game = match.configuration.game
         self.match = match
         self.table = Table(game, match.deal, match.seed)
-        self.caller = Caller(match.id, desk)
+        self.caller = Caller(match.id, desk, match.seed)
         self.answers: list[AnswerRecord] = []
         seated = dict(zip(game.places, match.seating, strict=True))
         self.specs = {seat.name: seated[seat.place].spec for seat in game.seats}
@@ -57,8 +57,8 @@ class LiveMatch:
             ReplayMismatch: what is recorded does not fit; the match is left untouched.
         """
         try:
-            await play_async(self.table, self.answer)
-        except ProviderFailed as error:
+            await play_async(self.table, self.caller.desk.pace.answering(self.answer))
+        except (ProviderFailed, MatchSpent) as error:
             return failed(str(error), self.match.seed)
         order = list(self.specs)
         self.answers.sort(key=lambda one: (one.request, order.index(one.seat)))
@@ -87,21 +87,18 @@ class LiveMatch:
 
 
 async def play_live(
-    matches: Sequence[PlannedMatch],
+    matches: Iterable[PlannedMatch],
     desk: Desk,
-    concurrency: int,
     store_as: Callable[[PlannedMatch, Ended], NewMatch],
     study_id: int,
     recorded: Mapping[str, list[Given]],
     report: Callable[[PlannedMatch, Ended | ReplayMismatch], None],
 ) -> None:
-    """Play matches with models or people, so many at once, each stored when it ends."""
-    waiting = iter(matches)
+    """Play matches with models or people, as many at once as the desk says, each stored when it
+    ends."""
 
-    async def work() -> None:
-        for match in waiting:
-            if desk.halted:
-                return
+    async def play(match: PlannedMatch) -> None:
+        try:
             begun = _begun(store_as(match, failed("", match.seed)))
             await desk.ledger.begin(study_id, begun)
             end = await _to_its_end(match, desk, recorded)
@@ -109,10 +106,17 @@ async def play_live(
                 await desk.ledger.finish(study_id, store_as(match, end))
             if end is not None:
                 report(match, end)
+        finally:
+            desk.get_up()
+            desk.pace.rest()
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(min(concurrency, len(matches))):
-            group.create_task(work())
+        for match in matches:
+            await desk.sit_down()
+            if desk.halted:
+                break
+            desk.pace.go()
+            group.create_task(play(match))
 
 
 async def _to_its_end(

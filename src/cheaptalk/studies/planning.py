@@ -34,12 +34,27 @@ class Configuration:
 class Dealt(NamedTuple):
     """A deal: the seed it is drawn with, or the deal itself where it was taken over.
 
-    ``key`` is equal for matches that share the deal.
+    ``key`` is equal for matches that share the deal. One that was drawn in place of another has
+    that one's key and seed with a number behind them.
+
+    >>> Dealt("3", "0/abc/3").afresh().afresh()
+    Dealt(key='3+2', seed='0/abc/3+2', explicit=None)
     """
 
     key: str
     seed: str
     explicit: Deal | None = None
+
+    @property
+    def redeals(self) -> int:
+        """How many deals came before in its place."""
+        return int(self.key.partition("+")[2] or 0)
+
+    def afresh(self) -> "Dealt":
+        """The next deal in its place."""
+        number = self.redeals + 1
+        key, seed = (text.partition("+")[0] for text in (self.key, self.seed))
+        return Dealt(f"{key}+{number}", f"{seed}+{number}")
 
 
 class PlannedMatch(NamedTuple):
@@ -159,7 +174,7 @@ def _everything(
 ) -> Iterator[PlannedMatch]:
     for (configuration, deals, _), rows in zip(laid, seatings, strict=True):
         for dealt, seating, repeat in product(deals, rows, range(study.repeats)):
-            yield _match(configuration, dealt, seating, repeat)
+            yield match_of(configuration, dealt, seating, repeat)
 
 
 def _sample(study: Study, laid: Sequence[Laid], rows: Sequence[Rows]) -> Iterator[PlannedMatch]:
@@ -173,7 +188,7 @@ def _sample(study: Study, laid: Sequence[Laid], rows: Sequence[Rows]) -> Iterato
         for place in sorted(order[:count]):
             pair, repeat = divmod(place, study.repeats)
             deal, seating = divmod(pair, len(row))
-            yield _match(configuration, deals[deal], row[seating], repeat)
+            yield match_of(configuration, deals[deal], row[seating], repeat)
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
@@ -193,9 +208,10 @@ def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     return taken
 
 
-def _match(
+def match_of(
     configuration: Configuration, dealt: Dealt, seating: tuple[Seated, ...], repeat: int
 ) -> PlannedMatch:
+    """A match with its identity."""
     deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
     players = [player.digest for player in seating]
     identity = digest(configuration.digest, dealt.seed, deal, repeat, *players)

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
+from cheaptalk.models.prices import Prices
 from cheaptalk.players import ModelSeat, PersonSeat, RecordedSeat
 from cheaptalk.records import MatchRecord, Status, Store, StoreError
 from cheaptalk.rules import Given
 from cheaptalk.studies.calling import AskPerson
 from cheaptalk.studies.planning import Configuration, Dealt, Plan, deal_key, plan
+from cheaptalk.studies.purse import unpriced
+from cheaptalk.studies.redealing import redealt
 from cheaptalk.studies.seating import Seated
-from cheaptalk.studies.spec import Study, StudyError
+from cheaptalk.studies.spec import Cap, Study, StudyError
 
 SETTLED = (Status.FINISHED, Status.FORFEITED)
 """How a match has ended that is not played again."""
@@ -22,7 +25,10 @@ def lay_out(study: Study, store: Store | None) -> Plan:
         OtherVersion: an earlier match was dealt under other rules than those installed.
     """
     if study.deals_from is None:
-        return plan(study)
+        laid = plan(study)
+        if store is not None:
+            laid.matches += redealt(laid, store)
+        return laid
     if store is None:
         raise StudyError(
             f'deals_from: there is no store to take "{study.deals_from}" from; name it with --store'
@@ -71,8 +77,8 @@ def check_seats(
     ]
     for game, player in dict.fromkeys(seated):
         match player.spec:
-            case ModelSeat() as model if model.missing_key():
-                raise _unreachable(player, f"set the environment variable {model.missing_key()}")
+            case ModelSeat() as model if model.missing():
+                raise _unreachable(player, model.missing() or "")
             case PersonSeat() if ask_person is None:
                 raise _unreachable(player, "a person plays with: cheaptalk play")
             case RecordedSeat(recorded=wanted):
@@ -83,6 +89,23 @@ def check_seats(
                     )
                 moves[wanted] = record.replay().given
     return moves
+
+
+def check_prices(laid: Plan, prices: Prices, cap: Cap) -> None:
+    """Refuse a budget in dollars where a model's price is not known.
+
+    Args:
+        cap: what the run may spend, besides the study's budget.
+
+    Raises:
+        StudyError: there is a cap in dollars, and no price for a model.
+    """
+    budget = laid.study.budget
+    if not any(one.dollars for one in (budget, budget.per_match, cap)):
+        return
+    for player in laid.players().values():
+        if isinstance(player.spec, ModelSeat) and prices.of(player.spec.model) is None:
+            raise _unreachable(player, unpriced(player.spec.model))
 
 
 def _unreachable(player: Seated, reason: str) -> StudyError:

@@ -1,65 +1,243 @@
 """What a study may still spend, and the run that stops when it is spent."""
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
-from cheaptalk.models import Reply
-from cheaptalk.studies.spec import Budget
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.prices import Prices
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.studies.sizes import Sizes
+from cheaptalk.studies.spec import Budget, Cap
+
+NO_PRICES = Prices({})
+NO_CAP = Cap()
+DUST = 1e-9
+"""Dollars that rounding may add up to."""
 
 
 class Halted(Exception):
     """The run stops before its end; what is recorded stays, and a resume goes on."""
 
 
+class MatchSpent(Exception):
+    """A match may spend no more: it ends as failed, and goes on when its cap is raised."""
+
+
+class Size(NamedTuple):
+    """What a call may take; ``guessed`` where nothing has come back of its model yet."""
+
+    tokens: int
+    dollars: float
+    guessed: bool
+
+
+SMALLEST = Size(1, 1e-8, guessed=True)
+
+
+class Account:
+    """What may be spent in one scope, what was, and what calls in flight may take.
+
+    Args:
+        name: of the cap, for people.
+        cap: what the cap is now.
+        spent: before.
+        over: what is raised when no more may be spent.
+    """
+
+    def __init__(
+        self, name: str, cap: Callable[[], Cap], spent: Cost, over: type[Exception]
+    ) -> None:
+        self.name = name
+        self.cap = cap
+        self.spent = spent
+        self.over = over
+        self.in_flight = 0
+        self.held_tokens = 0
+        self.held_dollars = 0.0
+        self._queue = asyncio.Lock()
+        self._came_back = asyncio.Event()
+
+    async def reserve(self, expected: Callable[[], Size]) -> Size:
+        """Hold what a call may take; wait for those in flight where they decide whether it can.
+
+        What nobody knows the size of may go out alone.
+
+        Args:
+            expected: what the call may take, as far as one can tell now.
+
+        Raises:
+            Halted, MatchSpent: it cannot.
+        """
+        async with self._queue:
+            while unit := self._exceeded(size := expected()):
+                if not self.in_flight:
+                    if size.guessed and not self._exceeded(SMALLEST):
+                        break
+                    raise self.over(self._refusal(unit))
+                self._came_back.clear()
+                await self._came_back.wait()
+            self.in_flight += 1
+            self.held_tokens += size.tokens
+            self.held_dollars += size.dollars
+            return size
+
+    def release(self, size: Size, paid: Cost) -> None:
+        """Let go what was held, and book what was paid."""
+        self.in_flight -= 1
+        self.held_tokens -= size.tokens
+        self.held_dollars -= size.dollars
+        self.spent += paid
+        self.wake()
+
+    def wake(self) -> None:
+        """Have those who wait look again."""
+        self._came_back.set()
+
+    def _exceeded(self, size: Size) -> str | None:
+        """The unit in which a call like this would exceed the cap."""
+        cap, spent = self.cap(), self.spent
+        if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
+            return "calls"
+        if cap.tokens is not None and spent.tokens + self.held_tokens + size.tokens > cap.tokens:
+            return "tokens"
+        needed = spent.dollars + self.held_dollars + size.dollars
+        if cap.dollars is not None and needed > cap.dollars + DUST:
+            return "dollars"
+        return None
+
+    def _refusal(self, unit: str) -> str:
+        cap, spent = self.cap(), self.spent
+        if unit == "calls":
+            return f"{self.name} of {cap.calls:,} calls is used up"
+        if unit == "tokens":
+            return f"{self.name} of {cap.tokens:,} tokens would be exceeded ({spent.tokens:,} used)"
+        assert cap.dollars is not None
+        used = money(spent.dollars)
+        return f"{self.name} of {money(cap.dollars)} would be exceeded ({used} used)"
+
+
+class Held(NamedTuple):
+    """What is held for a call in flight, and in which accounts."""
+
+    call: ModelCall
+    accounts: list[tuple[Account, Size]]
+
+
 class Purse:
     """What a study may still spend: checked before each call, calls in flight counted.
 
-    A call whose size nobody knows yet is taken to be as large as the largest so far; until one
-    has come back, calls under a cap of tokens go out one at a time.
+    A call is taken to need its prompt's tokens, by its characters and what came back of the model
+    before, and an answer of ``max_tokens`` or as long as the longest so far.
+
+    Args:
+        budget: of the study, over all its runs.
+        spent: by the study before this run.
+        prices: what models cost.
+        run: what this run may spend.
     """
 
-    def __init__(self, budget: Budget, calls: int, tokens: int) -> None:
+    def __init__(
+        self, budget: Budget, spent: Cost, prices: Prices = NO_PRICES, run: Cap = NO_CAP
+    ) -> None:
         self.budget = budget
-        self.calls = calls
-        self.tokens = tokens
-        self.in_flight = 0
-        self._largest = 0
-        self._came_back = asyncio.Event()
+        self.run = run
+        self.prices = prices
+        self.study = Account("the budget", lambda: self.budget, spent, Halted)
+        self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
+        self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
+        self._silent: set[str] = set()
 
-    async def open(self) -> None:
-        """Reserve a call; wait for those in flight where they decide whether it can be paid.
+    @property
+    def spent(self) -> Cost:
+        """What the study has spent, over all its runs."""
+        return self.study.spent
+
+    def set(self, budget: Budget) -> None:
+        """Replace the study's budget; calls that wait for money look again."""
+        self.budget = budget
+        self.study.wake()
+
+    def tab(self, spent: Cost | None = None) -> Account:
+        """The account of one match, with what it spent before."""
+        cap = "the match's budget"
+        return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
+
+    async def open(self, call: ModelCall, tab: Account) -> Held:
+        """Hold what a call may take; wait for those in flight where they decide whether it can.
 
         Raises:
-            Halted: it would exceed the budget.
+            Halted: it would exceed the study's budget or the run's cap, or nobody could tell.
+            MatchSpent: it would exceed the match's.
         """
-        while not self._affords_another():
-            if not self.in_flight:
-                raise Halted(self._exhausted())
-            self._came_back.clear()
-            await self._came_back.wait()
-        self.in_flight += 1
+        self._check_countable(call.model)
+        held = Held(call, [])
+        try:
+            for account in (tab, self.study, self.now):
+                size = await account.reserve(partial(self._expected, call))
+                held.accounts.append((account, size))
+        except BaseException:
+            self._release(held, Cost())
+            raise
+        return held
 
-    def close(self, reply: Reply | None) -> None:
+    def _expected(self, call: ModelCall) -> Size:
+        sizes, price = self._sizes[call.model], self.prices.of(call.model)
+        usage = sizes.expected(call)
+        dollars = price.dollars(usage) if price else 0.0
+        return Size(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
+
+    def priced(self, call: ModelCall, reply: Reply) -> Reply:
+        """A reply with what it cost."""
+        return reply.model_copy(update={"dollars": self.prices.paid(call.model, reply)})
+
+    def close(self, held: Held, reply: Reply | None) -> None:
         """Book a call that came back; None where it did not."""
-        self.in_flight -= 1
-        self.calls += 1
+        parts = {"text", "usage", "cached", "dollars"}
+        written = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
-            used = reply.usage.input_tokens + reply.usage.output_tokens
-            self.tokens += used
-            self._largest = max(self._largest, used)
-        self._came_back.set()
+            self._sizes[held.call.model].note(held.call, reply.usage)
+            if reply.text is not None and not reply.usage.input_tokens:
+                self._silent.add(held.call.model)
+        self._release(held, cost_of(written))
 
-    def _affords_another(self) -> bool:
-        cap = self.budget
-        if cap.calls is not None and self.calls + self.in_flight >= cap.calls:
-            return False
-        if cap.tokens is None:
-            return True
-        if self.tokens >= cap.tokens or (self.in_flight and not self._largest):
-            return False
-        return self.tokens + self._largest * (self.in_flight + 1) <= cap.tokens
+    def _release(self, held: Held, paid: Cost) -> None:
+        for account, size in held.accounts:
+            account.release(size, paid)
 
-    def _exhausted(self) -> str:
-        cap = self.budget
-        if cap.calls is not None and self.calls >= cap.calls:
-            return f"the budget of {cap.calls:,} calls is used up"
-        return f"the budget of {cap.tokens:,} tokens would be exceeded ({self.tokens:,} used)"
+    def _check_countable(self, model: str) -> None:
+        """Refuse a call that a cap could not count.
+
+        Raises:
+            Halted: its price is not known, or its server does not tell the tokens.
+        """
+        caps = (self.budget, self.budget.per_match, self.run)
+        price = self.prices.of(model)
+        in_dollars = any(cap.dollars for cap in caps)
+        if in_dollars and price is None:
+            raise Halted(unpriced(model))
+        counted = any(cap.tokens for cap in caps) or (in_dollars and price and not price.free)
+        if counted and model in self._silent:
+            raise Halted(f"{model} does not say how many tokens a call takes: cap calls instead")
+
+
+def unpriced(model: str) -> str:
+    """Why a budget in dollars does not go with a model, and what to do."""
+    return (
+        f"no price is known for {model}, so a budget in dollars cannot hold: add the price to a "
+        "file (cheaptalk prices --init prices.yaml), or cap calls or tokens"
+    )
+
+
+def money(dollars: float) -> str:
+    """An amount that may be small.
+
+    >>> money(1234.5), money(0.05), money(0.00123), money(0)
+    ('$1,234.50', '$0.05', '$0.00123', '$0.00')
+    """
+    cents = f"{dollars:,.2f}"
+    if abs(dollars) >= 0.1 or float(cents) == round(dollars, 9):
+        return f"${cents}"
+    return f"${dollars:.3g}" if dollars >= 1e-4 else f"${dollars:.6f}"

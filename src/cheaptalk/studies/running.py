@@ -1,43 +1,77 @@
 """Running a study: play what is planned and not yet in the store."""
 
-import asyncio
-import signal
-import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from pathlib import Path
 
+from cheaptalk.models.flow import CEILING, PATIENCE
+from cheaptalk.models.lanes import Lanes
+from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.records import Ended, NewMatch, Status, Store
-from cheaptalk.records.ledger import Ledger, mark_unresolved, spent
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.ledger import Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.spending import spent
 from cheaptalk.rules import Given, ReplayMismatch
+from cheaptalk.studies.batching import Batching
+from cheaptalk.studies.caching import CacheStation, CacheUse
 from cheaptalk.studies.calling import AskPerson, Desk, Models
+from cheaptalk.studies.control import Control
+from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible
 from cheaptalk.studies.live import play_live
+from cheaptalk.studies.orders import Matches, RunState
 from cheaptalk.studies.planning import Plan, PlannedMatch
-from cheaptalk.studies.preparing import SETTLED, check_seats, lay_out
-from cheaptalk.studies.purse import Purse
+from cheaptalk.studies.preparing import SETTLED, check_prices, check_seats, lay_out
+from cheaptalk.studies.purse import NO_CAP, Purse
+from cheaptalk.studies.redealing import redealt
 from cheaptalk.studies.scripted import play_scripted
-from cheaptalk.studies.spec import Study
+from cheaptalk.studies.spec import Cap, Study
+from cheaptalk.studies.stations import (
+    check_batching,
+    check_collected,
+    join_batches,
+    opened,
+    with_providers,
+)
 
 CONCURRENCY = 64
 """Matches with models that are played at once."""
-INTERRUPTED = "interrupted"
-"""Why a run halts that is stopped from the keyboard."""
+IN_BATCHES = 10_000
+"""The same where all wait for providers' batches."""
 
 
 @dataclass
 class Progress:
-    """How far a run is. ``counts`` holds this run's matches by status."""
+    """How far a run is.
+
+    Attributes:
+        planned, before: matches of the plan, and those of them that had ended before this run.
+        counts: this run's matches by status.
+        problems: why matches failed or were forfeited, counted.
+        kinds: this run's answers by kind.
+        unresolved: calls of earlier runs whose replies were never recorded.
+        halted: why the run stops before its end, if it does.
+        cost: what the study has taken over all its runs, once this one is over.
+        state: how the run is doing while models play, about once a second anew.
+        batches: how far the providers' batches are, in words.
+        waiting: calls in batches that have not ended, when the run stops.
+        cached: what came from the cache, when the run stops.
+    """
 
     planned: int
     before: int
     counts: Counter[Status] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
     unresolved: int = 0
     halted: str | None = None
+    state: RunState | None = None
+    cost: Cost | None = None
+    batches: str = ""
+    waiting: int = 0
+    cached: CacheUse | None = None
 
     @property
     def done(self) -> int:
@@ -58,10 +92,15 @@ def run(
     store: Store,
     *,
     workers: int = 1,
-    concurrency: int = CONCURRENCY,
+    concurrency: int | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
+    patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
+    prices: Prices | None = None,
+    cap: Cap = NO_CAP,
+    cache: Path | None = None,
+    batching: Batching | None = None,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -72,27 +111,55 @@ def run(
         study: the study, or its plan if it was laid out already.
         workers: processes for matches between scripted players. More than one needs the caller's
             script to be importable (``if __name__ == "__main__":``).
-        concurrency: matches with models played at once.
+        concurrency: matches with models played at once; by default 64, and 10,000 in batches.
         progress: told after every step.
+        patience: seconds for which a model's server may be overloaded or away before it is given
+            up.
         models: makes the calls to models; by default over HTTP.
         ask_person: asks a person at this machine.
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: what this run may spend, besides the study's budget over all runs.
+        cache: a file of replies bought before, made where there is none; None for no cache.
+        batching: how to play in providers' batches; None to make each call at once.
 
     Raises:
-        StudyError: the study cannot be laid out, or a key or person is missing.
+        StudyError: the study cannot be laid out, or a key, price or person is missing.
         StoreError: the store cannot be written; what was committed stays.
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     laid = study if isinstance(study, Plan) else lay_out(study, store)
     moves = check_seats(laid, store, ask_person)
-    with store.writing():
-        return _Run(laid, store, progress).go(workers, concurrency, models, ask_person, moves)
+    known = prices or load_prices()
+    check_prices(laid, known, cap)
+    check_batching(laid, store, batching)
+    with opened(cache) as station, store.writing():
+        playing = _Run(laid, store, progress, patience, known, cap, station, batching)
+        with playing.control:
+            at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
+            return playing.go(workers, at_once, models, ask_person, moves)
 
 
 class _Run:
-    def __init__(self, laid: Plan, store: Store, report: Callable[[Progress], None]) -> None:
+    def __init__(
+        self,
+        laid: Plan,
+        store: Store,
+        report: Callable[[Progress], None],
+        patience: float,
+        prices: Prices,
+        cap: Cap,
+        cache: CacheStation | None,
+        batching: Batching | None,
+    ) -> None:
         self.plan = laid
+        self.cache = cache
+        self.batching = batching
+        self.prices = prices
+        self.cap = cap
         self.store = store
         self.report = report
+        self.patience = patience
+        self.control = Control(store.path, laid.study.name, self.matches)
         self.desk: Desk | None = None
         study = laid.study
         self.study_id = store.register_study(study.name, study.written())
@@ -106,12 +173,21 @@ class _Run:
         )
         labels = {self.players[key]: one.label for key, one in people.items()}
         store.register_roster(self.study_id, labels)
-        known = store.statuses(match.id for match in laid.matches)
-        settled = {id_ for id_, status in known.items() if status in SETTLED}
-        store.adopt(self.study_id, settled)
-        self.todo = [match for match in laid.matches if match.id not in settled]
-        self.progress = Progress(len(laid.matches), len(settled))
+        self.progress = Progress(0, 0)
+        self.todo: list[PlannedMatch] = []
+        self.take_up(laid.matches)
         self.progress.unresolved = mark_unresolved(store)
+
+    def take_up(self, matches: Sequence[PlannedMatch]) -> None:
+        """Play these matches next, but for those that have ended in another run or study."""
+        known = self.store.statuses(match.id for match in matches)
+        settled = {id_ for id_, status in known.items() if status in SETTLED}
+        self.store.adopt(self.study_id, settled)
+        self.todo = [match for match in matches if match.id not in settled]
+        if self.batching is None:
+            check_collected(self.store, self.plan.study.name, self.todo)
+        self.progress.planned += len(matches)
+        self.progress.before += len(settled)
 
     def go(
         self,
@@ -128,29 +204,19 @@ class _Run:
             for match, end in chunk:
                 self.note(match, end)
             self.report(self.progress)
+            self.control.beat()
+            if self.control.halted:
+                self.progress.halted = self.control.halted
+                return self.progress
         live = [match for match in self.todo if not match.scripted]
         if live:
-            try:
-                self.drive(self.play_live(live, concurrency, models, ask_person, moves))
-            except ExceptionGroup as group:
-                raise _first(group) from group
+            main = self.play_live(live, concurrency, models, ask_person, moves)
+            drive(main, lambda: self.desk)
+        if not self.progress.halted and (again := redealt(self.plan, self.store)):
+            self.plan.matches += again
+            self.take_up(again)
+            return self.go(workers, concurrency, models, ask_person, moves)
         return self.progress
-
-    def drive(self, main: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine; in a thread of its own where this one has a loop, as notebooks do."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            asyncio.run(main)
-            return
-        with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(asyncio.run, main)
-            try:
-                running.result()
-            except KeyboardInterrupt:
-                if self.desk is not None:
-                    self.desk.halt(INTERRUPTED)
-                raise
 
     async def play_live(
         self,
@@ -160,7 +226,6 @@ class _Run:
         ask_person: AskPerson | None,
         moves: Mapping[str, list[Given]],
     ) -> None:
-        purse = Purse(self.plan.study.budget, *spent(self.store, self.study_id))
         async with AsyncExitStack() as stack:
             ledger = stack.enter_context(Ledger(self.store))
             if models is None:
@@ -168,15 +233,39 @@ class _Run:
                 models = client = connect.open_models()
                 stack.push_async_callback(client.close)
             assert models is not None
-            self.desk = desk = Desk(self.store, ledger, models, purse, ask_person)
-            with _interruptible(desk):
+            self.desk = desk = Desk(
+                self.store, ledger, models, self.purse(), ask_person,
+                lanes=Lanes(ceiling=max(CEILING, concurrency), patience=self.patience),
+                concurrency=concurrency, begun=begun_matches(self.store), cache=self.cache,
+            )  # fmt: skip
+            await stack.enter_async_context(self.control.minding(desk, self.note_state))
+            with interruptible(desk):
+                if self.batching is not None:
+                    await join_batches(stack, desk, self.batching, self.prices, self.tell, matches)
+                    desk.purse = self.purse()
                 await play_live(
-                    matches, desk, concurrency, self.stored, self.study_id, moves,
-                    self.note_and_report,
-                )  # fmt: skip
+                    matches, desk, self.stored, self.study_id, moves, self.note_and_report
+                )
         self.progress.halted = desk.halted
+        self.progress.cost = spent(self.store, self.study_id)
+        self.progress.waiting = with_providers(self.store, matches)
+        if self.cache is not None:
+            self.progress.cached = self.cache.use
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
+
+    def purse(self) -> Purse:
+        """What may still be spent, from what the store says was spent so far."""
+        before = spent(self.store, self.study_id)
+        return Purse(self.plan.study.budget, before, self.prices, self.cap)
+
+    def tell(self, batches: str) -> None:
+        """Tell how far the batches are."""
+        self.progress.batches = batches
+        self.report(self.progress)
+
+    def matches(self) -> Matches:
+        return Matches(self.progress.planned, self.progress.done, self.progress.failed)
 
     def stored(self, match: PlannedMatch, end: Ended) -> NewMatch:
         places = match.configuration.game.places
@@ -187,12 +276,18 @@ class _Run:
         configuration = self.configurations[match.configuration.digest]
         return NewMatch(match.id, configuration, match.dealt.key, match.repeat, seats, end)
 
+    def note_state(self, state: RunState) -> None:
+        self.progress.state = state
+        self.report(self.progress)
+
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
         if isinstance(end, ReplayMismatch):
             self.progress.counts[Status.FAILED] += 1
             self.progress.problems[str(end)] += 1
             return
         self.progress.counts[end.status] += 1
+        for counts in end.kinds.values():
+            self.progress.kinds.update(counts)
         if end.reason:
             labels = " / ".join(seated.label for seated in match.seating)
             self.progress.problems[f"{match.configuration.game.name}, {labels}: {end.reason}"] += 1
@@ -200,37 +295,3 @@ class _Run:
     def note_and_report(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
         self.note(match, end)
         self.report(self.progress)
-
-
-@contextmanager
-def _interruptible(desk: Desk) -> Iterator[None]:
-    """On Ctrl-C let the calls in flight come back and be recorded; on a second one, stop."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-
-    def interrupt() -> None:
-        if desk.halted:
-            task.cancel()
-        desk.halt(INTERRUPTED)
-
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if desk.halted != INTERRUPTED:
-            raise
-        raise KeyboardInterrupt from None
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first single error in a group."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -2,17 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from cheaptalk.models.files import read_yaml as read_file
 from cheaptalk.players import Entry
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box
 from cheaptalk.rules.errors import shown
+from cheaptalk.studies.joining import joined
+from cheaptalk.studies.policies import Unanswered
 
 
 class StudyError(CheaptalkError, ValueError):
@@ -119,16 +121,28 @@ class Sample(Value):
     sample: Count
 
 
-class Budget(Value):
-    """What a study may spend; checked before each call, calls in flight counted.
+class Cap(Value):
+    """What may be spent; what is not set is not limited.
 
     Attributes:
         calls: calls to models.
         tokens: input and output tokens together.
+        dollars: at the prices of :mod:`cheaptalk.models.prices`.
     """
 
     calls: Annotated[int, Field(ge=1)] | None = None
     tokens: Annotated[int, Field(ge=1)] | None = None
+    dollars: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class Budget(Cap):
+    """What a study may spend in all its runs; checked before each call, calls in flight counted.
+
+    Attributes:
+        per_match: what each of its matches may spend.
+    """
+
+    per_match: Cap = Cap()
 
 
 class Study(Value):
@@ -140,7 +154,10 @@ class Study(Value):
         seed: of all its deals and of its scripted players' luck.
         games: the games, each over a grid.
         deals_from: take configurations and deals from this earlier study instead.
-        players: the roster, by label.
+        players: who plays, by label.
+        roster: rosters whose players join, as in ``glee`` or ``[gama, mine.yaml:a,b]``; once read,
+            they stand among the players.
+        models: settings of every model among the players that does not set them itself.
         pairing: ``all`` (every seating of the roster), ``self`` (each with itself), a list of
             seatings, or ``{sample: N}``. A listed seating holds labels in the order of the
             game's places, or maps labels to how many places in a row they take.
@@ -149,6 +166,7 @@ class Study(Value):
         deals: deals of each configuration, shared by all seatings.
         repeats: matches of each seating on each deal.
         budget: what it may spend.
+        unanswered: what becomes of matches in which a player finally gave no valid answer.
     """
 
     name: str
@@ -157,11 +175,19 @@ class Study(Value):
     games: list[GameGrid] = Field(default_factory=list)
     deals_from: str | None = None
     players: dict[str, Entry]
+    roster: list[str] = Field(default_factory=list, exclude=True)
+    models: dict[str, Any] = Field(default_factory=dict)
     pairing: Pairing | Sample = "all"
     swap: bool = False
     deals: Count = 1
     repeats: Count = 1
     budget: Budget = Budget()
+    unanswered: Unanswered = Unanswered()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _joined(cls, data: Any) -> Any:
+        return joined(data) if isinstance(data, Mapping) else data
 
     @field_validator("name", mode="before")
     @classmethod
@@ -195,6 +221,11 @@ class Study(Value):
             raise ValueError(
                 f'deals_from: "{self.name}" is this study itself; give it another name'
             )
+        if self.deals_from and self.unanswered.redeal:
+            raise ValueError(
+                "unanswered: redeal does not go with deals_from, which has no fresh deals; "
+                "write drop"
+            )
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
         if self.swap and not any(isinstance(one, list) for one in pairings):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
@@ -220,7 +251,9 @@ def _plain(kind: str, message: str, written: object) -> str:
         return message.removeprefix("Value error, ")
     if kind in ("model_type", "dict_type"):
         message = "should be a mapping"
-    should = message.partition("should")[2].partition(", ")[0].replace(" after validation", "")
+    should = message.partition("should")[2].replace(" after validation", "")
+    if kind != "literal_error":
+        should = should.partition(", ")[0]
     return f"should{should}, not {shown(written)}" if should else message
 
 
@@ -229,37 +262,25 @@ def _machine(step: int | str) -> bool:
     return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses a mapping in which one key stands twice: one would be lost."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value if not key.tag.endswith(":merge")]
-        twice = [key for key, count in Counter(map(str, keys)).items() if count > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(
-                None, None, f'the key "{twice[0]}" stands twice', node.start_mark
-            )
-        return super().construct_mapping(node, deep)
-
-
 def load_study(source: Path) -> Study:
     """Read a study file.
 
     Raises:
         StudyError: it cannot be read, or is not legal.
     """
+    return parse_study(read_yaml(source), str(source))
+
+
+def read_yaml(source: Path) -> object:
+    """What a YAML file holds.
+
+    Raises:
+        StudyError: it cannot be read, or is no YAML; the message begins with the source.
+    """
     try:
-        text = source.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StudyError(f"{source}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"{source}: cannot be read: {error}") from None
-    try:
-        data = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise StudyError(f"{source}: cannot be read as YAML: {problem}") from None
-    return parse_study(data, str(source))
+        return read_file(source)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
 
 
 def parse_study(data: object, source: str) -> Study:

@@ -1,14 +1,15 @@
 """Words: what all games share in telling players what happened and reading what they answer."""
 
-from cheaptalk.styles.codec import Codec, Illegal, JsonCodec, Unreadable
+from cheaptalk.styles.codec import Codec, Illegal, JsonCodec
 from cheaptalk.styles.codecs import CODECS
+from cheaptalk.styles.finding import Unreadable
+from cheaptalk.styles.quoting import disarmed, quoted
 from cheaptalk.styles.style import (
     Style,
     block_name,
     dollars,
     number,
     percent,
-    quoted,
     style,
     style_in,
 )
@@ -16,5 +17,5 @@ from cheaptalk.styles.tagged import TaggedCodec
 
 __all__ = [
     "CODECS", "Codec", "Illegal", "JsonCodec", "Style", "TaggedCodec", "Unreadable", "block_name",
-    "dollars", "number", "percent", "quoted", "style", "style_in",
+    "disarmed", "dollars", "number", "percent", "quoted", "style", "style_in",
 ]  # fmt: skip

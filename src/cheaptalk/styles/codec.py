@@ -5,17 +5,18 @@ why it cannot. It never guesses: two different answers in one reply are ambiguou
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
+from cheaptalk.styles.finding import MARKS, NOT_JSON, Found, Unreadable, after_thinking, objects
 
-
-class Unreadable(ValueError):
-    """A reply in which no answer could be read; the message tells its author why."""
+EMPTY = "the reply is empty"
+CUT_OFF = "the reply is cut off"
 
 
 class Illegal(Unreadable):
@@ -31,8 +32,12 @@ class Codec(Protocol):
     def write(self, action: Action) -> str:
         """An action as a reply that :meth:`read` reads as the same action."""
 
-    def read(self, reply: str, ask: Ask) -> Action:
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         """The one action that the reply contains.
+
+        Args:
+            cut_off: whether the reply was ended by a limit on its length. Such a one holds an
+                answer only if nothing was begun behind it.
 
         Raises:
             Unreadable: there is none, or more than one.
@@ -41,18 +46,14 @@ class Codec(Protocol):
 
 
 NO_OBJECT = "it contains no JSON object"
-NOT_JSON = (
-    "what stands in braces is not JSON: names and words need double quotes, and numbers stand "
-    "without commas or units"
-)
+TWO = "the reply contains more than one answer; give exactly one"
 
 
 class JsonCodec:
     """Answers as one JSON object, alone or among other words."""
 
     def form(self, action: type[Action]) -> str:
-        schema = action.model_json_schema()
-        return _blank(schema, schema.get("$defs", {}))
+        return _form(action)
 
     def write(self, action: Action) -> str:
         fields = type(action).model_fields
@@ -61,29 +62,63 @@ class JsonCodec:
         }
         return action.model_dump_json(exclude=idle if len(idle) < len(fields) else None)
 
-    def read(self, reply: str, ask: Ask) -> Action:
-        readable: list[Action] = []
-        problems: list[str] = []
-        for data in _objects(reply):
-            known = _known(data, ask.action)
-            try:
-                action = ask.action.model_validate(known)
-            except ValidationError as error:
-                problems.append(explain(error))
-            else:
-                if not known and ask.action.model_fields:
-                    problems.append("it has none of the fields asked for")
-                elif action not in readable:
-                    readable.append(action)
-        if len(readable) > 1:
-            raise Unreadable("the reply contains more than one answer; give exactly one")
-        if not readable:
-            why = problems[-1] if problems else NOT_JSON if "{" in reply else NO_OBJECT
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+        if not reply.strip():
+            raise Unreadable(EMPTY)
+        found = objects(reply)
+        answer, end, problem = _answer(found, ask.action)
+        if answer is None:
+            why = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
             raise Unreadable(f"no answer could be read from the reply: {why}")
-        reason = ask.refuse(readable[0])
+        rest = reply[end:]
+        if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
+            raise Unreadable(TWO)
+        if cut_off and rest.strip(" `\t\r\n"):
+            raise Unreadable(CUT_OFF)
+        reason = ask.refuse(answer)
         if reason is not None:
             raise Illegal(reason)
-        return readable[0]
+        return answer
+
+
+def _answer(found: Iterable[Found], action: type[Action]) -> tuple[Action | None, int, str]:
+    """The one answer among objects, where it ends for the last time, and what ails the others.
+
+    Raises:
+        Unreadable: there are two different ones.
+    """
+    answer, end = None, 0
+    problem: ValidationError | str = ""
+    for one in found:
+        if one.data is None:
+            problem = one.fault or NOT_JSON
+            tried = [name.casefold() for name in _keys(action).findall(one.text)]
+            if len(set(tried)) < len(tried):
+                raise Unreadable(TWO)
+            continue
+        known = _known(one.data, action)
+        try:
+            read = action.model_validate(known)
+        except ValidationError as error:
+            problem = error
+            continue
+        if not known and action.model_fields:
+            problem = "it has none of the fields asked for"
+        elif not BLANKS.isdisjoint(value for value in known.values() if isinstance(value, str)):
+            problem = "a blank of the form is not filled in"
+        elif answer is not None and read != answer:
+            raise Unreadable(TWO)
+        else:
+            answer, end = read, one.end
+    return answer, end, problem if isinstance(problem, str) else explain(problem)
+
+
+@cache
+def _keys(action: type[Action]) -> re.Pattern[str]:
+    """Where something begins that may be another answer: one of the fields' names with a colon."""
+    names = "|".join(map(re.escape, action.model_fields)) or r"(?!)"
+    key = rf"(?:[{MARKS}]|\{{\s*)({names})[{MARKS}]?\s*:(?!\s*\\)"
+    return re.compile(key, re.IGNORECASE)
 
 
 def _known(data: dict[str, Any], action: type[Action]) -> dict[str, Any]:
@@ -115,6 +150,13 @@ PLAIN = {
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
 """Blanks of the plain types of a JSON schema."""
+BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
+
+
+@cache
+def _form(action: type[Action]) -> str:
+    schema = action.model_json_schema()
+    return _blank(schema, schema.get("$defs", {}))
 
 
 def _blank(spec: dict[str, Any], defs: dict[str, Any]) -> str:
@@ -146,43 +188,3 @@ def _blanks_of_fields(spec: dict[str, Any], defs: dict[str, Any]) -> str:
     if isinstance(spec.get("additionalProperties"), dict):
         inside.append(f'"<text>": {_blank(spec["additionalProperties"], defs)}, ...')
     return ", ".join(inside)
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects in a text, in order; their strings may hold line breaks.
-
-    An object that gives one key two different values is ambiguous. In one that the text breaks
-    off, no smaller one is looked for: it would not be the answer that was meant.
-    """
-    decoder = json.JSONDecoder(object_pairs_hook=_without_conflict, strict=False)
-    start = text.find("{")
-    while start >= 0:
-        try:
-            data, end = decoder.raw_decode(text, start)
-        except Unreadable:
-            raise
-        except RecursionError as error:
-            raise Unreadable("the reply is nested too deeply to be read") from error
-        except json.JSONDecodeError as error:
-            if error.pos > start + 1 and _at_end(error):
-                raise Unreadable("the reply breaks off within a JSON object") from error
-            end = start + 1
-        except ValueError:  # a number of thousands of digits
-            end = start + 1
-        else:
-            yield data
-        start = text.find("{", end)
-
-
-def _at_end(error: json.JSONDecodeError) -> bool:
-    """Whether JSON is broken because the text ends."""
-    return error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-
-
-def _without_conflict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found and found[key] != value:
-            raise Unreadable(f'the reply gives "{key}" two different values; give exactly one')
-        found[key] = value
-    return found

@@ -6,7 +6,6 @@ blocks, or adds to them with ``{{ super() }}``.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -30,8 +29,10 @@ from cheaptalk.rules import (
     unknown,
 )
 from cheaptalk.styles.codecs import CODECS
+from cheaptalk.styles.quoting import quoted
 
 
+@cache
 def block_name(kind: type) -> str:
     """The name of the block with an event's or action's words.
 
@@ -70,15 +71,6 @@ def percent(value: float, decimals: int = 2) -> str:
     return f"{number(100 * value, decimals)}%"
 
 
-_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
-"""What ends a line in some readers' eyes and JSON leaves as it is."""
-
-
-def quoted(text: str) -> str:
-    """Another player's words on one line in quotation marks that they cannot close."""
-    return json.dumps(text, ensure_ascii=False).translate(_LINE_ENDS)
-
-
 def _environment(folder: str) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
@@ -88,6 +80,7 @@ def _environment(folder: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
+        auto_reload=False,
     )
     environment.filters |= {
         "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
@@ -110,6 +103,10 @@ def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str
     return frozenset(blocks), text.hexdigest()[:16]
 
 
+_GAPS = re.compile(r"\n{3,}")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
 class Style:
     """The words of one game in one style.
 
@@ -125,20 +122,23 @@ class Style:
         self.codec = CODECS[file.codec]
         self.blocks, self.digest = _contents(environment, file.template)
         self._template = environment.get_template(file.template)
+        self._template.globals = dict(self._template.globals)  # faster than the chain of mappings
 
     def says(self, kind: type) -> bool:
         """Whether the style has words for an event or action type."""
         return block_name(kind) in self.blocks
 
+    def to(self, game: Game, seat: str) -> "Teller":
+        """Whoever tells this seat of the game."""
+        return Teller(self, game, seat)
+
     def tell(self, event: Event, game: Game, seat: str) -> str:
         """An event in the words that this seat reads."""
-        values = structs.asdict(event)
-        return self._render(type(event), self._names(game, seat) | values)
+        return self.to(game, seat).tell(event)
 
     def how(self, action: type[Action], game: Game, seat: str) -> str:
         """How an answer of this type is to be given."""
-        values = self._names(game, seat) | {"form": self.codec.form(action)}
-        return self._render(action, values)
+        return self.to(game, seat).how(action)
 
     def ask(self, ask: Ask, game: Game) -> str:
         """A question with how to answer it."""
@@ -147,17 +147,32 @@ class Style:
 
     def story(self, heard: Sequence[Moment], game: Game, seat: str) -> list[str]:
         """All that a seat lived through, a text a moment."""
-        return [self.tell(moment.event, game, seat) for moment in heard]
+        teller = self.to(game, seat)
+        return [teller.tell(moment.event) for moment in heard]
 
-    def _names(self, game: Game, seat: str) -> dict[str, Any]:
+    def render(self, kind: type, values: dict[str, Any]) -> str:
+        """The words of one block, with the white space tidied."""
+        text = self._template.render(values, block=block_name(kind))
+        return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
+
+
+class Teller:
+    """The words of a style for one seat at one table: whom it knows by what name."""
+
+    def __init__(self, style: Style, game: Game, seat: str) -> None:
+        self.style = style
         taken = {one.name: one.place for one in game.seats}
         names = {name: game.called(place) for name, place in taken.items()}
         names |= {place: game.called(place) for place in game.places}
-        return {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
+        self._names = {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
 
-    def _render(self, kind: type, values: dict[str, Any]) -> str:
-        text = self._template.render(block=block_name(kind), **values)
-        return re.sub(r"[ \t]+$", "", re.sub(r"\n{3,}", "\n\n", text), flags=re.MULTILINE).strip()
+    def tell(self, event: Event) -> str:
+        """An event in the words that the seat reads."""
+        return self.style.render(type(event), self._names | structs.asdict(event))
+
+    def how(self, action: type[Action]) -> str:
+        """How an answer of this type is to be given."""
+        return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
 @cache

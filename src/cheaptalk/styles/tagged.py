@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
-from cheaptalk.styles.codec import Illegal, Unreadable
+from cheaptalk.styles.codec import CUT_OFF, EMPTY, Illegal
+from cheaptalk.styles.finding import Unreadable, after_thinking
 
 LETTER = r"[^\W\d_]"
 NUMBER = rf"(?<!{LETTER})[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d++(?:[.,/]\d++)*+(?!{LETTER})"
@@ -25,7 +26,8 @@ class TaggedCodec:
     Reading is stricter than their code where that reads what was not written: "-1" is no 1, the
     "hat" in "that" is no hat, each number must stand beside its item, of two proposals in a reply
     none is taken, and words behind a proposal may name no item or number. Tags are read in
-    capitals too.
+    capitals too. Thinking before the tag is passed over; a reply that was cut off is none, as only
+    its end tells where a message ends.
 
     A message that itself holds a tag can come from another style alone; it is written as it is,
     and would not be read.
@@ -50,7 +52,9 @@ class TaggedCodec:
         counts = ", ".join(f"{getattr(action, name)} {name}" for name in fields.numbers)
         return f"{self.numbers} ({counts})"
 
-    def read(self, reply: str, ask: Ask) -> Action:
+    def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
+        if cut_off:
+            raise Unreadable(CUT_OFF)
         fields = _fields(ask.action)
         tag, body = self._parted(reply)
         if tag == self.numbers and fields.numbers:
@@ -70,10 +74,15 @@ class TaggedCodec:
 
     def _parted(self, reply: str) -> tuple[str, str]:
         """The tag with which a reply begins, and what follows it."""
-        begun = self._tag.match(reply.lstrip())
+        said = reply.lstrip()
+        begun = self._tag.match(said)
         if begun is None:
-            raise Unreadable(f"a reply must begin with {self.text} or {self.numbers}")
-        body = reply.lstrip()[begun.end() :]
+            said = after_thinking(said).lstrip()
+            begun = self._tag.match(said)
+        if begun is None:
+            must = f"a reply must begin with {self.text} or {self.numbers}"
+            raise Unreadable(must if said else EMPTY)
+        body = said[begun.end() :]
         if self._tag.search(body):
             raise Unreadable(
                 f"{self.text} and {self.numbers} may stand only once, at the beginning of a reply"

@@ -8,7 +8,7 @@ import json
 import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from cheaptalk.players import Kind
-from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError
+from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
 from cheaptalk.records.browsing import (
     Pairing,
     Wanted,
@@ -28,8 +28,9 @@ from cheaptalk.records.browsing import (
     studies_of,
     united,
 )
+from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.reports.pages import PORT, environment, policy, source
-from cheaptalk.reports.talk import exchange, talk
+from cheaptalk.reports.talk import talk
 from cheaptalk.rules import CheaptalkError, unknown
 
 HOST = "127.0.0.1"
@@ -79,11 +80,28 @@ def make_viewer(store: Store) -> FastAPI:
     return app
 
 
+class _Overview(NamedTuple):
+    """What takes a look at all matches of a study, as of a state of the store."""
+
+    stamp: tuple[tuple[int, int], ...]
+    summary: StudySummary
+    pairings: list[Pairing]
+    places: dict[str, dict[str, str]]
+
+
+def _stamp(store: Store) -> tuple[tuple[int, int], ...]:
+    """Differs whenever something has been written to the store, or to its log."""
+    files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
+    found = [file.stat() for file in files if file.exists()]
+    return tuple((one.st_mtime_ns, one.st_size) for one in found)
+
+
 class _Pages:
     """The pages, each a query and a template."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.overviews: dict[str, _Overview] = {}
         self.templates = environment(Path(__file__).parent / "templates")
         self.headers = {
             "Content-Security-Policy": policy(source("page.js"), forms="'self'"),
@@ -103,24 +121,39 @@ class _Pages:
     def studies(self) -> HTMLResponse:
         return self.render("studies.html.jinja", studies=self.store.studies())
 
+    def overview(self, study: str) -> _Overview:
+        """What a study's pages share, counted anew when the store has changed.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        stamp = _stamp(self.store)
+        known = self.overviews.get(study)
+        if known is None or known.stamp != stamp:
+            summary = self.store.study(study)
+            known = _Overview(
+                stamp, summary, pairings(self.store, study), places_of(self.store, study)
+            )
+            self.overviews[study] = known
+        return known
+
     def study(self, study: str) -> HTMLResponse:
-        summary = self.store.study(study)
+        overview = self.overview(study)
         games: dict[str, list[Pairing]] = {}
-        for pairing in pairings(self.store, study):
+        for pairing in overview.pairings:
             games.setdefault(pairing.game, []).append(pairing)
         problems = self.store.problems(study)
         return self.render(
-            "study.html.jinja", study=summary, games=games, problems=problems,
+            "study.html.jinja", study=overview.summary, games=games, problems=problems,
             places={game: list(united([one.players for one in of])) for game, of in games.items()},
         )  # fmt: skip
 
     def matches(self, request: Request, study: str, game: str) -> HTMLResponse:
-        self.store.study(study)
-        found = pairings(self.store, study)
-        known = sorted({pairing.game for pairing in found})
-        if game not in known:
-            raise unknown(f"game of {study}", game, known)
-        places = places_of(self.store, study)[game]
+        overview = self.overview(study)
+        found = overview.pairings
+        if game not in overview.places:
+            raise unknown(f"game of {study}", game, sorted(overview.places))
+        places = overview.places[game]
         asked = {name: value for name, value in request.query_params.items() if value}
         people = _people([one for one in found if one.game == game], places)
         wanted = _wanted(game, places, asked)
@@ -138,10 +171,13 @@ class _Pages:
             raise StoreError(f'no match "{match_id}" in {study}')
         study = study or next(iter(known), None)
         record = match(self.store, match_id, study)
-        ledger = [(call, exchange(call)) for call in self.store.open_calls(record.id)]
+        told = talk(record, self.store.open_calls(record.id))
+        judges = {} if study is None else judges_of(self.store, study)
+        judgements = list(read_judgements(self.store, match_id=record.id)) if judges else []
         return self.render(
-            "one.html.jinja", record=record, study=study, talk=talk(record), ledger=ledger
-        )
+            "one.html.jinja", record=record, study=study, talk=told, judges=judges,
+            judgements=[one for one in judgements if one.judge in judges],
+        )  # fmt: skip
 
 
 def _people(found: Iterable[Pairing], places: Mapping[str, str]) -> dict[str, list[str]]:
@@ -178,6 +214,7 @@ def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> W
         kinds={name: asked[f"kind.{name}"] for name in names if f"kind.{name}" in asked},
         without=asked.get("without"),
         parameters=asked.get("parameters"),
+        says=asked.get("says"),
     )
 
 

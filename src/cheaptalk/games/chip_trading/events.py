@@ -18,9 +18,9 @@ Stocks: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 class Proposal(Action):
     """Chips of one colour offered in return for chips of another."""
 
-    give: Colour
+    give: Colour = Field(description="a colour that you hold")
     give_amount: Amount
-    want: Colour
+    want: Colour = Field(description="another colour of the game")
     want_amount: Amount
 
     def gain(self, worths: Mapping[str, int]) -> int:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cheaptalk.games.deal_or_no_deal import mistakes, strategies
+from cheaptalk.games.deal_or_no_deal.checks import hallucination
 from cheaptalk.games.deal_or_no_deal.measures import MEASURES
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
@@ -16,4 +17,5 @@ BOX = GameBox(
     },
     strategies=strategies_in(strategies) | strategies_in(mistakes),
     measures=by_name(MEASURES),
+    checks={"hallucination": hallucination},
 )

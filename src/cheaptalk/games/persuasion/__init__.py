@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cheaptalk.games.persuasion import strategies
+from cheaptalk.games.persuasion.checks import honesty
 from cheaptalk.games.persuasion.measures import MEASURES
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
@@ -13,4 +14,5 @@ BOX = GameBox(
     styles={"plain": StyleFile("plain.jinja")},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    checks={"honesty": honesty},
 )

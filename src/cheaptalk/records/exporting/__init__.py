@@ -1,14 +1,15 @@
 """Exporting a study: tables for analysis, or whole records, with a codebook.
 
-``csv`` and ``parquet`` make three tables (matches, answers, calls); ``jsonl`` makes one file with a
-whole record a line, readable without this package. A ``codebook`` says what everything holds.
+``csv`` and ``parquet`` make tables (matches, answers, calls and, where a study was judged,
+judgements); ``jsonl`` makes one file with a whole record a line, readable without this package. A
+``codebook`` says what everything holds.
 """
 
 import json
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +19,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.records.browsing import places_of
 from cheaptalk.records.exporting.codebook import Entry, entries, record_entries, write_codebook
+from cheaptalk.records.exporting.judged import JUDGEMENT, JudgementRow
 from cheaptalk.records.exporting.rows import CALL, AnswerRow, CallRow, MatchRow
 from cheaptalk.records.exporting.tables import answer_columns, match_columns
 from cheaptalk.records.exporting.writing import Sheet, csv_sink, parquet_sink, polars
+from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
@@ -103,19 +106,24 @@ def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
         "answers": Sheet(answer_columns(boxes)),
         "calls": Sheet(CALL),
     }
+    judges = judges_of(store, study)
+    if judges:
+        sheets["judgements"] = Sheet(JUDGEMENT)
     rows: Counter[str] = Counter()
     with ExitStack() as stack:
         sinks = {name: stack.enter_context(sink(folder, name, sheet.types))
                  for name, sheet in sheets.items()}  # fmt: skip
-        for name, source in _sources(store, study):
+        for name, source in _sources(store, study, judges):
             sinks[name].add(sheets[name].row(source))
             rows[name] += 1
     found = [entry for name, sheet in sheets.items() for entry in entries(name, sheet.columns)]
     return Counter({name: rows[name] for name in sheets}), found
 
 
-def _sources(store: Store, study: str) -> Iterator[tuple[str, Any]]:
-    """What the rows of the three tables are read from, match by match."""
+def _sources(
+    store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Any]]:
+    """What the rows of the tables are read from, match by match."""
     for record, ledger in _records(store, study):
         match = MatchRow(study, record)
         yield "matches", match
@@ -131,6 +139,9 @@ def _sources(store: Store, study: str) -> Iterator[tuple[str, Any]]:
                 match, call["request"], call["seat"], call["attempt"], call["try"], call["state"],
                 call["call"], call["reply"] or {},
             )  # fmt: skip
+        for one in read_judgements(store, match_id=record.id) if judges else ():
+            if one.judge in judges:
+                yield "judgements", JudgementRow(match, one, judges[one.judge])
 
 
 def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
@@ -145,6 +156,8 @@ def _lines(store: Store, study: str, folder: Path) -> Written:
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study):
             data = {"study": study} | record.as_json()
+            said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
+            data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")
             count += 1
     return Counter(matches=count), record_entries("matches")

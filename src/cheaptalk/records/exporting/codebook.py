@@ -42,6 +42,10 @@ RECORD = {
     "calls": (INTEGER, "How many calls the answers took."),
     "input_tokens": (INTEGER, "What those calls sent, as providers count."),
     "output_tokens": (INTEGER, "What came back, as providers count."),
+    "cached_tokens": (INTEGER, "Those of the input that providers had read before."),
+    "reasoning_tokens": (INTEGER, "Those of the output that were spent on reasoning."),
+    "dollars": (NUMBER, "What those calls cost at the prices of the time, as far as known."),
+    "unpriced": (INTEGER, "Those calls that cost something nobody knows."),
     "finished": (NUMBER, "When the match ended or was imported, in seconds since 1970."),
     "format": (INTEGER, "The version of the record's layout."),
     "package": (TEXT, "The version of cheaptalk that recorded the match."),
@@ -49,6 +53,7 @@ RECORD = {
     "deal": (JSON, "What nature decided before play."),
     "answers": (JSON, "Each answer: request (the question's number), seat, kind, action, calls."),
     "source": (JSON, "Where an imported match comes from, and what it has no other place for."),
+    "judgements": (JSON, "What judges said of the match: judge, item, kind, verdict, calls, made."),
     "open_calls": (JSON, "Calls that are no part of the answers: failed, unresolved or live."),
 }  # fmt: skip
 """What a record as one JSON object holds, by key: type and meaning."""

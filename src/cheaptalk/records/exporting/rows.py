@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.models import Failure
 from cheaptalk.players import Kind
+from cheaptalk.records.costs import cost_of
 from cheaptalk.records.exporting.columns import INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Result
@@ -75,6 +76,14 @@ class AnswerRow(NamedTuple):
         """Seconds over all calls."""
         return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
 
+    @property
+    def dollars(self) -> float | None:
+        """Dollars over all calls; None where one is not known."""
+        costs = [cost_of(reply) for reply in self.replies]
+        if not costs or any(cost.unpriced for cost in costs):
+            return None
+        return sum(cost.dollars for cost in costs)
+
     def used(self, key: str) -> int | None:
         """Tokens over all calls."""
         tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
@@ -122,6 +131,13 @@ MATCH = [
     _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
     _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
     _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
+    _match("cached_tokens", INTEGER, "tokens", "Those of the input that providers had read before; "
+           "empty where nobody counted."),
+    _match("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning; empty where nobody counted."),
+    _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time, as far as "
+           "these were known."),
+    _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
     Column("seed", TEXT, "", "The seed of all chance in the match.", lambda row: row.body("seed")),
     Column("package", TEXT, "", "The version of cheaptalk that recorded the match.",
@@ -156,6 +172,12 @@ ANSWER = [
            lambda row: row.used("input_tokens")),
     Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
            lambda row: row.used("output_tokens")),
+    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
+           "before.", lambda row: row.used("cached_tokens")),
+    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning.", lambda row: row.used("reasoning_tokens")),
+    Column("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time; empty "
+           "where nobody knows.", lambda row: row.dollars),
     Column("latency", NUMBER, "seconds", "How long those calls took together.",
            lambda row: row.latency),
     Column("model", TEXT, "", "The model id that came back with the last reply.",
@@ -195,6 +217,12 @@ CALL = [
            lambda row: row.used("input_tokens")),
     Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
            lambda row: row.used("output_tokens")),
+    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
+           "before.", lambda row: row.used("cached_tokens")),
+    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning.", lambda row: row.used("reasoning_tokens")),
+    Column("dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty where nobody "
+           "knows.", lambda row: row.reply.get("dollars")),
     Column("latency", NUMBER, "seconds", "From sending to the last byte.",
            lambda row: row.reply.get("seconds")),
 ]  # fmt: skip

@@ -15,9 +15,10 @@ from cheaptalk.records.importers.intake import (
     Skipped,
     Unfit,
     take_in,
+    with_a_game,
 )
 
 __all__ = [
     "Collection", "ForeignGame", "Intake", "Skipped", "Unfit", "read_dond", "read_gama",
-    "read_glee", "take_in",
+    "read_glee", "take_in", "with_a_game",
 ]  # fmt: skip

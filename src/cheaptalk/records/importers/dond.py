@@ -89,7 +89,7 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
     try:
         lines = enumerate(read_text(path).split("\n"), start=1)
     except Unfit as reason:
-        skipped.append(Skipped(name, str(reason)))
+        skipped.append(Skipped(name, str(reason).removeprefix(f"{path.name}: ")))
         return
     written = {number: text for number, line in lines if (text := line.removesuffix("\r"))}
     if all(map(is_context, written.values())):

@@ -73,7 +73,7 @@ def _games(
         try:
             yield _game(path, place)
         except Unfit as reason:
-            yield Skipped(place, str(reason))
+            yield Skipped(place, str(reason).removeprefix(f"{path.name}: "))
 
 
 def _game(path: Path, place: str) -> ForeignGame:

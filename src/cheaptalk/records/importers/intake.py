@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -63,6 +63,23 @@ class Collection(NamedTuple):
     system: str
     folder: str
     games: Iterable[ForeignGame | Skipped]
+
+
+def with_a_game(collection: Collection) -> Collection:
+    """The same collection, read up to its first game, before anything is written.
+
+    Raises:
+        CheaptalkError: it holds none.
+    """
+    games = iter(collection.games)
+    skipped: list[Skipped] = []
+    for one in games:
+        if isinstance(one, ForeignGame):
+            return collection._replace(games=chain(skipped, [one], games))
+        skipped.append(one)
+    why = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "it is empty"
+    more = f" (and {len(skipped) - 1:,} more left out)" if len(skipped) > 1 else ""
+    raise CheaptalkError(f"{collection.folder} holds no game to import: {why}{more}")
 
 
 @dataclass

@@ -6,7 +6,12 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
-OF_MATCHES = {"cached_tokens": sa.Integer, "reasoning_tokens": sa.Integer, "dollars": sa.Float}
+OF_MATCHES = {
+    "cached_tokens": sa.Integer,
+    "reasoning_tokens": sa.Integer,
+    "dollars": sa.Float,
+    "unpriced": sa.Integer,
+}
 
 
 def upgrade() -> None:
@@ -16,11 +21,20 @@ def upgrade() -> None:
     op.create_table(
         "batches",
         sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("provider", sa.String, nullable=False),
+        sa.Column("model", sa.String, nullable=False),
+        sa.Column("tag", sa.String, nullable=False),
         sa.Column("name", sa.String),
         sa.Column("state", sa.String, nullable=False),
+        sa.Column("calls", sa.Integer, nullable=False),
+        sa.Column("planned", sa.Float, nullable=False),
         sa.Column("submitted", sa.Float),
-        sa.Column("ended", sa.Float),
+        sa.Column("collected", sa.Float),
+    )
+    op.create_table(
+        "judges",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("digest", sa.String, nullable=False, unique=True),
+        sa.Column("spec", sa.JSON, nullable=False),
     )
     op.create_table(
         "judgements",
@@ -37,7 +51,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("judgements", "batches"):
+    for table in ("judgements", "judges", "batches"):
         op.drop_table(table)
     op.drop_column("calls", "batch")
     for name in OF_MATCHES:

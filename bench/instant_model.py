@@ -1,0 +1,47 @@
+"""A model server as fast as one can be: the same answer to every question, after a delay.
+
+    python bench/instant_model.py 0.2
+
+prints its port and stands until it is stopped. The answer is legal in persuasion.
+"""
+
+import asyncio
+import json
+import sys
+
+from aiohttp import web
+
+TEXT = '{"decision": "yes"}'
+BACKLOG = 4096
+"""Connections that may be waiting to be accepted."""
+
+
+async def serve(delay: float) -> None:
+    """Answer until the process is stopped."""
+    message = {"role": "assistant", "content": TEXT}
+    data = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "instant",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 300, "completion_tokens": 7, "total_tokens": 307},
+    }
+    body = json.dumps(data).encode()
+
+    async def chat(request: web.Request) -> web.Response:
+        await request.read()
+        await asyncio.sleep(delay)
+        return web.Response(body=body, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", chat)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, backlog=BACKLOG).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(float(sys.argv[1])))

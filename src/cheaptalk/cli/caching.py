@@ -1,0 +1,221 @@
+"""Options for the cache of replies, and the commands that look into it."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.markup import escape
+
+import cheaptalk as ct
+from cheaptalk.cli.base import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    app,
+    err,
+    out,
+    print_json,
+    print_table,
+)
+
+CacheOption = Annotated[
+    bool | None,
+    typer.Option("--cache/--no-cache", help="Take replies bought before from the cache."),
+]
+CacheFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache-file",
+        envvar="CHEAPTALK_CACHE",
+        show_envvar=True,
+        help="Where the cache is; naming it turns it on.",
+        show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
+    ),
+]
+MatchArgument = Annotated[
+    str,
+    typer.Argument(help="A match's id, or the beginning of one; or a JSON file with a call."),
+]
+
+commands = typer.Typer(help="Look into the cache of replies.", no_args_is_help=True)
+app.add_typer(commands, name="cache")
+
+
+def cache_at(cache: bool | None, file: Path | None) -> Path | None:
+    """Where the cache is, as the options say; None for no cache."""
+    if cache is False:
+        return None
+    return file or (_usual_place() if cache else None)
+
+
+def _usual_place() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "cheaptalk" / "replies.sqlite"
+
+
+def _opened(file: Path | None) -> ct.records.Cache:
+    return ct.records.Cache(file or _usual_place(), create=False)
+
+
+@commands.command()
+def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
+    """Say what the cache holds, by model."""
+    with _opened(cache_file) as cache:
+        shelves = cache.shelves()
+    size = sum(file.stat().st_size for file in cache.path.parent.glob(f"{cache.path.name}*"))
+    if json:
+        print_json({
+            "path": str(cache.path), "bytes": size, "damaged": cache.damaged,
+            "models": [shelf._asdict() for shelf in shelves],
+        })  # fmt: skip
+        return
+    rows: list[list[object]] = [
+        [shelf.model, shelf.replies, shelf.tokens, _date(shelf.first), _date(shelf.last)]
+        for shelf in shelves
+    ]
+    if rows:
+        print_table(None, ["model", "replies", "tokens", "first", "last"], rows)
+    total = sum(shelf.replies for shelf in shelves)
+    out.print(f"{cache.path}: {total:,} replies, {size / 1e6:,.1f} MB", markup=False)
+    if cache.damaged:
+        out.print(f"{cache.damaged:,} damaged entries; they are bought anew when they are needed")
+
+
+@commands.command()
+def clear(
+    cache_file: CacheFileOption = None,
+    model: Annotated[
+        str, typer.Option(help="Only of these models, such as 'openai/*'.", show_default="all")
+    ] = "*",
+    before: Annotated[
+        datetime | None, typer.Option(help="Only what was kept before this day.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+) -> None:
+    """Drop replies from the cache; stores are not touched."""
+    with _opened(cache_file) as cache:
+        if not yes:
+            typer.confirm(f"Drop replies from {cache.path}?", abort=True)
+        dropped = cache.clear(model, None if before is None else before.timestamp())
+    out.print(f"{dropped:,} replies dropped")
+
+
+@commands.command()
+def export(
+    to: Annotated[Path, typer.Argument(help="The file to write: a JSON object in each line.")],
+    cache_file: CacheFileOption = None,
+) -> None:
+    """Write all requests and replies of the cache as JSON lines."""
+    written = 0
+    with _opened(cache_file) as cache, to.open("x", encoding="utf-8") as file:
+        for entry in cache.entries():
+            file.write(jsonlib.dumps(entry._asdict()) + "\n")
+            written += 1
+    out.print(f"{written:,} replies written to {to}", markup=False)
+    if cache.damaged:
+        err.print(f"{cache.damaged:,} damaged entries left out")
+
+
+class Asked(NamedTuple):
+    """A call to be explained: where it stands, its request and whose match it was."""
+
+    place: str
+    request: ct.records.Request
+    match: str | None
+    cached: bool = False
+
+
+@commands.command()
+def explain(
+    match: MatchArgument,
+    request: Annotated[int | None, typer.Option(help="Only this request's calls.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Only this seat's calls.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    cache_file: CacheFileOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show whether a match's calls would hit and, for a miss, what the nearest differs in."""
+    found = list(_in_file(Path(match)) if Path(match).is_file() else _in_store(match, store))
+    chosen = [
+        one
+        for one in found
+        if _is(one, "request", request) and _is(one, "seat", seat)
+    ]  # fmt: skip
+    if not chosen:
+        raise ct.StoreError(f"{match}: there is no such call to a model")
+    with _opened(cache_file) as cache:
+        told = [_explained(cache, one) for one in chosen]
+    if json:
+        print_json(told)
+        return
+    for one in told:
+        out.print(f"[bold]{escape(one['call'])}[/]: {escape(one['result'])}")
+        for line in one["differences"]:
+            out.print(f"  {line}", markup=False)
+
+
+def _explained(cache: ct.records.Cache, asked: Asked) -> dict[str, Any]:
+    """What the cache has for a call, and in what the nearest other request differs."""
+    hit = cache.find(asked.request)
+    own = hit is not None and hit.match == asked.match and not asked.cached
+    if hit is not None and not own:
+        result = f"hit: bought for match {hit.match} on {_date(hit.made)}"
+        return {"call": asked.place, "hit": True, "result": result, "differences": []}
+    near = ct.records.nearest(cache, asked.request, asked.match)
+    lines = [] if near is None else list(ct.records.differences(asked.request.data, near.request))
+    now = "a hit from now on; it was bought for this match itself" if own else "miss"
+    where = (
+        "nothing else is stored" if near is None
+        else f"the nearest other request, of match {near.match}, differs in"
+    )  # fmt: skip
+    return {"call": asked.place, "hit": own, "result": f"{now}; {where}", "differences": lines}
+
+
+def _in_store(match: str, store: Path) -> Iterator[Asked]:
+    """The calls of a match, recorded or not."""
+    with ct.Store.open(store) as opened:
+        record = opened.find(match)
+        seed = record.body.get("seed") or ct.studies.seed_of(opened, record)
+        open_calls = opened.open_calls(record.id)
+    for answer in record.answers:
+        for attempt, call in enumerate(answer.calls):
+            if "model" in call["call"]:
+                here = ct.records.Replicate(seed, answer.request, answer.seat, attempt)
+                yield _asked(call["call"], here, record.id, bool(call["reply"].get("cached")))
+    for call in open_calls:
+        if "model" in call["call"]:
+            here = ct.records.Replicate(seed, call["request"], call["seat"], call["attempt"])
+            yield _asked(call["call"], here, record.id, bool((call["reply"] or {}).get("cached")))
+
+
+def _in_file(file: Path) -> Iterator[Asked]:
+    """The call in a file: a call as stores keep it, with the replicate beside it if it has one."""
+    try:
+        data = jsonlib.loads(file.read_text(encoding="utf-8"))
+        replicate = data.pop("replicate", None)
+        call = ct.models.ModelCall.model_validate(data).model_dump(mode="json", exclude_none=True)
+        here = replicate and ct.records.Replicate(**replicate)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ct.StoreError(f"{file} holds no call to a model: {error}") from None
+    yield Asked(str(file), ct.records.Request.of(call, here or None), None)
+
+
+def _asked(call: dict[str, Any], here: ct.records.Replicate, match: str, cached: bool) -> Asked:
+    again = f", attempt {here.attempt}" if here.attempt else ""
+    place = f"request {here.request} {here.seat}{again}"
+    return Asked(place, ct.records.Request.of(call, here), match, cached)
+
+
+def _is(asked: Asked, part: str, wanted: object) -> bool:
+    replicate = asked.request.data["replicate"] or {}
+    return wanted is None or replicate.get(part) == wanted
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,200 @@
+"""Commands about what models are told: rosters, and the prompts themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+import cheaptalk as ct
+from cheaptalk.cli.base import (
+    JsonOption,
+    app,
+    as_yaml,
+    out,
+    parameters,
+    player_entry,
+    print_json,
+    print_table,
+)
+from cheaptalk.players import ModelSeat, StrategySeat
+from cheaptalk.players.previewing import STAND_IN, Preview, preview
+from cheaptalk.players.rosters import Roster, chosen, roster, roster_names
+from cheaptalk.studies.spec import first_problem
+
+SEEDS = 100
+"""Sample matches that are tried until one is long enough."""
+
+
+@app.command()
+def rosters(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one in full: a name or a file.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the rosters of models, or show one with the settings of its players."""
+    if name is not None:
+        _show_roster(_roster(name), json)
+        return
+    known = {one: roster(one) for one in roster_names()}
+    if json:
+        print_json({one: found.description for one, found in known.items()})
+        return
+    rows: list[list[object]] = [
+        [one, len(found.players), found.description] for one, found in known.items()
+    ]
+    print_table(None, ["roster", "players", "who they are"], rows)
+    out.print("\nOne in full: cheaptalk rosters NAME")
+    out.print("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...", markup=False)
+
+
+def _roster(name: str) -> Roster:
+    try:
+        return roster(name)
+    except ValueError as error:
+        raise ct.StudyError(str(error)) from None
+
+
+def _show_roster(found: Roster, json: bool) -> None:
+    entries = found.entries()
+    if json:
+        print_json(found.model_dump() | {"players": entries, "notes": found.notes})
+        return
+    for about in filter(None, (found.description, found.source)):
+        out.print(about, markup=False)
+    out.print()
+    for label, entry in entries.items():
+        note = f" # {found.notes[label]}" if label in found.notes else ""
+        out.print(f"{label}: {as_yaml(entry)}{note}", markup=False)
+
+
+@app.command()
+def prompt(
+    game: Annotated[str, typer.Argument(help="The game, such as bargaining.")],
+    player: Annotated[
+        str,
+        typer.Option(
+            help="Who reads it: a model string, settings such as '{history: summary}', or a "
+            "player of a roster, such as chip-trading:gpt-4o-refined.",
+            metavar="SPEC",
+        ),
+    ] = STAND_IN,
+    style: Annotated[
+        str | None, typer.Option(help="The style of the words.", show_default="the player's")
+    ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option("--as", help="Its place, such as bob or player_3.", show_default="the first"),
+    ] = None,
+    turn: Annotated[int, typer.Option(min=1, help="Which question to it.")] = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="The strategy in all other places.", metavar="SPEC", show_default="random moves"
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the game, in YAML.", metavar="NAME=VALUE"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the match.", show_default="the first that is long enough")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the messages that a model would be sent in a sample match. Nothing is sent."""
+    rules = _game(game, set_ or [])
+    places = list(rules.places)
+    mine = place or places[0]
+    if mine not in places:
+        raise ct.rules.unknown("place", mine, places)
+    spec = _model(player, style, rules, mine)
+    others = {one: _strategy(against, rules, one) for one in places if one != mine}
+    tried = range(SEEDS) if seed is None else [seed]
+    for number in tried:
+        found = preview(spec, rules, mine, others, str(number), turn)
+        if found is not None:
+            _show(found, spec, rules, mine, turn, json)
+            return
+    where = f"with seed {seed}" if seed is not None else f"in {SEEDS} sample matches"
+    raise ct.StudyError(
+        f"{mine} is asked fewer than {turn} times {where}: choose an earlier --turn"
+    )
+
+
+def _game(name: str, written: list[str]) -> ct.Game:
+    """A game with parameters as they are written behind ``--set``."""
+    ct.game_box(name)
+    grid = {"game": name, "fixed": parameters(written)}
+    study = {"name": "prompt", "games": [grid], "players": {"x": {"model": STAND_IN}}}
+    return ct.studies.parse_study(study, "cheaptalk prompt").games[0].configurations()[0]
+
+
+def _model(written: str, style: str | None, game: ct.Game, place: str) -> ModelSeat:
+    """The model's seat."""
+    data = _entry(written)
+    if isinstance(data, dict) and "strategy" not in data:
+        data = {"model": STAND_IN} | data | ({"style": style} if style else {})
+    spec = _seat(data, game, place, "--player")
+    if not isinstance(spec, ModelSeat):
+        raise ct.StudyError("--player: only models are sent prompts; write {model: provider/NAME}")
+    return spec
+
+
+def _entry(written: str) -> Any:
+    name, colon, label = written.partition(":")
+    if colon and label and (name in roster_names() or name.endswith((".yaml", ".yml"))):
+        try:
+            return next(iter(chosen(written).values()))
+        except ValueError as error:
+            raise ct.StudyError(f"--player: {error}") from None
+    return player_entry(written)
+
+
+def _strategy(written: str | None, game: ct.Game, place: str) -> ct.rules.Decide:
+    """The strategy in another's place: random, if the game has it, unless one is named."""
+    if written is None:
+        role = game.places[place]
+        known = [one.name for one in ct.rules.strategies(game.name).values() if role in one.roles]
+        written = "random" if "random" in known else known[0]
+    spec = _seat(player_entry(written), game, place, "--against")
+    if not isinstance(spec, StrategySeat):
+        able = ", ".join(ct.rules.strategies(game.name))
+        raise ct.StudyError(
+            f"--against: {written} is no strategy for {place} of {game.name} (known: {able})"
+        )
+    return spec.decide()
+
+
+def _seat(data: Any, game: ct.Game, place: str, option: str) -> ct.players.SeatSpec | None:
+    """Who sits down at a place, checked as in a study."""
+    study = {"name": "prompt", "deals_from": "x", "players": {"x": data}}
+    try:
+        return ct.studies.parse_study(study, option).players["x"].seat(game, place)
+    except ct.StudyError as error:
+        raise ct.StudyError(re.sub(r": players\.x\b[.:]? *", ": ", str(error), count=1)) from None
+    except ValidationError as error:
+        raise ct.StudyError(f"{option}: {first_problem(error)}") from None
+    except ValueError as error:
+        raise ct.StudyError(f"{option}: {error}") from None
+
+
+def _show(
+    found: Preview, spec: ModelSeat, game: ct.Game, place: str, turn: int, json: bool
+) -> None:
+    if json:
+        calls = [call.model_dump(mode="json", exclude_none=True) for call in found.calls]
+        about = {"game": game.name, "place": place, "seat": found.seat, "turn": turn}
+        words = {"style": spec.style, "words": spec.words}
+        print_json(about | words | {"calls": calls})
+        return
+    for number, call in enumerate(found.calls, start=1):
+        if len(found.calls) > 1:
+            out.rule(f"call {number} of {len(found.calls)}")
+        for message in call.messages:
+            out.print(f"--- {message.role}", style="bold")
+            out.print(message.content, markup=False)
+    out.print(f"--- style {spec.style}, words {spec.words}", style="dim")

@@ -1,0 +1,5 @@
+"""What several games share in measuring them: judges, and how well they agree."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,124 @@
+"""A provider's batch jobs: many calls in one file, answered within a day at half the price."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from cheaptalk.models.calls import ModelCall, Reply
+
+LARGEST = 180_000_000
+"""Bytes of calls in one batch: OpenAI takes 200 MB, Anthropic 256."""
+CLOCKS = 600.0
+"""Seconds by which a provider's clock may be behind ours."""
+MOST = 50_000
+"""Calls in one batch: OpenAI takes 50,000, Anthropic 100,000."""
+PROVIDERS = ("openai", "anthropic")
+"""Providers that have a batch endpoint that is known here."""
+
+
+class Line(NamedTuple):
+    """A call in a batch, under the id by which its reply is found again."""
+
+    id: str
+    call: ModelCall
+
+
+class Look(NamedTuple):
+    """How far a batch is.
+
+    Attributes:
+        state: in the provider's own word.
+        ended: whether its results can be read; nothing more will come.
+        done: calls that have been worked on.
+    """
+
+    state: str
+    ended: bool
+    done: int
+
+
+class Results(NamedTuple):
+    """What came of a batch.
+
+    Attributes:
+        replies: by the id of the line.
+        rest: what is to be said of every other call.
+        full: whether the provider had no room for the batch, and has to be asked again later.
+    """
+
+    replies: dict[str, Reply]
+    rest: Reply
+    full: bool = False
+
+
+class BatchTrouble(Exception):
+    """A request about a batch failed.
+
+    Attributes:
+        again: whether trying again may help.
+        status: the HTTP status, if one came back.
+    """
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.detail or "unknown")
+        self.again = reply.retry
+        self.status = reply.status
+
+
+class BatchServer(Protocol):
+    """A provider's endpoint for batches. Every method raises :class:`BatchTrouble`."""
+
+    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+        """Submit a batch; what the provider calls it."""
+
+    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
+        """The name of a batch that may have been submitted under this tag; None if it was not.
+
+        Args:
+            since: when it was about to be submitted, in seconds since 1970.
+        """
+
+    async def look(self, name: str) -> Look:
+        """How far a batch is."""
+
+    async def results(self, name: str) -> Results:
+        """What came of a batch that has ended."""
+
+    def says(self, call: ModelCall) -> dict[str, Any]:
+        """What a reply to this call says of how it was asked: ``sent`` and ``route``."""
+
+    def line(self, line: Line) -> dict[str, Any]:
+        """A call as it stands in the batch."""
+
+    async def close(self) -> None:
+        """Close all connections."""
+
+
+def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines; what is none is passed over."""
+    for line in data.splitlines():
+        try:
+            found = msgspec.json.decode(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def chunks(lines: Iterable[tuple[Any, int]]) -> Iterator[list[Any]]:
+    """Things of given sizes in bytes, in runs that each fit into one batch.
+
+    >>> list(chunks([("a", 10), ("b", LARGEST), ("c", 10)]))
+    [['a'], ['b'], ['c']]
+    """
+    run: list[Any] = []
+    room = LARGEST
+    for thing, size in lines:
+        if run and (len(run) >= MOST or size > room):
+            yield run
+            run, room = [], LARGEST
+        run.append(thing)
+        room -= size
+    if run:
+        yield run

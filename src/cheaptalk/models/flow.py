@@ -1,0 +1,300 @@
+"""Flow control: how many calls to a model may be under way, learned from what comes back.
+
+Nothing here waits or sends. A :class:`Lane` is told when a call goes out and what it brought, and
+says when the next one may go; :mod:`cheaptalk.models.lanes` makes the calls of a run keep to it.
+"""
+
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from cheaptalk.models.calls import Failure, Reply
+
+START = 32.0
+"""Calls that may be under way before anything is known of a server."""
+CEILING = 1_000.0
+"""Calls that may be under way at most, unless the limit is set by hand."""
+DECREASE = 0.75
+"""What remains of a limit after a sign of overload."""
+TOLERATED = 0.05
+"""Share of signs of overload, among the replies of a round trip, that is taken for noise."""
+BREATH = 0.1
+"""Seconds of the shortest pause after a sign of overload."""
+SPREAD = 1.5
+"""How much faster calls may go out than they come back, once there was a sign of overload."""
+LONGEST = 60.0
+"""Seconds of the longest pause, whatever a server asks for: then one call finds out."""
+PATIENCE = 600.0
+"""Seconds for which a server may be overloaded or away before it is given up."""
+GRACE = 5.0
+"""Seconds after which a server that never answered, and cannot be reached, is given up."""
+IN_A_ROW = 10
+"""Failures in a row, with no answer between them, that look like an outage."""
+DENIALS = 3
+"""Denials in a row after which a key, a model's name or a URL is taken to be wrong."""
+REJECTIONS = 20
+"""Rejected calls in a row after which it is not the calls that are at fault."""
+
+
+class Trouble(StrEnum):
+    """Why a call brought no answer, as far as sending it again is concerned."""
+
+    OVERLOADED = "overloaded"
+    """The server wants fewer calls: status 429, 503 or 529."""
+    TIMED_OUT = "timed out"
+    """No answer came before the deadline."""
+    BROKEN = "broken"
+    """The connection or the server failed, or the reply was not in the format."""
+    DENIED = "denied"
+    """The key, the model's name or the URL is wrong, or the account is empty."""
+    REJECTED = "rejected"
+    """The server will never answer this call."""
+
+
+OVERLOAD = frozenset({429, 503, 529})
+DENIAL = frozenset({401, 402, 403, 404, 429})
+SENDINGS = {
+    Trouble.TIMED_OUT: 3,
+    Trouble.BROKEN: 5,
+    Trouble.DENIED: 1,
+    Trouble.REJECTED: 1,
+}
+"""How often a call is sent in all before this trouble is final; overload has patience instead."""
+FIRST_WAIT = 0.5
+"""Seconds within which a failed call is sent again; doubled each time."""
+
+
+def trouble_of(reply: Reply) -> Trouble | None:
+    """The trouble that a reply tells of; None where the model, or a filter, has spoken.
+
+    >>> trouble_of(Reply(text="Yes."))
+    >>> trouble_of(Reply(failure=Failure.PROVIDER_ERROR, status=429, retry=True))
+    <Trouble.OVERLOADED: 'overloaded'>
+    """
+    if reply.failure is Failure.TIMED_OUT:
+        return Trouble.TIMED_OUT
+    if reply.failure is not Failure.PROVIDER_ERROR:
+        return None
+    if reply.retry:
+        return Trouble.OVERLOADED if reply.status in OVERLOAD else Trouble.BROKEN
+    return Trouble.DENIED if reply.status in DENIAL else Trouble.REJECTED
+
+
+class Retries:
+    """Whether and when one call is sent again.
+
+    Each trouble has its own number of sendings. Overload has none: it ends with the patience. The
+    pauses grow with full jitter (drawn from all between nothing and the longest, so that calls
+    that failed together do not come back together), and begin where the server asked them to.
+    """
+
+    def __init__(self, patience: float, clock: Callable[[], float], luck: random.Random) -> None:
+        self.patience = patience
+        self.clock = clock
+        self.luck = luck
+        self.met: Counter[Trouble] = Counter()
+        self.overloaded = math.inf
+
+    def wait(self, reply: Reply) -> float | None:
+        """Seconds until the call is sent again; None where this reply is final."""
+        trouble = trouble_of(reply)
+        if trouble is None or not reply.retry:
+            return None
+        self.met[trouble] += 1
+        if trouble is Trouble.OVERLOADED:
+            self.overloaded = min(self.overloaded, self.clock())
+            if self.clock() - self.overloaded >= self.patience:
+                return None
+        elif self.met[trouble] >= SENDINGS[trouble]:
+            return None
+        longest = min(LONGEST, FIRST_WAIT * 2.0 ** min(self.met.total() - 1, 30))
+        return min(reply.retry_after or 0.0, LONGEST) + self.luck.uniform(0, longest)
+
+
+class Sent(NamedTuple):
+    """A call under way: when it went out, and in which turn of its lane."""
+
+    at: float
+    turn: int
+
+
+class GivenUp(NamedTuple):
+    """Why a lane brings nothing any more; ``wrong`` where it never will as things are set up."""
+
+    reason: str
+    wrong: bool
+
+
+class Lane:
+    """How many calls to one model may be under way.
+
+    Additive increase, multiplicative decrease (Chiu and Jain 1989): two round trips of answers at a
+    full lane raise the limit by one, a sign of overload leaves three quarters of it. Until the
+    first such sign every answer raises it by one, so that it doubles each round trip ("slow start",
+    Jacobson 1988). A server that now and then turns a call away is not overloaded: up to
+    :data:`TOLERATED` of the replies may say so. Overload is heard once a round trip: what was sent
+    before a cut says nothing about the time after it. After a cut the lane pauses for a moment and
+    one call goes ahead. If that is turned away too, the lane keeps to the server's Retry-After, at
+    most for :data:`LONGEST`, or doubles its pause; then one call goes ahead again. So a lane never
+    freezes.
+
+    Attributes:
+        limit: calls that may be under way, as learned; at least 1.
+        fixed: the limit set by hand, if one is.
+        in_flight: calls under way.
+        answered, failures: what came back so far.
+        round_trip: seconds that an answer takes, smoothed.
+        paused_until: when the next call may go out, by the clock.
+        given_up: why it is given up, if it is. One call a minute still finds out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        start: float = START,
+        ceiling: float = CEILING,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+        luck: random.Random | None = None,
+    ) -> None:
+        self.name = name
+        self.limit = min(start, ceiling)
+        self.ceiling = ceiling
+        self.patience = patience
+        self.clock = clock
+        self.luck = luck or random.SystemRandom()
+        self.fixed: int | None = None
+        self.in_flight = 0
+        self.answered = 0
+        self.failures: Counter[Trouble] = Counter()
+        self.round_trip = 0.0
+        self.paused_until = -math.inf
+        self.given_up: GivenUp | None = None
+        self._rising = True
+        self._turn = 0
+        self._next = self._full_at = -math.inf
+        self._this_turn = 0
+        self._going_ahead = False
+        self._turned_away = 0
+        self._heard = self._signs = 0.0
+        self._row: Counter[Trouble] = Counter()
+        self._row_began = 0.0
+
+    @property
+    def width(self) -> int:
+        """Calls that may be under way now."""
+        return self.fixed or max(1, int(self.limit))
+
+    def wait(self) -> float:
+        """Seconds until another call may go out; infinite until one comes back."""
+        pause = max(self.paused_until, self._next) - self.clock()
+        if pause > 0:
+            return pause
+        ahead = self._going_ahead and self._this_turn
+        return math.inf if ahead or self.in_flight >= self.width else 0.0
+
+    def go(self) -> Sent:
+        """Note that a call goes out."""
+        self.in_flight += 1
+        self._this_turn += 1
+        now = self.clock()
+        if self.in_flight >= self.width:
+            self._full_at = now
+        if not self._rising:
+            self._next = max(now, self._next) + self.round_trip / (SPREAD * self.width)
+        return Sent(now, self._turn)
+
+    def back(self, sent: Sent, reply: Reply | None) -> None:
+        """Note what a call brought; None where it was given up and nobody knows."""
+        self.in_flight -= 1
+        current = sent.turn == self._turn
+        self._this_turn -= current
+        if reply is None:
+            return
+        trouble = trouble_of(reply)
+        if trouble is None:
+            self._hear_answer(sent, current)
+            return
+        if not self._row:
+            self._row_began = self.clock()
+        self.failures[trouble] += 1
+        self._row[trouble] += 1
+        if current:
+            self._listen()
+            self._brake(trouble, reply.retry_after)
+        self.given_up = self._verdict(reply.detail or str(trouble)) or self.given_up
+
+    def _hear_answer(self, sent: Sent, current: bool) -> None:
+        weight = 0.1 if self.answered else 1.0
+        self.round_trip += weight * (self.clock() - sent.at - self.round_trip)
+        self.answered += 1
+        self.given_up = None
+        self._row.clear()
+        if current:
+            self._listen()
+            self._going_ahead = False
+            self._turned_away = 0
+        if self._full_at >= sent.at:  # answers may come in bursts: it counts that it was full
+            more = 1.0 if self._rising else 0.5 / self.limit
+            self.limit = min(self.ceiling, self.limit + more)
+
+    def _listen(self) -> None:
+        """Count a reply, and forget those of earlier round trips by and by."""
+        self._heard += 1
+        if self._heard > 2 * self.width + 20:
+            self._heard /= 2
+            self._signs /= 2
+
+    def _brake(self, trouble: Trouble, retry_after: float | None) -> None:
+        """Slow down where a failure is a sign of overload, or of an outage."""
+        outage = trouble is Trouble.BROKEN and self._row.total() >= IN_A_ROW
+        overload = trouble in (Trouble.OVERLOADED, Trouble.TIMED_OUT)
+        if not (overload or outage):
+            return
+        self._signs += overload
+        if not outage and not self._turned_away and self._signs <= TOLERATED * self._heard:
+            return
+        self._heard = self._signs = 0.0
+        self._turn += 1
+        self._this_turn = 0
+        if overload and not self._going_ahead:
+            self.limit = max(1.0, self.limit * DECREASE)
+            self._rising = False
+        if trouble is not Trouble.TIMED_OUT:
+            self._pause(retry_after or 0.0, outage)
+
+    def _pause(self, asked: float, outage: bool) -> None:
+        """Pause for a moment, or for what the server asked if a second call confirms it."""
+        shortest = max(BREATH, self.round_trip / 2, 1.0 if outage else 0.0)
+        pause = shortest * 2.0 ** min(self._turned_away, 30) * self.luck.uniform(0.5, 1)
+        if self._turned_away:
+            pause = max(pause, asked)
+        self.paused_until = self.clock() + min(pause, LONGEST)
+        self._going_ahead = self._turned_away > 0
+        self._turned_away += 1
+
+    def _verdict(self, detail: str) -> GivenUp | None:
+        """Whether to give up, after a failure."""
+        row = self._row
+        if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
+            count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
+            return GivenUp(
+                f"{self.name} turned {count} calls in a row away: {detail}; "
+                "check the key, the model's name, its settings and the URL, then resume",
+                wrong=True,
+            )
+        never = self.answered == 0 and row[Trouble.BROKEN] == row.total()
+        enough = min(GRACE, self.patience) if never else self.patience
+        if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
+            self.paused_until = self.clock() + LONGEST
+            return GivenUp(
+                f"{self.name} answered none of the last {row.total()} calls: {detail}; "
+                "resume when the server is up",
+                wrong=False,
+            )
+        return None

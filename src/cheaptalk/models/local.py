@@ -1,0 +1,226 @@
+"""A Hugging Face model in this process: loaded once, asked in a thread of its own.
+
+Calls that wait with equal settings are answered together. A call with a seed is answered alone, so
+that its answer depends on nothing else.
+"""
+
+import asyncio
+import contextlib
+import time
+from concurrent.futures import Future
+from importlib import import_module
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+
+from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.names import ModelName
+from cheaptalk.models.settings import wire
+from cheaptalk.models.wire import broken
+
+TOGETHER = 16
+"""Calls that are answered together at most."""
+
+
+class Waiting(NamedTuple):
+    """A call that waits for its answer until a point of the clock."""
+
+    call: ModelCall
+    until: float
+    reply: "Future[Reply]"
+
+
+class LocalModels:
+    """Makes calls to models that are loaded into this process: ``hf/NAME`` or ``hf/FOLDER``."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, Worker] = {}
+
+    async def close(self) -> None:
+        """Let go of all models, after the answers that are being written."""
+        for worker in self._workers.values():
+            await asyncio.to_thread(worker.stop)
+        self._workers.clear()
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call; the first one loads the model, which counts as no part of its time.
+
+        Args:
+            number: not heeded.
+            deadline: seconds until the call counts as timed out, once the model is loaded.
+
+        Raises:
+            ValueError: the model does not take the call's settings.
+        """
+        sent = wire(call.settings, call.model)
+        name = ModelName.parse(call.model).model
+        if name not in self._workers:
+            self._workers[name] = Worker(name)
+        worker = self._workers[name]
+        problem = await asyncio.wrap_future(worker.loaded)
+        if problem is not None:
+            return broken(problem, retry=False)
+        started = time.monotonic()
+        waiting = Waiting(call, started + deadline, Future())
+        worker.queue.put(waiting)
+        try:
+            async with asyncio.timeout(deadline):
+                reply = await asyncio.wrap_future(waiting.reply)
+        except TimeoutError:
+            detail = f"no answer within {deadline:g} seconds"
+            reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+        seconds = round(time.monotonic() - started, 4)
+        route = "text" if call.form else None
+        return reply.model_copy(update={"seconds": seconds, "sent": sent, "route": route})
+
+
+class Worker:
+    """One loaded model and the thread that asks it.
+
+    Attributes:
+        loaded: done when the model is loaded: None, or why it is not.
+        queue: the calls that wait; None ends the thread.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.loaded: Future[str | None] = Future()
+        self.loaded.set_running_or_notify_cancel()
+        self.queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name=f"hf/{name}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the calls that are being answered."""
+        self.queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            asked = Generator(self.name)
+        except Exception as error:  # noqa: BLE001 - whatever a model's files do is told, not raised
+            self.loaded.set_result(f"the model cannot be loaded: {error}")
+            return
+        self.loaded.set_result(None)
+        kept: list[Waiting] = []
+        going = True
+        while going or kept:
+            going = going and self._take_what_waits(kept)
+            if kept:
+                now, kept = together(kept)
+                self._answer(asked, now)
+
+    def _take_what_waits(self, kept: list[Waiting]) -> bool:
+        """Take all that waits, at least one call; whether the thread is to go on."""
+        going = True
+        with contextlib.suppress(Empty):
+            while going:
+                one = self.queue.get_nowait() if kept else self.queue.get()
+                if one is None:
+                    going = False
+                else:
+                    kept.append(one)
+        return going
+
+    def _answer(self, asked: "Generator", calls: list[Waiting]) -> None:
+        live = [one for one in calls if one.reply.set_running_or_notify_cancel()]
+        if not live:
+            return
+        try:
+            replies = asked.answer([one.call for one in live], max(one.until for one in live))
+        except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
+            replies = [broken(f"the model failed: {error}", retry=False)] * len(live)
+        for one, reply in zip(live, replies, strict=True):
+            one.reply.set_result(reply)
+
+
+def together(waiting: list[Waiting]) -> tuple[list[Waiting], list[Waiting]]:
+    """The calls to answer at once, with the first of those that wait, and the rest."""
+    settings = waiting[0].call.settings
+    most = 1 if settings.seed is not None else TOGETHER
+    now = [one for one in waiting if one.call.settings == settings][:most]
+    return now, [one for one in waiting if one not in now]
+
+
+class Generator:
+    """A causal language model with its tokenizer.
+
+    Raises:
+        OSError: there is no such model.
+        ImportError: the extra ``lm`` is not installed.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.torch = import_module("torch")  # large, and an extra
+        transformers = import_module("transformers")
+        self.name = name
+        device = "cuda" if self.torch.cuda.is_available() else "cpu"
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, padding_side="left")
+        if self.tokenizer.pad_token is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        self.model = model.to(device).eval()
+
+    def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
+        """Answer calls with equal settings together, by a point of the clock."""
+        settings = calls[0].settings
+        tokens = wire(settings, calls[0].model)["max_tokens"]
+        inputs = self.tokenizer.apply_chat_template(
+            [[one.model_dump() for one in call.messages] for call in calls],
+            add_generation_prompt=True, tokenize=True, padding=True, return_dict=True,
+            return_tensors="pt", **_template(settings),
+        ).to(self.model.device)  # fmt: skip
+        left = max(0.0, until - time.monotonic())
+        with self.torch.random.fork_rng(), self.torch.inference_mode():
+            if settings.seed is not None:
+                self.torch.manual_seed(settings.seed)
+            made = self.model.generate(
+                **inputs, max_time=left, pad_token_id=self.tokenizer.pad_token_id,
+                tokenizer=self.tokenizer, **_generation(settings, tokens),
+            )  # fmt: skip
+        asked = inputs["input_ids"].shape[1]
+        counts = inputs["attention_mask"].sum(dim=1).tolist()
+        answers = made[:, asked:].tolist()
+        return [
+            self._reply(settings, count, answer)
+            for count, answer in zip(counts, answers, strict=True)
+        ]
+
+    def _reply(self, settings: ModelSettings, asked: int, answer: list[int]) -> Reply:
+        ends = self._ends()
+        length = next((place for place, token in enumerate(answer) if token in ends), len(answer))
+        text = self.tokenizer.decode(answer[:length], skip_special_tokens=True)
+        stopped = [text.find(stop) for stop in settings.stop or () if stop in text]
+        cut = length == len(answer) and not stopped
+        return Reply(
+            text=text[: min(stopped)] if stopped else text,
+            model=self.name,
+            finish="length" if cut else "stop",
+            usage=Usage(input_tokens=asked, output_tokens=min(length + 1, len(answer))),
+        )
+
+    def _ends(self) -> set[int]:
+        """The tokens that end an answer."""
+        ends = self.model.generation_config.eos_token_id
+        listed = ends if isinstance(ends, list) else [ends]
+        return {*listed, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id} - {None}
+
+
+def _template(settings: ModelSettings) -> dict[str, Any]:
+    """What a chat template is told of the settings."""
+    level = settings.reasoning
+    return {} if level is None else {"enable_thinking": level != "none"}
+
+
+def _generation(settings: ModelSettings, tokens: int) -> dict[str, Any]:
+    """The settings by the names that transformers gives them."""
+    given: dict[str, Any] = {"max_new_tokens": tokens}
+    if settings.temperature == 0:
+        given["do_sample"] = False
+    elif settings.temperature is not None:
+        given |= {"do_sample": True, "temperature": settings.temperature}
+    if settings.top_p is not None and settings.temperature != 0:
+        given |= {"do_sample": True, "top_p": settings.top_p}
+    if settings.stop:
+        given["stop_strings"] = list(settings.stop)
+    return given

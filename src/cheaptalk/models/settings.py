@@ -1,0 +1,102 @@
+"""Settings that do what they say: checked before a run, mapped by a table, never dropped."""
+
+from functools import lru_cache
+from typing import Any
+
+from cheaptalk.models.calls import AskedRoute, ModelSettings, Reasoning, Route
+from cheaptalk.models.families import LEAST_BUDGET, Family, family, tokens_of
+from cheaptalk.models.names import ModelName
+
+SAMPLING = ("temperature", "top_p")
+
+
+def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "auto") -> None:
+    """Refuse settings that a model would not take or would not heed.
+
+    Args:
+        settings: what is asked of the model.
+        model: the model string.
+        answers: how answers are asked for.
+
+    Raises:
+        ValueError: the model does not take one of them; the message names it and the cure.
+
+    >>> check_settings(ModelSettings(seed=7), "anthropic/claude-opus-4-1")
+    Traceback (most recent call last):
+        ...
+    ValueError: anthropic/claude-opus-4-1 takes no seed: leave it out
+    """
+    name = ModelName.parse(model)
+    kind = family(name)
+    given = settings.model_dump(exclude_none=True, exclude={"reasoning"})
+    for setting in given:
+        if setting not in kind.settings:
+            raise ValueError(f"{name.short} takes no {setting}: leave it out")
+    if (given.get("temperature") or 0) > kind.hottest:
+        raise ValueError(f"{name.short} takes a temperature of at most {kind.hottest:g}")
+    if settings.reasoning is not None:
+        _check_reasoning(settings.reasoning, kind, name)
+    if kind.either and settings.reasoning not in (None, "none"):
+        for setting in SAMPLING:
+            if setting in given:
+                raise ValueError(
+                    f"{name.short} takes no {setting} while it reasons: leave out one of them"
+                )
+    _check_tokens(settings, kind, name)
+    if answers != "auto" and answers not in routes(settings, name):
+        ways = " or ".join(routes(settings, name))
+        raise ValueError(f'{name.short} cannot be asked by "{answers}": set answers to {ways}')
+
+
+def _check_reasoning(level: Reasoning, kind: Family, name: ModelName) -> None:
+    if kind.reasoning is None:
+        raise ValueError(f"{name.short} has no setting of its reasoning: leave it out")
+    fits = level in kind.levels if isinstance(level, str) else kind.budget
+    if not fits:
+        known = ", ".join(kind.levels) + (", or a number of tokens" if kind.budget else "")
+        raise ValueError(f"{name.short} knows no reasoning of {level}: it takes {known}")
+
+
+def _check_tokens(settings: ModelSettings, kind: Family, name: ModelName) -> None:
+    """Anthropic counts reasoning among ``max_tokens``, and wants a least number of it."""
+    tokens = tokens_of(settings.reasoning or "none")
+    if name.protocol != "messages" or not tokens:
+        return
+    if tokens < LEAST_BUDGET:
+        raise ValueError(f"{name.short} reasons with {LEAST_BUDGET:,} tokens at least")
+    if kind.budget and settings.max_tokens is not None and settings.max_tokens <= tokens:
+        raise ValueError(
+            f"{name.short} counts its {tokens:,} tokens of reasoning among max_tokens: "
+            f"set that above {tokens:,}"
+        )
+
+
+def routes(settings: ModelSettings, name: ModelName) -> tuple[Route, ...]:
+    """How a model with these settings can be asked for an answer of a given form."""
+    ways = family(name).routes
+    if name.protocol == "messages" and settings.reasoning not in (None, "none"):
+        return tuple(way for way in ways if way != "tool")  # no tool can be demanded of it then
+    return ways
+
+
+@lru_cache(maxsize=1024)
+def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
+    """The settings as they go over the wire to this model. Not to be changed: it is kept.
+
+    Raises:
+        ValueError: the model does not take them.
+
+    >>> wire(ModelSettings(max_tokens=300, reasoning="low"), "openai/o3")
+    {'max_completion_tokens': 300, 'reasoning_effort': 'low'}
+    """
+    check_settings(settings, model)
+    name = ModelName.parse(model)
+    kind = family(name)
+    given = settings.model_dump(exclude_none=True, exclude={"reasoning"}, mode="json")
+    sent: dict[str, Any] = {kind.settings[setting]: value for setting, value in given.items()}
+    if settings.reasoning is not None and kind.reasoning is not None:
+        sent |= kind.reasoning(settings.reasoning)
+    if kind.answer_tokens:
+        tokens = kind.answer_tokens + tokens_of(settings.reasoning or "none")
+        sent.setdefault(kind.settings["max_tokens"], tokens)
+    return sent | dict(kind.always)

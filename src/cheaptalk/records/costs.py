@@ -1,0 +1,70 @@
+"""What calls to models took: calls, tokens by kind, dollars, and what nobody knows the price of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cheaptalk.models import Usage
+
+NO_TOKENS = Usage()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some calls to models took. Replies from a cache took nothing and are not counted.
+
+    Attributes:
+        calls: sendings, whatever came of them.
+        usage: their tokens, as far as they came back.
+        dollars: what they cost at the prices of the time, as far as these were known.
+        unpriced: calls that cost something nobody knows: no price, or no count of tokens.
+        unresolved: calls whose reply never came to the record; they may have cost something too.
+    """
+
+    calls: int = 0
+    usage: Usage = NO_TOKENS
+    dollars: float = 0.0
+    unpriced: int = 0
+    unresolved: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    @property
+    def dollars_known(self) -> float | None:
+        """The dollars; None where no price is known at all."""
+        return None if self.unpriced and not self.dollars else self.dollars
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.calls + other.calls,
+            self.usage + other.usage,
+            self.dollars + other.dollars,
+            self.unpriced + other.unpriced,
+            self.unresolved + other.unresolved,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The cost as plain data, tokens by kind."""
+        return {
+            "calls": self.calls,
+            **self.usage.model_dump(),
+            "dollars": self.dollars,
+            "unpriced_calls": self.unpriced,
+            "unresolved_calls": self.unresolved,
+        }
+
+
+def cost_of(reply: Mapping[str, Any] | None) -> Cost:
+    """What one call took, by its reply as recorded; None where none came."""
+    if reply is None:
+        return Cost(calls=1, unresolved=1)
+    if reply.get("cached"):
+        return Cost()
+    usage = Usage.model_validate(reply.get("usage", {}))
+    dollars = reply.get("dollars")
+    paid = Cost(1, usage, dollars or 0.0)
+    unknown = dollars is None and (reply.get("text") is not None or paid.tokens > 0)
+    return replace(paid, unpriced=1) if unknown else paid

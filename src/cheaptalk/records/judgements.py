@@ -1,0 +1,123 @@
+"""What judges said of recorded matches, kept apart from them: no player ever sees it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from cheaptalk.players import Kind
+from cheaptalk.records import schema
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.errors import clear_errors
+from cheaptalk.records.ledger import CallKey
+from cheaptalk.records.reading import StoreReader, members_of
+from cheaptalk.records.store import Store
+
+judges, judgements, calls = schema.judges, schema.judgements, schema.calls
+PREFIX = "judge"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a judge said of one item of a match.
+
+    Attributes:
+        match_id: the match.
+        judge: digest of the judge: its rubric and its model with all settings.
+        item: what was judged: ``REQUEST/SEAT`` for a move, a seat, or ``match``.
+        kind: what became of the question to the judge.
+        verdict: what it said; None where it finally gave no valid answer.
+        calls: every call it took, with its reply.
+        made: when, in seconds since 1970.
+    """
+
+    match_id: str
+    judge: str
+    item: str
+    kind: Kind
+    verdict: dict[str, Any] | None
+    calls: list[dict[str, Any]]
+    made: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The judgement as plain data, without its match."""
+        data = vars(self) | {"kind": self.kind.value}
+        return {name: value for name, value in data.items() if name != "match_id"}
+
+    @property
+    def cost(self) -> Cost:
+        """What its calls took."""
+        return sum((cost_of(call["reply"]) for call in self.calls), Cost())
+
+
+def ledger_id(judge: str, match_id: str) -> str:
+    """Under which name the ledger keeps a judge's calls about a match, apart from the match's."""
+    return f"{PREFIX}:{judge}:{match_id}"
+
+
+def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
+    """Note all that makes a judge."""
+    with store.transaction() as connection:
+        values = {"digest": digest, "spec": dict(spec)}
+        connection.execute(insert(judges).values(values).on_conflict_do_nothing())
+
+
+def write_judgement(connection: sa.Connection, judgement: Judgement, keys: list[CallKey]) -> None:
+    """Store a judgement in the caller's transaction and drop its answered calls, now part of it."""
+    values = vars(judgement) | {"kind": judgement.kind.value}
+    connection.execute(insert(judgements).values(values).on_conflict_do_nothing())
+    for key in keys:
+        own = [calls.c[name] == value for name, value in key._asdict().items()]
+        connection.execute(sa.delete(calls).where(*own, calls.c.state == "answered"))
+
+
+def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
+    """The judges who judged matches of a study: their rubrics and models, by digest."""
+    ours = sa.select(judgements.c.judge).where(_of(study))
+    query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(ours))
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return dict(connection.execute(query.order_by(judges.c.id)).all())
+
+
+def read_judgements(
+    store: StoreReader,
+    *,
+    study: str | None = None,
+    judge: str | None = None,
+    match_id: str | None = None,
+) -> Iterator[Judgement]:
+    """Judgements of a study's matches, of a judge, of a match, or all, in the order made."""
+    query = sa.select(*(column for column in judgements.c if column.name != "id"))
+    if study is not None:
+        query = query.where(_of(study))
+    if judge is not None:
+        query = query.where(judgements.c.judge == judge)
+    if match_id is not None:
+        query = query.where(judgements.c.match_id == match_id)
+    with clear_errors(store.path), store.engine.connect() as connection:
+        rows = connection.execution_options(yield_per=1000).execute(query.order_by(judgements.c.id))
+        for row in rows.mappings():
+            yield Judgement(**{**row, "kind": Kind(row["kind"])})
+
+
+def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
+    """What a judge has taken for a study so far, over all its runs and all sendings."""
+    start = ledger_id(judge, "")
+    own = sa.func.substr(calls.c.match_id, len(start) + 1)
+    query = sa.select(calls.c.reply).where(
+        calls.c.match_id.startswith(start, autoescape=True), own.in_(_matches(study))
+    )
+    with clear_errors(store.path), store.engine.connect() as connection:
+        waiting = [cost_of(reply) for reply in connection.scalars(query)]
+    made = (one.cost for one in read_judgements(store, study=study, judge=judge))
+    return sum(made, sum(waiting, Cost()))
+
+
+def _of(study: str) -> sa.ColumnElement[bool]:
+    return judgements.c.match_id.in_(_matches(study))
+
+
+def _matches(study: str) -> Any:
+    return sa.select(schema.matches.c.id).where(schema.matches.c.number.in_(members_of(study)))

@@ -1,0 +1,67 @@
+"""What becomes of matches in which a player finally gave no valid answer."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, model_serializer
+
+from cheaptalk.rules import Value
+
+Policy: TypeAlias = Literal["keep", "drop", "redeal"]
+"""``keep``: the game's own rule for a seat that fails to answer says what the match is worth.
+``drop``: the match is recorded and counted, and no part of any score. ``redeal``: dropped, and
+played once more on a fresh deal."""
+
+
+class Unanswered(Value):
+    """A study's policy for each kind of answer that is none.
+
+    A match with answers of several kinds follows the strictest policy: ``redeal`` before ``drop``
+    before ``keep``.
+
+    Attributes:
+        redeals: how often one match is played on a fresh deal before its last one is dropped too.
+
+    >>> policies = Unanswered(refused="redeal", truncated="drop")
+    >>> policies.of({"alice": {"ok": 3, "truncated": 1}, "bob": {"ok": 4}})
+    'drop'
+    """
+
+    illegal: Policy = "keep"
+    unparsable: Policy = "keep"
+    truncated: Policy = "keep"
+    refused: Policy = "keep"
+    filtered: Policy = "keep"
+    timed_out: Policy = "keep"
+    redeals: Annotated[int, Field(ge=1, le=20)] = 3
+
+    @model_serializer
+    def written(self) -> dict[str, Any]:
+        """What is set, as it is written in a study file."""
+        return {name: getattr(self, name) for name in type(self).model_fields
+                if name in self.model_fields_set}  # fmt: skip
+
+    @property
+    def by_kind(self) -> dict[str, Policy]:
+        """The policy for each kind."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "redeals"}
+
+    @property
+    def redeal(self) -> bool:
+        """Whether any match may be played on a fresh deal."""
+        return "redeal" in self.by_kind.values()
+
+    def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
+        """The policy for a match.
+
+        Args:
+            kinds: how many answers were of each kind, by place.
+        """
+        given = {kind for counts in kinds.values() for kind, count in counts.items() if count}
+        policies = {policy for kind, policy in self.by_kind.items() if kind in given}
+        return next((one for one in ("redeal", "drop") if one in policies), "keep")
+
+
+def policies_of(spec: Mapping[str, Any]) -> Unanswered:
+    """The policies of a study as the store keeps it."""
+    return Unanswered.model_validate(spec.get("unanswered") or {})

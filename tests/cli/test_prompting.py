@@ -1,0 +1,127 @@
+"""Rosters and prompts can be read before anything is paid for."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cheaptalk.players.rosters import roster_names
+from cheaptalk.styles import style
+from tests.conftest import Command
+
+
+def test_rosters_are_listed_with_how_many_they_are(cheaptalk: Command) -> None:
+    done = cheaptalk("rosters")
+    assert done.status == 0
+    for name in roster_names():
+        assert any(line.startswith(f"{name} ") for line in done.out.splitlines())
+    assert list(json.loads(cheaptalk("rosters", "--json").out)) == roster_names()
+
+
+def test_a_roster_is_shown_with_its_settings_and_notes(cheaptalk: Command) -> None:
+    done = cheaptalk("rosters", "chip-trading", "--json")
+    shown = json.loads(done.out)
+    assert shown["players"]["gpt-4o-refined"]["refine"] == {"candidates": 3}
+    assert "shut down" in shown["notes"]["gpt-4o"]
+    lines = cheaptalk("rosters", "chip-trading").out.splitlines()
+    (line,) = (line for line in lines if line.startswith("gpt-4o: "))
+    entry, note = line.removeprefix("gpt-4o: ").split(" # ")
+    assert yaml.safe_load(entry) == shown["players"]["gpt-4o"]
+    assert note == shown["notes"]["gpt-4o"]
+
+
+def test_rosters_join_a_study_from_the_command_line(cheaptalk: Command) -> None:
+    plain = json.loads(cheaptalk("plan", "chip-trading", "--json").out)["matches"]
+    done = cheaptalk("plan", "chip-trading", "--roster", "chip-trading:gpt-4o,gemini", "--json")
+    assert json.loads(done.out)["matches"] == plain // 4 * 6
+
+
+def test_a_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("players: {legal: {model: script/legal}}\n")
+    study = {
+        "name": "tiny", "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
+        "players": {"fair": {"strategy": "equal_split"}},
+    }  # fmt: skip
+    (tmp_path / "tiny.yaml").write_text(json.dumps(study))
+    done = cheaptalk("run", str(tmp_path / "tiny.yaml"), "--roster", str(tmp_path / "mine.yaml"))
+    assert done.status == 0
+    assert "tiny: 4 of 4 matches done" in done.out
+
+
+def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> None:
+    done = cheaptalk("prompt", "bargaining", "--set", "money=500", "--as", "bob")
+    assert done.status == 0
+    assert done.out.startswith("--- system\nYou are Bob. You and Alice have $500 to divide")
+    assert "\n--- user\nRound 1." in done.out
+    words = style("bargaining")
+    assert done.out.rstrip().endswith(f"--- style {words.name}, words {words.digest}")
+
+
+def test_it_is_the_same_every_time_and_says_all_in_json(cheaptalk: Command) -> None:
+    arguments = (
+        "prompt", "chip_trading", "--player", "chip-trading:gpt-4o-refined", "--turn", "3",
+        "--json",
+    )  # fmt: skip
+    shown = json.loads(cheaptalk(*arguments).out)
+    assert json.loads(cheaptalk(*arguments).out) == shown
+    assert (shown["place"], shown["turn"], shown["style"]) == ("player_1", 3, "plain")
+    assert {call["model"] for call in shown["calls"]} == {"openai/gpt-4o-2024-05-13"}
+    assert shown["calls"][0]["settings"] == {"temperature": 0.5}
+
+
+def test_every_call_of_a_turn_is_shown(cheaptalk: Command) -> None:
+    refined = cheaptalk("prompt", "chip_trading", "--player", "{refine: {candidates: 4}}").out
+    assert "call 1 of 2" in refined
+    assert "First write down 4 different candidates" in refined
+    assert "call 2 of 2" in refined
+    summed = cheaptalk("prompt", "bargaining", "--player", "{history: summary}", "--turn", "2").out
+    assert summed.index("sum up for yourself") < summed.index("call 2 of 2")
+
+
+def test_another_style_may_be_read(cheaptalk: Command) -> None:
+    plain = cheaptalk("prompt", "guess_the_average").out
+    done = cheaptalk("prompt", "guess_the_average", "--style", "v3")
+    assert done.status == 0
+    assert "--- style v3, words" in done.out
+    assert done.out != plain
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (("prompt", "barganing"), 'unknown game "barganing" (did you mean "bargaining"?)'),
+        (("prompt", "bargaining", "--as", "carol"), 'unknown place "carol" (known: alice, bob)'),
+        (("prompt", "bargaining", "--style", "tagged"), 'unknown style of bargaining "tagged"'),
+        (("prompt", "bargaining", "--turn", "90"), "asked fewer than 90 times in 100 sample"),
+        (
+            ("prompt", "bargaining", "--turn", "90", "--seed", "4"),
+            "asked fewer than 90 times with seed 4",
+        ),
+        (("prompt", "bargaining", "--player", "linear"), "--player: only models are sent prompts"),
+        (("prompt", "bargaining", "--player", "{modl: x/y}"), '--player: unknown key "modl"'),
+        (
+            ("prompt", "bargaining", "--player", "{history: bad}"),
+            '--player: history: "bad" is no history',
+        ),
+        (("prompt", "bargaining", "--player", "glee:x"), '--player: glee: no player "x"'),
+        (("prompt", "bargaining", "--against", "x"), "--against: x is no strategy for bob"),
+        (
+            ("prompt", "bargaining", "--against", "{strategy: linear, start: 9}"),
+            "--against: start: should be less than or equal to 1, not 9",
+        ),
+        (
+            ("prompt", "deal_or_no_deal", "--style", "tagged", "--player", "{refine: {}}"),
+            "--player: refine: candidates are written as JSON",
+        ),
+        (("rosters", "gle"), 'unknown roster "gle" (did you mean "glee"?)'),
+        (("rosters", "no.yaml"), "no.yaml: there is no such file"),
+        (("plan", "quickstart", "--roster", "gle"), 'quickstart: roster: unknown roster "gle"'),
+    ],
+)
+def test_wrong_input_gets_one_sentence(
+    cheaptalk: Command, arguments: tuple[str, ...], saying: str
+) -> None:
+    done = cheaptalk(*arguments)
+    assert done.status == 2
+    assert saying in done.said

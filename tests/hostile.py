@@ -1,0 +1,113 @@
+"""A model server that misbehaves as the worst providers do, and keeps its own account.
+
+    python -m tests.hostile --port 8123 --share 0.1
+
+It answers as ``tests/model_server.py`` does, but for a share of the sendings it does one of
+:data:`~tests.hostile_faults.FAULTS` instead, chosen by a hash of the call's number, which counts
+sendings: a call that is sent again meets another fate, and the same study meets the same ones.
+``GET /account`` gives what became of every sending and the tokens billed for it: those of every
+reply that it began to send, or was still thinking about when the caller lost patience.
+"""
+
+import argparse
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from tests.hostile_faults import FAULTS, Exchange, Sending
+from tests.model_server import CALL_HEADER, Answerer, answer, completion, make_app
+
+Account: TypeAlias = dict[str, list[dict[str, Any]]]
+"""By a call's number, what became of every request that bore it (as :class:`Sending`)."""
+
+
+def luck(number: str, purpose: str) -> float:
+    """A number in [0, 1) that a call's number and the purpose alone decide."""
+    return int(hashlib.sha256(f"{purpose}/{number}".encode()).hexdigest()[:8], 16) / 2**32
+
+
+class Hostile:
+    """Handles the requests of a server from :func:`~tests.model_server.make_app`.
+
+    Args:
+        share: of the sendings, that go wrong.
+        kinds: what can go wrong.
+        delay: seconds to think about an answer, at the most.
+        late: seconds that are more than the caller's deadline.
+    """
+
+    def __init__(
+        self,
+        share: float = 0.1,
+        kinds: Sequence[str] = tuple(FAULTS),
+        delay: float = 0.0,
+        late: float = 3600.0,
+        answerer: Answerer = answer,
+    ) -> None:
+        self.share = share
+        self.kinds = kinds
+        self.delay = delay
+        self.late = late
+        self.answerer = answerer
+        self.sendings: dict[str, list[Sending]] = {}
+
+    async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        """Answer a request, or do something else."""
+        number = request.headers.get(CALL_HEADER, "")
+        sending = Sending(self.fate(number))
+        self.sendings.setdefault(number, []).append(sending)
+        await asyncio.sleep(self.delay * luck(number, "delay"))
+        data = completion(body, self.answerer(body["messages"]))
+        exchange = Exchange(request, sending, data, self.late)
+        if sending.did == "answer":
+            return exchange.answered()
+        return await FAULTS[sending.did](exchange)
+
+    def fate(self, number: str) -> str:
+        """What is to happen to a sending."""
+        drawn = luck(number, "fate")
+        return (
+            self.kinds[int(drawn / self.share * len(self.kinds))]
+            if drawn < self.share
+            else "answer"
+        )
+
+    @property
+    def account(self) -> Account:
+        """What became of every sending."""
+        return {number: [asdict(one) for one in all_] for number, all_ in self.sendings.items()}
+
+    @property
+    def done(self) -> Counter[str]:
+        """How often everything was done."""
+        return Counter(one.did for all_ in self.sendings.values() for one in all_)
+
+
+def make_hostile_app(hostile: Hostile, log: Path | None = None) -> web.Application:
+    """A server that is hostile and shows its account."""
+
+    async def show(request: web.Request) -> web.Response:
+        return web.json_response(hostile.account)
+
+    app = make_app(log, handler=hostile)
+    app.router.add_get("/account", show)
+    return app
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8123)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--late", type=float, default=3600.0)
+    chosen = parser.parse_args()
+    hostile = Hostile(chosen.share, delay=chosen.delay, late=chosen.late)
+    served = make_hostile_app(hostile, chosen.log)
+    web.run_app(served, host="127.0.0.1", port=chosen.port, print=None, handler_cancellation=True)

@@ -1,0 +1,68 @@
+"""Agents over HTTP: what they are posted and what they may answer."""
+
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, Usage
+from tests.models.serving import always, exchange
+
+SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
+ASKED = (Message(role="user", content="Your price?"),)
+
+
+def call(url: str) -> ModelCall:
+    form = AnswerForm(name="Price", json_schema=SCHEMA)
+    return ModelCall(
+        model=f"agent/mine@{url}/act", messages=ASKED, form=form, game="negotiation", seat="alice"
+    )
+
+
+def test_what_an_agent_is_posted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_API_KEY", "open sesame")
+    _, heard = exchange(always({"answer": {"price": 7}}), call)
+    assert heard.paths == ["/act"]
+    assert heard.headers[0]["Authorization"] == "Bearer open sesame"
+    assert heard.bodies == [
+        {
+            "call": "m/0/alice/0/0",
+            "agent": "mine",
+            "game": "negotiation",
+            "seat": "alice",
+            "messages": [{"role": "user", "content": "Your price?"}],
+            "form": {"name": "Price", "schema": SCHEMA},
+        }
+    ]
+
+
+def test_an_agent_answers_with_fields_or_with_a_text() -> None:
+    (fields,), _ = exchange(always({"answer": {"price": 7}, "model": "mine-2"}), call)
+    assert (fields.text, fields.route, fields.model) == ('{"price":7}', "schema", "mine-2")
+    used = {"input_tokens": 3, "output_tokens": 2}
+    (text,), _ = exchange(always({"text": "I ask 7.", "usage": used}), call)
+    assert (text.text, text.route) == ("I ask 7.", "text")
+    assert text.usage == Usage(input_tokens=3, output_tokens=2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"answer": {"price": 7}, "text": "I ask 7."},
+        {"answer": 7},
+        {"anwser": {"price": 7}},
+        {"text": "7", "usage": {"input_tokens": -1}},
+        "7",
+    ],
+    ids=str,
+)
+def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
+    (reply,), _ = exchange(always(data), call)
+    assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
+    assert reply.detail is not None
+    assert "not what it should be" in reply.detail
+
+
+def test_an_agent_s_own_complaint_is_told() -> None:
+    (reply,), _ = exchange(always({"error": "no such game"}, 404), call)
+    assert (reply.detail, reply.retry) == ("status 404: no such game", False)

@@ -1,0 +1,121 @@
+"""Anthropic's messages format, over real HTTP."""
+
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Usage
+from cheaptalk.models.wire import CALL_HEADER
+from tests.models.serving import always, exchange
+
+KEY = "sk-ant-very-secret"
+ASKED = (
+    Message(role="system", content="Be brief."),
+    Message(role="user", content="Your price?"),
+    Message(role="assistant", content=""),
+    Message(role="user", content="Again: your price?"),
+)
+SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}, "required": ["price"]}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+def call(form: AnswerForm | None = None, **settings: Any) -> Any:
+    asked = ModelSettings.model_validate(settings)
+    return lambda url: ModelCall(
+        model=f"anthropic/claude-opus-4-1@{url}/v1", messages=ASKED, settings=asked, form=form
+    )
+
+
+def said(*content: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    usage = {
+        "input_tokens": 10, "output_tokens": 5,
+        "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20,
+    }  # fmt: skip
+    whole = {"model": "claude-opus-4-1-2", "stop_reason": "end_turn", "usage": usage}
+    return whole | {"content": list(content)} | changes
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def test_what_is_sent() -> None:
+    _, heard = exchange(always(said(text("7"))), call(stop=["END"]))
+    assert heard.paths == ["/v1/messages"]
+    assert heard.bodies == [
+        {
+            "model": "claude-opus-4-1",
+            "system": "Be brief.",
+            "messages": [
+                {"role": "user", "content": "Your price?"},
+                {"role": "user", "content": "Again: your price?"},
+            ],
+            "stop_sequences": ["END"],
+            "max_tokens": 4096,
+        }
+    ]
+    assert heard.headers[0]["x-api-key"] == KEY
+    assert heard.headers[0]["anthropic-version"] == "2023-06-01"
+    assert heard.headers[0][CALL_HEADER] == "m/0/alice/0/0"
+
+
+def test_an_answer_with_its_reasoning_and_its_usage() -> None:
+    thought = {"type": "thinking", "thinking": "Seven is fair."}
+    (reply,), _ = exchange(always(said(thought, text("I ask "), text("7."))), call())
+    assert (reply.text, reply.reasoning) == ("I ask 7.", "Seven is fair.")
+    assert (reply.model, reply.finish) == ("claude-opus-4-1-2", "end_turn")
+    assert reply.usage == Usage(input_tokens=130, output_tokens=5, cached_tokens=100)
+    assert reply.sent == {"max_tokens": 4096}
+
+
+def test_a_form_is_asked_for_as_a_tool() -> None:
+    form = AnswerForm(name="Price", json_schema=SCHEMA)
+    used = {"type": "tool_use", "name": "Price", "input": {"price": 7, "note": "\N{PILE OF POO}"}}
+    (reply,), heard = exchange(always(said(text("Well."), used)), call(form))
+    assert (reply.text, reply.route) == ('{"price": 7, "note": "\N{PILE OF POO}"}', "tool")
+    assert heard.bodies[0]["tool_choice"] == {"type": "tool", "name": "Price"}
+    assert heard.bodies[0]["tools"][0]["input_schema"]["required"] == ["price"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"), [({"reasoning": "low"}, "auto"), ({}, "text")], ids=["reasons", "text"]
+)
+def test_a_form_is_asked_for_in_words_where_it_must_be(
+    settings: dict[str, Any], asked: Any
+) -> None:
+    form = AnswerForm(name="Price", json_schema=SCHEMA, route=asked)
+    (reply,), heard = exchange(always(said(text("7"))), call(form, **settings))
+    assert reply.route == "text"
+    assert "tools" not in heard.bodies[0]
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+def test_a_text_that_breaks_off_is_told_apart(reason: str) -> None:
+    (reply,), _ = exchange(always(said(text("I ask"), stop_reason=reason)), call())
+    assert (reply.text, reply.truncated) == ("I ask", True)
+
+
+def test_a_refusal_is_one() -> None:
+    (reply,), _ = exchange(always(said(stop_reason="refusal")), call())
+    assert (reply.text, reply.failure, reply.retry) == (None, Failure.REFUSED, False)
+    assert reply.usage.output_tokens == 5
+
+
+@pytest.mark.parametrize(
+    ("status", "again"), [(400, False), (401, False), (429, True), (500, True), (529, True)]
+)
+def test_an_error_is_the_provider_s(status: int, again: bool) -> None:
+    error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
+    (reply,), _ = exchange(always(error, status), call())
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, again)
+    assert reply.detail == f"status {status}: no, [key]"
+
+
+@pytest.mark.parametrize("data", [{}, [], {"content": [{"text": "no type"}]}, {"error": "down"}])
+def test_a_reply_that_is_none_is_worth_another_try(data: Any) -> None:
+    (reply,), _ = exchange(always(data), call())
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)

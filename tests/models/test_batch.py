@@ -1,0 +1,211 @@
+"""Batch endpoints: what goes up, how old ones are told apart, and errors that hold no key."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import pytest
+from aiohttp import web
+
+from cheaptalk.models import AnswerForm, Message, ModelCall, ModelName, ModelSettings
+from cheaptalk.models.batch import LARGEST, MOST, BatchServer, BatchTrouble, Line, chunks
+from cheaptalk.models.batch_connect import open_batches
+from tests import batch_server
+
+T = TypeVar("T")
+MODELS = ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]
+FORM = AnswerForm(name="Reply", json_schema={"type": "object", "properties": {}})
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+
+
+def lines(model: str, count: int = 2) -> list[Line]:
+    question = Message(role="user", content='Answer as {"price": <amount>}.')
+    call = ModelCall(
+        model=model, messages=(question,), settings=ModelSettings(max_tokens=50), form=FORM
+    )
+    return [Line(f"tag-{number}", call) for number in range(count)]
+
+
+def ask(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
+    async def go() -> T:
+        server = open_batches(ModelName.parse(f"{model}@{url}"))
+        try:
+            return await work(server)
+        finally:
+            await server.close()
+
+    return asyncio.run(go())
+
+
+def says(status: int, body: bytes, **headers: str) -> batch_server.Before:
+    async def special(step: str, request: web.Request) -> web.StreamResponse:
+        return web.Response(status=status, body=body, headers=headers)
+
+    return special
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_goes_up_and_its_replies_come_down(model: str) -> None:
+    async def work(server: BatchServer) -> Any:
+        name = await server.submit("tag", lines(model))
+        while not (look := await server.look(name)).ended:
+            assert look.done == 0
+        assert look.done == 2
+        assert await server.find("tag", lines(model), time.time()) == name
+        return await server.results(name)
+
+    with batch_server.BatchServer() as there:
+        results = ask(model, there.url, work)
+        (batch,) = there.batches.values()
+    assert set(results.replies) == {"tag-0", "tag-1"}
+    assert all(reply.text and reply.usage.input_tokens for reply in results.replies.values())
+    assert [name for name, _ in batch["lines"]] == ["tag-0", "tag-1"]
+    body = batch["lines"][0][1]
+    assert "response_format" in body or "tools" in body, "the form is asked for as in single calls"
+    assert body.get("max_tokens", body.get("max_completion_tokens")) == 50
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_reply_says_how_it_was_asked_for(model: str) -> None:
+    async def work(server: BatchServer) -> dict[str, Any]:
+        return server.says(lines(model)[0].call)
+
+    said = ask(model, "http://localhost:1/v1", work)
+    assert said["route"] in ("schema", "tool")
+    assert 50 in said["sent"].values()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_that_was_never_submitted_is_not_found_among_others(model: str) -> None:
+    async def work(server: BatchServer) -> str | None:
+        for tag in ("other", "third", "fourth"):
+            other = [Line(f"{tag}-{n}", line.call) for n, line in enumerate(lines(model))]
+            await server.submit(tag, other)
+        return await server.find("tag", lines(model), time.time())
+
+    with batch_server.BatchServer(looks=0) as there:
+        assert ask(model, there.url, work) is None
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_older_batches_are_not_looked_through(model: str) -> None:
+    async def work(server: BatchServer) -> str | None:
+        await server.submit("tag", lines(model))
+        for batch in there.batches.values():
+            batch["made"] = datetime(2026, 1, 1, tzinfo=UTC).isoformat()
+        return await server.find("tag", lines(model), time.time())
+
+    with batch_server.BatchServer(looks=0) as there:
+        assert ask(model, there.url, work) is None
+
+
+def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> None:
+    async def work(server: BatchServer) -> None:
+        await server.submit("tag", lines(MODELS[1]))
+        await server.find("tag", lines(MODELS[1]), time.time())
+
+    with (
+        batch_server.BatchServer(looks=9) as there,
+        pytest.raises(BatchTrouble, match="may be this one") as trouble,
+    ):
+        ask(MODELS[1], there.url, work)
+    assert trouble.value.again
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("status", "body", "said", "again"),
+    [
+        (401, b'{"error": {"message": "no such key: sk-secret"}}', "no such key: [key]", False),
+        (502, b"<html>sk-secret is away</html>", "status 502: <html>[key] is away", True),
+        (404, b"gone", "status 404: gone", False),
+        (429, b'{"error": {"message": "slow down"}}', "status 429: slow down", True),
+        (200, b"<html>", "not what it should be", True),
+        (200, b"[]", "no JSON object", True),
+        (200, b"{}", "names nothing", True),
+    ],
+)
+def test_trouble_is_one_line_without_the_key(
+    model: str, status: int, body: bytes, said: str, again: bool
+) -> None:
+    async def work(server: BatchServer) -> str:
+        return await server.submit("tag", lines(model))
+
+    with (
+        batch_server.BatchServer(before=says(status, body)) as there,
+        pytest.raises(BatchTrouble) as trouble,
+    ):
+        ask(model, there.url, work)
+    assert said in str(trouble.value)
+    assert trouble.value.again is again
+    assert "secret" not in str(trouble.value)
+    assert "\n" not in str(trouble.value)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nobody_there_is_trouble_that_may_pass(model: str) -> None:
+    async def work(server: BatchServer) -> Any:
+        return await server.look("batch_0")
+
+    with pytest.raises(BatchTrouble, match="connection failed") as trouble:
+        ask(model, "http://127.0.0.1:9/v1", work)
+    assert trouble.value.again
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_redirect_is_not_followed_with_the_key(model: str) -> None:
+    async def work(server: BatchServer) -> str:
+        return await server.submit("tag", lines(model))
+
+    elsewhere = says(307, b"", Location="http://127.0.0.1:9/v1/batches")
+    with (
+        batch_server.BatchServer(before=elsewhere) as there,
+        pytest.raises(BatchTrouble, match="status 307") as trouble,
+    ):
+        ask(model, there.url, work)
+    assert not trouble.value.again
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_results_of_a_wrong_shape_are_failures_of_their_calls(model: str) -> None:
+    broken = [
+        {"custom_id": "tag-0", "response": {"status_code": 200, "body": {"choices": "no"}},
+         "result": {"type": "succeeded", "message": {"content": "no"}}},
+        {"custom_id": 7},
+        {"custom_id": "tag-1", "response": {"status_code": "x", "body": None},
+         "result": {"type": "errored", "error": "no"}},
+    ]  # fmt: skip
+    data = "\n".join(json.dumps(line) for line in [*broken, [], "no"]).encode()
+
+    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+        return web.Response(body=data) if step == "results" else None
+
+    async def work(server: BatchServer) -> Any:
+        name = await server.submit("tag", lines(model, 3))
+        await server.look(name)
+        return await server.results(name)
+
+    with batch_server.BatchServer(looks=0, before=special) as there:
+        results = ask(model, there.url, work)
+    assert set(results.replies) == {"tag-0", "tag-1"}
+    assert all(reply.failure and reply.retry for reply in results.replies.values())
+    assert results.rest.failure
+    assert results.rest.retry
+
+
+def test_calls_are_cut_into_batches_that_providers_take() -> None:
+    assert list(chunks([])) == []
+    runs = list(chunks((number, 1) for number in range(MOST + 1)))
+    assert [len(run) for run in runs] == [MOST, 1]
+    half = LARGEST // 2
+    assert list(chunks([("a", half), ("b", half), ("c", 1), ("d", half)])) == [
+        ["a", "b"], ["c", "d"],
+    ]  # fmt: skip

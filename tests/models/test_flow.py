@@ -1,0 +1,367 @@
+"""Flow control: a lane finds what a server can bear, keeps to it, and never freezes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from cheaptalk.models import Failure, Reply
+from cheaptalk.models.flow import (
+    CEILING,
+    DENIALS,
+    GRACE,
+    IN_A_ROW,
+    LONGEST,
+    PATIENCE,
+    REJECTIONS,
+    SENDINGS,
+    START,
+    Lane,
+    Retries,
+    Trouble,
+    trouble_of,
+)
+from tests.models.rush_hour import (
+    ANSWER,
+    SOON,
+    RushHour,
+    late,
+    luck,
+    rationed,
+    seats,
+    turned_away,
+    unreachable,
+)
+
+
+def refused(status: int | None) -> Reply:
+    return Reply(failure=Failure.PROVIDER_ERROR, detail=f"status {status}: no", status=status)
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def lane_at(clock: Clock) -> Lane:
+    return Lane("tiny", clock=clock, luck=luck())
+
+
+# What a reply means
+
+
+@pytest.mark.parametrize(
+    ("reply", "trouble"),
+    [
+        (ANSWER, None),
+        (Reply(failure=Failure.REFUSED), None),
+        (Reply(failure=Failure.FILTERED), None),
+        (late(), Trouble.TIMED_OUT),
+        (turned_away(), Trouble.OVERLOADED),
+        (turned_away().model_copy(update={"status": 503}), Trouble.OVERLOADED),
+        (turned_away().model_copy(update={"status": 500}), Trouble.BROKEN),
+        (unreachable(), Trouble.BROKEN),
+        (refused(401), Trouble.DENIED),
+        (refused(404), Trouble.DENIED),
+        (refused(429), Trouble.DENIED),
+        (refused(400), Trouble.REJECTED),
+        (refused(None), Trouble.REJECTED),
+    ],
+)
+def test_troubles_are_told_apart(reply: Reply, trouble: Trouble | None) -> None:
+    assert trouble_of(reply) is trouble
+
+
+# What a lane learns
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seconds", [0.2, 2])
+@pytest.mark.parametrize("capacity", [1, 3, 10, 50, 300])
+def test_a_lane_finds_how_many_calls_a_server_works_on_at_once(
+    capacity: int, seconds: float, seed: int
+) -> None:
+    hour = RushHour(seats(capacity, seconds), seed=seed)
+    hour.run(100 * seconds)
+    settled = hour.rate(50 * seconds, 100 * seconds)
+    assert 0.75 <= settled / (capacity / seconds) <= 1.1
+    assert 0.5 * capacity <= hour.lane.limit <= 1.5 * capacity + 2
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(1, 0.2), (10, 0.2), (50, 0.2), (10, 2)])
+def test_a_lane_finds_how_many_calls_a_second_a_server_takes(rate: float, seconds: float) -> None:
+    hour = RushHour(rationed(rate, seconds))
+    hour.run(200)
+    assert 0.75 <= hour.rate(100, 200) / rate <= 1.1
+
+
+def test_few_calls_are_turned_away_once_the_limit_is_found() -> None:
+    hour = RushHour(seats(50, 0.2))
+    hour.run(200)
+    late_ones = [moment for moment, _ in hour.failed if moment > 100]
+    assert len(late_ones) < 0.01 * hour.rate(100, 200) * 100
+
+
+def test_a_server_that_bears_everything_is_soon_used_to_the_full() -> None:
+    hour = RushHour(seats(10_000, 1.0), callers=2_000)
+    hour.run(6)
+    assert hour.lane.in_flight == CEILING
+    assert not hour.failed
+
+
+def test_answers_that_come_in_a_burst_raise_the_limit_like_any_others(clock: Clock) -> None:
+    lane = lane_at(clock)
+    for burst in (START, 2 * START, 4 * START):
+        assert lane.width == burst
+        calls = [lane.go() for _ in range(lane.width)]
+        clock.now += 2
+        for call in calls:
+            lane.back(call, ANSWER)
+
+
+@pytest.mark.parametrize("share", [0.002, 0.01])
+def test_a_server_that_turns_a_call_away_now_and_then_is_used_to_the_full(share: float) -> None:
+    noise = luck()
+
+    def server(hour: RushHour) -> tuple[Reply, float]:
+        return (turned_away(), SOON) if noise.random() < share else (ANSWER, 0.2)
+
+    hour = RushHour(server, callers=100)
+    hour.run(60)
+    assert hour.rate(30, 60) > 0.9 * 100 / 0.2
+
+
+def test_a_limit_that_is_not_used_does_not_grow() -> None:
+    hour = RushHour(seats(10_000, 0.2), callers=5)
+    hour.run(60)
+    assert hour.lane.limit == START
+
+
+def test_nobody_waits_for_ever() -> None:
+    hour = RushHour(seats(10, 0.2), callers=100)
+    hour.run(200)
+    assert hour.longest_wait < 10 * 100 * 0.2 / 10, "ten times a fair wait"
+
+
+def test_a_lane_takes_up_speed_after_an_outage() -> None:
+    hour = RushHour(seats(lambda now: 0 if 100 <= now < 150 else 50, 0.2))
+    hour.run(100)
+    before, cut = hour.rate(50, 100), hour.lane.limit
+    hour.run(260)
+    assert hour.rate(101, 150) == 0
+    asked = sum(105 <= moment < 150 for moment in hour.sent)
+    assert asked < 20, "a server that is away is asked now and then"
+    assert hour.lane.limit > 0.5 * cut, "an outage is no measure of the capacity"
+    assert hour.rate(210, 260) > 0.9 * before
+
+
+def test_overload_is_heard_once_a_round_trip(clock: Clock) -> None:
+    lane = lane_at(clock)
+    calls = [lane.go() for _ in range(20)]
+    for call in calls:
+        lane.back(call, turned_away())
+    assert lane.limit == START * 0.75
+    assert lane.in_flight == 0
+
+
+def test_late_answers_slow_a_lane_down_without_a_pause(clock: Clock) -> None:
+    lane = lane_at(clock)
+    lane.back(lane.go(), late())
+    assert lane.limit == START * 0.75
+    assert lane.wait() == 0
+
+
+def test_failures_that_are_no_sign_of_overload_do_not(clock: Clock) -> None:
+    lane = lane_at(clock)
+    for reply in [unreachable(), refused(400)] * 3:
+        lane.back(lane.go(), reply)
+        lane.back(lane.go(), ANSWER)
+    assert lane.width == START
+    assert lane.wait() == 0
+
+
+# Retry-After
+
+
+def until_next(lane: Lane, clock: Clock) -> float:
+    """Let time pass until a call may go out; how long that was."""
+    wait = lane.wait()
+    clock.now += wait
+    return wait
+
+
+def test_one_call_that_is_told_to_come_back_later_does_not_stop_the_others(clock: Clock) -> None:
+    lane = lane_at(clock)
+    lane.back(lane.go(), turned_away(20))
+    assert until_next(lane, clock) < 1
+    lane.back(lane.go(), ANSWER)
+    assert lane.wait() < 1
+
+
+def test_a_lane_keeps_to_retry_after_once_a_second_call_confirms_it(clock: Clock) -> None:
+    lane = lane_at(clock)
+    lane.back(lane.go(), turned_away(20))
+    until_next(lane, clock)
+    lane.back(lane.go(), turned_away(20))
+    assert until_next(lane, clock) == pytest.approx(20)
+    ahead = lane.go()
+    assert lane.wait() == float("inf"), "one call goes ahead of the others"
+    lane.back(ahead, ANSWER)
+    assert lane.wait() < 1
+
+
+@given(some.lists(some.one_of(some.none(), some.floats(0, 10**9)), max_size=30))
+def test_a_lane_never_freezes(asked: list[float | None]) -> None:
+    clock = Clock()
+    lane = lane_at(clock)
+    for seconds in asked:
+        assert until_next(lane, clock) <= LONGEST + 1e-6
+        assert lane.wait() <= 1e-6
+        lane.back(lane.go(), turned_away(seconds))
+    assert lane.limit >= 1
+    until_next(lane, clock)
+    lane.back(lane.go(), ANSWER)
+    assert lane.wait() < LONGEST
+
+
+def test_a_call_that_nobody_waits_for_any_more_leaves_its_place(clock: Clock) -> None:
+    lane = lane_at(clock)
+    for _ in range(2):
+        lane.back(lane.go(), turned_away())
+        until_next(lane, clock)
+    lane.back(lane.go(), None)
+    assert lane.in_flight == 0
+    assert until_next(lane, clock) < LONGEST
+
+
+def test_a_limit_set_by_hand_holds(clock: Clock) -> None:
+    lane = lane_at(clock)
+    lane.fixed = 2
+    calls = [lane.go(), lane.go()]
+    assert lane.wait() == float("inf")
+    lane.back(calls[0], ANSWER)
+    assert lane.wait() == 0
+    lane.fixed = None
+    assert lane.width == START + 1, "what was learned meanwhile counts"
+
+
+# Giving up
+
+
+def fail(lane: Lane, reply: Reply, times: int) -> None:
+    for _ in range(times):
+        lane.back(lane.go(), reply)
+
+
+@pytest.mark.parametrize(("status", "times"), [(401, DENIALS), (404, DENIALS), (400, REJECTIONS)])
+def test_a_wrong_key_or_name_is_given_up_soon(clock: Clock, status: int, times: int) -> None:
+    lane = lane_at(clock)
+    fail(lane, refused(status), times - 1)
+    assert lane.given_up is None
+    fail(lane, refused(status), 1)
+    assert lane.given_up is not None
+    assert lane.given_up.wrong
+    assert lane.given_up.reason == (
+        f"tiny turned {times} calls in a row away: status {status}: no; "
+        "check the key, the model's name, its settings and the URL, then resume"
+    )
+
+
+def test_an_answer_between_shows_that_it_is_not_the_key(clock: Clock) -> None:
+    lane = lane_at(clock)
+    for _ in range(5):
+        fail(lane, refused(401), DENIALS - 1)
+        fail(lane, ANSWER, 1)
+    assert lane.given_up is None
+
+
+def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) -> None:
+    lane = lane_at(clock)
+    fail(lane, unreachable(), IN_A_ROW)
+    assert lane.given_up is None, "it may be about to start"
+    clock.now += GRACE
+    fail(lane, unreachable(), 1)
+    assert lane.given_up is not None
+    assert not lane.given_up.wrong
+    assert "connection refused; resume when the server is up" in lane.given_up.reason
+
+
+@pytest.mark.parametrize("reply", [unreachable(), turned_away()])
+def test_a_server_that_has_worked_has_patience_and_comes_back(clock: Clock, reply: Reply) -> None:
+    lane = lane_at(clock)
+    fail(lane, ANSWER, 1)
+    fail(lane, reply, IN_A_ROW)
+    clock.now += PATIENCE - 1
+    fail(lane, reply, 1)
+    assert lane.given_up is None
+    clock.now += 1
+    fail(lane, reply, 1)
+    assert lane.given_up is not None
+    assert until_next(lane, clock) == LONGEST, "one call a minute still finds out"
+    fail(lane, ANSWER, 1)
+    assert lane.given_up is None
+
+
+# Sending again
+
+
+def waits(clock: Clock, *replies: Reply) -> list[float | None]:
+    retries = Retries(PATIENCE, clock, luck())
+    return [retries.wait(reply) for reply in replies]
+
+
+@pytest.mark.parametrize(
+    ("reply", "trouble"),
+    [
+        (unreachable(), Trouble.BROKEN),
+        (late(), Trouble.TIMED_OUT),
+        (refused(400), Trouble.REJECTED),
+    ],
+)
+def test_a_failed_call_is_sent_again_as_often_as_its_trouble_allows(
+    clock: Clock, reply: Reply, trouble: Trouble
+) -> None:
+    found = waits(clock, *[reply] * SENDINGS[trouble])
+    assert [one is None for one in found] == [False] * (len(found) - 1) + [True]
+
+
+@pytest.mark.parametrize("reply", [ANSWER, Reply(failure=Failure.REFUSED)])
+def test_an_answer_is_final(clock: Clock, reply: Reply) -> None:
+    assert waits(clock, reply) == [None]
+
+
+def test_overload_is_a_matter_of_patience_not_of_number(clock: Clock) -> None:
+    retries = Retries(PATIENCE, clock, luck())
+    for _ in range(100):
+        assert retries.wait(turned_away()) is not None
+    clock.now = PATIENCE
+    assert retries.wait(turned_away()) is None
+
+
+def test_pauses_grow_with_full_jitter_up_to_the_longest(clock: Clock) -> None:
+    found = []
+    for seed in range(200):
+        retries = Retries(PATIENCE, clock, luck(seed))
+        found.append([retries.wait(turned_away()) or 0.0 for _ in range(12)])
+    longest = [max(column) for column in zip(*found, strict=True)]
+    shortest = [min(column) for column in zip(*found, strict=True)]
+    assert all(low < 0.05 * high for low, high in zip(shortest, longest, strict=True))
+    assert [round(high / 0.5, 0) for high in longest[:4]] == [1, 2, 4, 8]
+    assert max(longest) <= LONGEST
+
+
+def test_a_call_comes_back_when_the_server_asked_it_to_but_not_in_an_hour(clock: Clock) -> None:
+    (soon,) = waits(clock, turned_away(7))
+    (never,) = waits(clock, turned_away(3600))
+    assert soon is not None
+    assert 7 <= soon <= 7.5
+    assert never is not None
+    assert LONGEST <= never <= LONGEST + 0.5

@@ -1,0 +1,114 @@
+"""What becomes of one call when the server does its worst."""
+
+import asyncio
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from cheaptalk.models import Failure, Message, ModelCall, Reply
+from cheaptalk.models.connect import open_models
+from tests.fakes import Server
+from tests.hostile import Account, Hostile, make_hostile_app
+from tests.hostile_faults import FAULTS, HUGE, Sending, digest
+from tests.model_server import CALL_HEADER
+
+SAID = "Here is my answer.\n{}"
+ASKED = (Message(role="user", content="Say something."),)
+PROVIDER, REFUSED, FILTERED, LATE = (
+    Failure.PROVIDER_ERROR, Failure.REFUSED, Failure.FILTERED, Failure.TIMED_OUT,
+)  # fmt: skip
+FAILURES = {
+    "too_many": PROVIDER,
+    "too_many_wait_a_second": PROVIDER,
+    "too_many_wait_until": PROVIDER,
+    "too_many_wait_an_hour": PROVIDER,
+    "too_many_wait_not": PROVIDER,
+    "internal_error": PROVIDER,
+    "overloaded": PROVIDER,
+    "bad_gateway": PROVIDER,
+    "web_page": PROVIDER,
+    "hung_up": PROVIDER,
+    "broken_off": PROVIDER,
+    "cut_body": PROVIDER,
+    "not_utf8": PROVIDER,
+    "wrong_shape": PROVIDER,
+    "no_choice": PROVIDER,
+    "refusal": REFUSED,
+    "filtered": FILTERED,
+    "too_late": LATE,
+}
+"""How a call fails, fault by fault; with any other it brings an answer."""
+
+
+def suffer(fault: str) -> tuple[Reply, Sending]:
+    """One call to a server with one fault: the reply, and what the server knows of it."""
+
+    async def once(url: str) -> Reply:
+        models = open_models()
+        try:
+            call = ModelCall(model=f"vllm/tiny@{url}", messages=ASKED)
+            return await models.call(call, "match/0/alice/0/1", 1.0)
+        finally:
+            await models.close()
+
+    hostile = Hostile(share=1, kinds=(fault,), answerer=lambda _: SAID)
+    with Server(handler=hostile) as server:
+        reply = asyncio.run(once(server.url))
+    ((sending,),) = hostile.sendings.values()
+    return reply, sending
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_is_told_for_what_it_is(fault: str) -> None:
+    reply, sending = suffer(fault)
+    assert reply.failure is FAILURES.get(fault)
+    assert (reply.text is None) == (fault in FAILURES)
+    assert (reply.detail is None) == (fault not in FAILURES)
+    assert reply.retry == (reply.failure in {PROVIDER, LATE})
+    used = reply.usage
+    billed = (sending.input_tokens, sending.output_tokens)
+    assert (used.input_tokens, used.output_tokens) in {billed, (0, 0)}
+    if reply.text is not None:
+        assert (used.input_tokens, used.output_tokens) == billed
+        assert reply.model == ("something-smaller" if fault == "other_model" else "tiny-2026-01-01")
+        assert reply.truncated == (fault == "cut_text")
+
+
+@pytest.mark.parametrize("fault", sorted(set(FAULTS) - set(FAILURES)))
+def test_an_answer_comes_through_character_for_character(fault: str) -> None:
+    cut = SAID[: SAID.find("{") + 2]
+    said = {"cut_text": cut, "silence": "", "huge_text": f"{'.' * HUGE}\n{SAID}"}
+    assert suffer(fault)[0].text == said.get(fault, SAID)
+
+
+@pytest.mark.parametrize(
+    ("fault", "least", "most"),
+    [
+        ("too_many_wait_not", 0, 0),
+        ("too_many_wait_a_second", 1, 1),
+        ("too_many_wait_until", 0, 1),
+        ("too_many_wait_an_hour", 3600, 3600),
+    ],
+)
+def test_when_the_provider_wants_to_be_asked_again(fault: str, least: int, most: int) -> None:
+    wait = suffer(fault)[0].retry_after
+    assert wait is not None
+    assert least <= wait <= most
+
+
+@pytest.mark.parametrize("fault", ["too_many", "overloaded", "internal_error"])
+def test_a_provider_that_says_nothing_of_when_is_not_put_words_into_the_mouth(fault: str) -> None:
+    assert suffer(fault)[0].retry_after is None
+
+
+def test_the_server_shows_its_account() -> None:
+    async def account() -> Account:
+        app = make_hostile_app(Hostile(share=0, answerer=lambda _: SAID))
+        body = {"model": "tiny", "messages": [message.model_dump() for message in ASKED]}
+        async with TestClient(TestServer(app)) as client:
+            await client.post("/v1/chat/completions", json=body, headers={CALL_HEADER: "m/0/a/0/1"})
+            shown: Account = await (await client.get("/account")).json()
+        return shown
+
+    sending = {"did": "answer", "input_tokens": 2, "output_tokens": 5, "said": digest(SAID)}
+    assert asyncio.run(account()) == {"m/0/a/0/1": [sending]}

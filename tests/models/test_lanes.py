@@ -1,0 +1,143 @@
+"""Lanes: calls wait for their turn, first come, first served, and are all let go in the end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from cheaptalk.models.flow import START
+from cheaptalk.models.lanes import Lanes, Slot
+from tests.models.rush_hour import ANSWER, luck, turned_away, unreachable
+
+T = TypeVar("T")
+
+
+async def settled() -> None:
+    """Let all who can go on do so."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def play(scene: Callable[[Lanes], Awaitable[T]]) -> T:
+    async def run() -> T:
+        return await scene(Lanes(luck=luck()))
+
+    return asyncio.run(run())
+
+
+def test_calls_go_out_in_the_order_in_which_they_came() -> None:
+    async def scene(lanes: Lanes) -> list[int]:
+        order: list[int] = []
+
+        async def call(number: int) -> None:
+            slot = await lanes.enter("tiny")
+            order.append(number)
+            await asyncio.sleep(0)
+            lanes.leave(slot, ANSWER)
+
+        lanes.fix("tiny", 1)
+        await asyncio.gather(*(call(number) for number in range(20)))
+        assert lanes["tiny"].in_flight == 0
+        return order
+
+    assert play(scene) == list(range(20))
+
+
+def test_models_do_not_wait_for_each_other() -> None:
+    async def scene(lanes: Lanes) -> None:
+        lanes.fix("full", 1)
+        await lanes.enter("full")
+        waiting = asyncio.create_task(lanes.enter("full"))
+        await lanes.enter("free")
+        await settled()
+        assert not waiting.done()
+        assert [(lane.name, count) for lane, count in lanes.all()] == [("full", 1), ("free", 0)]
+        waiting.cancel()
+
+    play(scene)
+
+
+def test_no_more_are_under_way_than_the_limit_and_a_higher_one_lets_more_go() -> None:
+    async def scene(lanes: Lanes) -> list[int]:
+        tasks = [asyncio.create_task(lanes.enter("tiny")) for _ in range(100)]
+        seen = []
+        for limit in (3, 10, None):
+            lanes.fix("tiny", limit)
+            await settled()
+            seen.append(lanes["tiny"].in_flight)
+        for task in tasks:
+            task.cancel()
+        return seen
+
+    assert play(scene) == [3, 10, START]
+
+
+def test_who_leaves_the_queue_takes_no_place_with_them() -> None:
+    async def scene(lanes: Lanes) -> None:
+        lanes.fix("tiny", 1)
+        slot = await lanes.enter("tiny")
+        first, second, third = (asyncio.create_task(lanes.enter("tiny")) for _ in range(3))
+        await settled()
+        first.cancel()
+        await settled()
+        lanes.leave(slot, ANSWER)
+        second.cancel()  # at the moment when its turn has come
+        await settled()
+        assert lanes["tiny"].in_flight <= 1
+        lanes.leave(await asyncio.wait_for(third, 5), ANSWER)
+        assert lanes["tiny"].in_flight == 0
+
+    play(scene)
+
+
+def test_nothing_goes_out_in_a_pause_and_all_goes_on_afterwards() -> None:
+    async def scene(lanes: Lanes) -> None:
+        slot = await lanes.enter("tiny")
+        lanes.pause()
+        waiting = asyncio.create_task(lanes.enter("tiny"))
+        lanes.leave(slot, ANSWER)
+        await settled()
+        assert not waiting.done()
+        lanes.resume()
+        await asyncio.wait_for(waiting, 5)
+
+    play(scene)
+
+
+def test_a_lane_goes_on_by_itself_after_it_paused_for_a_server() -> None:
+    async def scene(lanes: Lanes) -> Slot:
+        lanes.leave(await lanes.enter("tiny"), turned_away())
+        assert lanes["tiny"].wait() > 0
+        return await asyncio.wait_for(lanes.enter("tiny"), 5)
+
+    assert play(scene).lane.in_flight == 1
+
+
+def test_whoever_waits_when_a_run_stops_is_let_through() -> None:
+    async def scene(lanes: Lanes) -> None:
+        lanes.fix("tiny", 1)
+        lanes.pause()
+        waiting = [asyncio.create_task(lanes.enter("tiny")) for _ in range(3)]
+        await settled()
+        waiting[0].cancel()
+        lanes.stop()
+        await asyncio.wait_for(asyncio.gather(*waiting[1:]), 5)
+        await asyncio.wait_for(lanes.enter("tiny"), 5)
+
+    play(scene)
+
+
+def test_lanes_that_are_given_up_are_known() -> None:
+    async def scene(lanes: Lanes) -> list[bool]:
+        clock = [0.0]
+        lanes = Lanes(clock=lambda: clock[0], patience=0.0)
+        seen = [lanes.any_works()]
+        for model in ("one", "two"):
+            for _ in range(10):
+                lane = lanes[model]
+                lane.back(lane.go(), unreachable())
+            seen.append(lanes.any_works())
+            lanes["three"]
+        lane.back(lane.go(), ANSWER)
+        return [*seen, lanes.any_works()]
+
+    assert play(scene) == [False, False, True, True]

@@ -1,0 +1,117 @@
+"""A Hugging Face model in this process: real weights, real tokens, though it knows nothing."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models.connect import open_models
+from cheaptalk.models.local import TOGETHER, Waiting, together
+from cheaptalk.models.settings import wire
+from tests.tiny_model import make_tiny_model, needs_transformers
+
+SAID = "Your price?"
+OVERHEAD = 3
+"""Tokens that a conversation of one message costs beside its bytes."""
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+def call(folder: Path | str, said: str = SAID, **settings: Any) -> ModelCall:
+    return ModelCall(
+        model=f"hf/{folder}",
+        messages=(Message(role="user", content=said),),
+        settings=ModelSettings.model_validate(settings),
+    )
+
+
+def ask(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
+    """What the calls bring, made all at once."""
+
+    async def all_at_once() -> list[Reply]:
+        async with open_models() as models:
+            return await asyncio.gather(*(models.call(one, "m", deadline) for one in calls))
+
+    return asyncio.run(all_at_once())
+
+
+@needs_transformers
+def test_an_answer_is_counted_in_tokens(tiny: Path) -> None:
+    (reply,) = ask(call(tiny, max_tokens=5, temperature=0))
+    assert reply.failure is None
+    assert reply.usage.input_tokens == len(SAID) + OVERHEAD
+    assert 1 <= reply.usage.output_tokens <= 5
+    assert (reply.model, reply.sent) == (str(tiny), {"max_tokens": 5, "temperature": 0})
+    assert wire(ModelSettings(), f"hf/{tiny}") == {"max_tokens": 1_024}
+    assert reply.truncated == (reply.usage.output_tokens == 5)
+
+
+@needs_transformers
+def test_a_seed_makes_an_answer_its_own(tiny: Path) -> None:
+    asked = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
+    one, two, again = ask(*asked, *[call(tiny, max_tokens=20)] * 3)[:3]
+    assert one.text == again.text
+    assert one.text != two.text
+
+
+@needs_transformers
+def test_no_temperature_always_says_the_same(tiny: Path) -> None:
+    calls = [call(tiny, max_tokens=10, temperature=0)] * 3
+    assert len({reply.text for reply in ask(*calls)}) == 1
+
+
+@needs_transformers
+def test_calls_of_different_lengths_are_answered_together_as_alone(tiny: Path) -> None:
+    texts = ["Short.", "A question that is a good deal longer than the first.", "Or so."]
+    calls = [call(tiny, text, max_tokens=12, temperature=0) for text in texts]
+    alone = [ask(one)[0] for one in calls]
+    for apart, joint in zip(alone, ask(*calls), strict=True):
+        assert joint.usage == apart.usage
+        assert joint.text == apart.text
+
+
+@needs_transformers
+def test_a_text_ends_before_what_stops_it(tiny: Path) -> None:
+    (whole,) = ask(call(tiny, max_tokens=30, temperature=0))
+    assert whole.text
+    stop = whole.text[len(whole.text) // 2]
+    (reply,) = ask(call(tiny, max_tokens=30, temperature=0, stop=[stop]))
+    assert reply.text == whole.text.partition(stop)[0]
+    assert reply.finish == "stop"
+
+
+@needs_transformers
+def test_a_model_that_is_not_there_is_the_provider_s_failure(tmp_path: Path) -> None:
+    (reply,) = ask(call(tmp_path / "nothing"))
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, False)
+    assert reply.detail is not None
+    assert reply.detail.startswith("the model cannot be loaded: ")
+
+
+@needs_transformers
+def test_a_model_that_is_too_slow_is_timed_out(tiny: Path) -> None:
+    (reply,) = ask(call(tiny, max_tokens=10_000, temperature=0.01), deadline=0.001)
+    assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
+
+
+def waiting(**settings: Any) -> Waiting:
+    return Waiting(call("tiny", **settings), 0, Future())
+
+
+def test_calls_with_equal_settings_are_answered_together() -> None:
+    calls = [waiting(temperature=place % 2) for place in range(6)]
+    assert together(calls) == (calls[::2], calls[1::2])
+    many = [waiting() for _ in range(TOGETHER + 1)]
+    assert together(many) == (many[:TOGETHER], many[TOGETHER:])
+
+
+def test_a_call_with_a_seed_is_answered_alone() -> None:
+    calls = [waiting(seed=1), waiting(seed=1), waiting()]
+    assert together(calls) == (calls[:1], calls[1:])

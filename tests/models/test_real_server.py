@@ -1,0 +1,112 @@
+"""A game against a real model behind a real server: random weights, served by transformers."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+
+import cheaptalk as ct
+from tests.cli.terminal import unmeasured
+from tests.fakes import study
+from tests.tiny_model import make_tiny_model, needs_transformers
+
+pytestmark = needs_transformers
+PATIENCE = 120.0
+MOST = 24
+"""Tokens of the longest answer."""
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait until a server is healthy."""
+    until = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own server
+                return
+        except (URLError, ConnectionError, TimeoutError):
+            time.sleep(0.1)
+    raise AssertionError(f"the server did not start: {log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a tiny model is served."""
+    folder = tmp_path_factory.mktemp("models")
+    make_tiny_model(folder / "tiny")
+    port, log = free_port(), folder / "server.log"
+    command = [str(Path(sys.executable).parent / "transformers"), "serve", "tiny"]
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [*command, "--device", "cpu", "--port", str(port), "--default-seed", "1"],
+            cwd=folder,
+            env=unmeasured() | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder)},
+            stdout=said,
+            stderr=said,
+        )
+    try:
+        wait_for(f"http://localhost:{port}/health", process, log)
+        yield f"http://localhost:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_model_that_babbles_forfeits_and_every_token_is_counted(
+    url: str, store: ct.Store
+) -> None:
+    tries = 3
+    babbler = {
+        "model": f"vllm/tiny@{url}", "temperature": 0.8, "max_tokens": MOST, "tries": tries,
+    }  # fmt: skip
+    played = study(
+        games=[{"game": "bargaining", "fixed": {"horizon": 2}}],
+        players={"babbler": babbler, "fair": {"strategy": "equal_split"}},
+        pairing=[["babbler", "fair"], ["fair", "babbler"]],
+    )
+    ct.studies.run(played, store)
+    first, second = store.records("small", bodies=True)
+    assert (first.status, first.reason) == ("forfeited", "forfeited by alice")
+    assert (second.status, second.reason) == ("forfeited", "forfeited by bob")
+    for record in (first, second):
+        (answer,) = [given for given in record.answers if given.calls]
+        assert answer.kind in {"unparsable", "truncated"}
+        assert len(answer.calls) == record.calls == tries
+        for call in answer.calls:
+            reply, said = call["reply"], [one["content"] for one in call["call"]["messages"]]
+            usage = reply["usage"]
+            assert reply["model"] == "tiny@main"
+            assert usage["input_tokens"] == sum(len(text.encode()) + 2 for text in said) + 1
+            assert 0 < usage["output_tokens"] <= MOST
+            assert (reply["finish"] == "length") == (usage["output_tokens"] == MOST)
+        replies = [call["reply"] for call in answer.calls]
+        assert record.input_tokens == sum(one["usage"]["input_tokens"] for one in replies)
+        assert record.output_tokens == sum(one["usage"]["output_tokens"] for one in replies)
+        assert len({one["text"] for one in replies}) == tries, "nothing was drawn at random"
+
+
+def test_a_model_that_is_not_there_fails_the_match_for_a_stated_reason(
+    url: str, store: ct.Store
+) -> None:
+    played = study(
+        players={"gone": {"model": f"vllm/gone@{url}"}, "fair": {"strategy": "equal_split"}},
+        pairing=[["gone", "fair"]],
+    )
+    ct.studies.run(played, store)
+    (record,) = store.records("small")
+    assert record.status == "failed"
+    assert record.reason is not None
+    assert "status 400" in record.reason
+    assert "pinned" in record.reason

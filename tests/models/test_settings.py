@@ -1,0 +1,116 @@
+"""Settings that do what they say: what goes over the wire to whom, and what is refused before."""
+
+from typing import Any
+
+import pytest
+
+from cheaptalk.models import FAMILIES, PROVIDERS, ModelName, ModelSettings, check_settings, family
+from cheaptalk.models.settings import routes, wire
+
+CHAT = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "seed": 1, "stop": ["END"]}
+
+
+def sent(model: str, **settings: Any) -> dict[str, Any]:
+    return wire(ModelSettings.model_validate(settings), model)
+
+
+@pytest.mark.parametrize("model", ["vllm/qwen", "ollama/llama", "together/llama"])
+def test_the_chat_format_s_settings_are_sent_by_their_names(model: str) -> None:
+    assert sent(model, **CHAT) == CHAT
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "expected"),
+    [
+        ("openai/gpt-4o", {"max_tokens": 9}, {"max_completion_tokens": 9}),
+        ("openai/o3", {"reasoning": "low"}, {"reasoning_effort": "low"}),
+        ("openai/gpt-5-mini", {"reasoning": "minimal"}, {"reasoning_effort": "minimal"}),
+        ("openai/gpt-5.2", {"reasoning": "none", "temperature": 1},
+         {"reasoning_effort": "none", "temperature": 1}),
+        ("anthropic/claude-3-5-haiku-latest", {"temperature": 1, "stop": ["END"]},
+         {"temperature": 1, "stop_sequences": ["END"], "max_tokens": 4096}),
+        ("anthropic/claude-opus-4-1", {"reasoning": "low"},
+         {"thinking": {"type": "enabled", "budget_tokens": 4096}, "max_tokens": 8192}),
+        ("anthropic/claude-sonnet-4-5", {"reasoning": 2000, "max_tokens": 3000},
+         {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 3000}),
+        ("anthropic/claude-sonnet-4-20250514", {"reasoning": "none", "temperature": 0},
+         {"thinking": {"type": "disabled"}, "temperature": 0, "max_tokens": 4096}),
+        ("anthropic/claude-opus-4-7", {"reasoning": "high"},
+         {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"},
+          "max_tokens": 4096 + 16384}),
+        ("gemini/gemini-2.5-flash", {"reasoning": "none"}, {"reasoning_effort": "none"}),
+        ("gemini/gemini-2.5-pro", {"reasoning": 512},
+         {"extra_body": {"google": {"thinking_config": {"thinking_budget": 512}}}}),
+        ("openrouter/qwen/qwen3", {"reasoning": "medium"},
+         {"reasoning": {"effort": "medium"}, "provider": {"require_parameters": True}}),
+        ("openrouter/qwen/qwen3", {"reasoning": 900},
+         {"reasoning": {"max_tokens": 900}, "provider": {"require_parameters": True}}),
+        ("vllm/qwen3", {"reasoning": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("vllm/openai/gpt-oss-20b", {"reasoning": "low"}, {"reasoning_effort": "low"}),
+        ("ollama/qwen3", {"reasoning": "high"}, {"reasoning_effort": "high"}),
+        ("together/openai/gpt-oss-120b", {"reasoning": "high"}, {"reasoning_effort": "high"}),
+    ],
+)  # fmt: skip
+def test_settings_are_sent_as_the_model_s_provider_calls_them(
+    model: str, settings: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert sent(model, **settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "why"),
+    [
+        ("openai/o3", {"temperature": 0.5}, "openai/o3 takes no temperature: leave it out"),
+        ("openai/gpt-5", {"stop": ["END"]}, "takes no stop"),
+        ("openai/gpt-5.2", {"temperature": 1, "reasoning": "low"},
+         "takes no temperature while it reasons"),
+        ("openai/gpt-4o", {"reasoning": "low"}, "has no setting of its reasoning"),
+        ("openai/o3", {"reasoning": "none"}, "of none: it takes low, medium, high"),
+        ("openai/o3", {"reasoning": 2000}, "knows no reasoning of 2000"),
+        ("anthropic/claude-opus-4-1", {"seed": 1}, "takes no seed"),
+        ("anthropic/claude-opus-4-1", {"temperature": 1.5}, "a temperature of at most 1"),
+        ("anthropic/claude-opus-4-1", {"reasoning": "high", "top_p": 0.9}, "takes no top_p while"),
+        ("anthropic/claude-opus-4-1", {"reasoning": 100}, "reasons with 1,024 tokens at least"),
+        ("anthropic/claude-opus-4-1", {"reasoning": 2000, "max_tokens": 2000}, "above 2,000"),
+        ("anthropic/claude-opus-4-7", {"temperature": 1}, "takes no temperature"),
+        ("gemini/gemini-2.5-pro", {"seed": 1}, "takes no seed"),
+        ("openrouter/anthropic/claude-opus-4.7", {"temperature": 1}, "takes no temperature"),
+        ("openai-compatible/x@http://h/v1", {"reasoning": "low"}, "no setting of its reasoning"),
+        ("vllm/qwen3@http://h/v1", {"reasoning": "low"},
+         "vllm/qwen3 knows no reasoning of low: it takes none, high"),
+        ("agent/mine@http://h", {"max_tokens": 1}, "takes no max_tokens"),
+        ("script/legal", {"temperature": 1}, "script/legal takes no temperature"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_would_not_be_heeded_is_refused(
+    model: str, settings: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        check_settings(ModelSettings.model_validate(settings), model)
+
+
+def test_a_way_of_asking_that_a_provider_does_not_have_is_refused() -> None:
+    check_settings(ModelSettings(), "openai/gpt-4o", "schema")
+    with pytest.raises(
+        ValueError, match='cannot be asked by "schema": set answers to tool or text'
+    ):
+        check_settings(ModelSettings(), "anthropic/claude-opus-4-1", "schema")
+    with pytest.raises(ValueError, match='cannot be asked by "tool": set answers to text'):
+        check_settings(ModelSettings(reasoning="low"), "anthropic/claude-opus-4-1", "tool")
+
+
+def test_every_provider_has_a_family_for_every_name() -> None:
+    for provider in PROVIDERS:
+        assert family(ModelName(provider, "anything at all", "")).pattern == "*"
+
+
+def test_every_family_can_be_asked_in_words() -> None:
+    for one in FAMILIES:
+        assert one.routes[-1] == "text"
+        assert bool(one.reasoning) == bool(one.levels)
+
+
+def test_a_model_that_reasons_cannot_be_made_to_call_a_tool_at_anthropic() -> None:
+    name = ModelName.parse("anthropic/claude-opus-4-1")
+    assert routes(ModelSettings(reasoning="none"), name) == ("tool", "text")
+    assert routes(ModelSettings(reasoning="low"), name) == ("text",)

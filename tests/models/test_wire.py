@@ -1,0 +1,59 @@
+"""When a server wants to be asked again, and through which proxy it is asked."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from aiohttp import web
+
+from cheaptalk.models import Failure
+from cheaptalk.models.wire import Wire, broken, proxy_of, retry_after
+
+NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "Thu, 01 Jan 2026 12:00:30 GMT"}, 30),
+        ({"retry-after": "Thu, 01 Jan 2026 11:00:00 GMT"}, 0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
+        ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+    ],
+)
+def test_when_to_ask_again(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+def test_a_complaint_is_one_line() -> None:
+    reply = broken("first\n  second" + "x" * 1000, retry=False)
+    assert (reply.failure, len(reply.detail or "")) == (Failure.PROVIDER_ERROR, 500)
+    assert (reply.detail or "").startswith("first second")
+
+
+def test_the_environment_s_proxy_is_asked_but_not_for_what_it_excepts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "localhost,internal.example")
+    proxy_of.cache_clear()
+    assert proxy_of("https://api.example/v1") == "http://proxy.example:3128"
+    assert proxy_of("https://internal.example/v1") is None
+    assert proxy_of("http://api.example/v1") is None
+    proxy_of.cache_clear()
+
+
+def test_closing_twice_is_no_error() -> None:
+    async def twice() -> web.Response | None:
+        wire = Wire()
+        await wire.close()
+        await wire.close()
+        return None
+
+    assert asyncio.run(twice()) is None

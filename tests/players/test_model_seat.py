@@ -1,0 +1,124 @@
+"""A model's settings are data, and define who it is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cheaptalk.players import Entry, ModelSeat
+from cheaptalk.players.model_seat import LATER
+from cheaptalk.records.identity import player_digest
+from cheaptalk.rules import game_box
+
+FULL: dict[str, Any] = {
+    "model": "ollama/llama3", "top_p": 0.9, "max_tokens": 300, "seed": 7, "stop": ["END"],
+    "persona": "selfish", "chain_of_thought": "first", "deadline": 20,
+}  # fmt: skip
+RECORDED = [
+    ({"model": "openai/gpt-4o"}, "082065f93b448a5989e6"),
+    (
+        {
+            "model": "vllm/tiny@http://gpu:1/v1", "temperature": 0.5, "tries": 2,
+            "style": "circle_4", "words": "0123456789abcdef",
+        },
+        "4ec3f4bab17397fe531f",
+    ),
+    (FULL, "48a7612d38edd112c455"),
+]  # fmt: skip
+"""Players of the first records, with the digests that are part of their matches' ids."""
+CHANGED: dict[str, Any] = {
+    "reasoning": "high", "answers": "text", "history": {"last": 3}, "past_answers": "verbatim",
+    "refine": {"candidates": 2}, "reask": "afresh",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "digest"), RECORDED)
+def test_players_of_earlier_records_are_still_the_same(
+    written: dict[str, Any], digest: str
+) -> None:
+    seat = ModelSeat.model_validate(written)
+    assert player_digest(seat) == digest
+    assert player_digest(ModelSeat.model_validate(seat.model_dump(mode="json"))) == digest
+
+
+def test_every_setting_makes_another_player() -> None:
+    plain = ModelSeat.model_validate(FULL)
+    other: dict[str, Any] = {
+        "model": "ollama/llama3.1", "style": "plain", "temperature": 1, "top_p": 0.8,
+        "max_tokens": 301, "seed": 8, "stop": ["STOP"], "persona": "cooperative",
+        "chain_of_thought": "split", "tries": 4, "deadline": 21, "words": "0", **CHANGED,
+    }  # fmt: skip
+    assert set(other) == set(ModelSeat.model_fields)
+    digests = {
+        name: player_digest(ModelSeat.model_validate(FULL | {name: value}))
+        for name, value in other.items()
+    }
+    assert len({*digests.values(), player_digest(plain)}) == len(other) + 1
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
+    default = ModelSeat.model_fields[name].default
+    said = ModelSeat.model_validate(FULL | {name: default})
+    assert player_digest(said) == RECORDED[2][1]
+    assert name not in said.model_dump(mode="json")
+    changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
+    assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
+    assert Entry.model_validate(changed.model_dump(mode="json", exclude_none=True)).spec == changed
+
+
+@pytest.mark.parametrize(
+    ("settings", "saying"),
+    [
+        ({"history": "some"}, '"some" is no history: write all, summary or {last: N}'),
+        ({"history": {"last": -1}}, '{"last": -1} is no history'),
+        ({"history": {"last": True}}, '{"last": true} is no history'),
+        ({"history": {"first": 1}}, '{"first": 1} is no history'),
+        ({"history": None}, "null is no history"),
+        ({"refine": {"candidates": 1}}, "greater than or equal to 2"),
+        ({"refine": {"candidate": 3}}, 'unknown key "candidate" (did you mean "candidates"?)'),
+        ({"past_answers": "raw"}, "'canonical' or 'verbatim'"),
+        ({"reask": "never"}, "'reason' or 'afresh'"),
+        ({"tries": 21}, "less than or equal to 20"),
+    ],
+)
+def test_what_is_no_setting_is_told_what_one_is(settings: dict[str, Any], saying: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        ModelSeat.model_validate({"model": "vllm/x"} | settings)
+    assert saying in str(caught.value)
+
+
+def test_every_setting_of_prompting_reaches_the_player() -> None:
+    seat = ModelSeat.model_validate(
+        {"model": "vllm/x", "persona": "selfish", "chain_of_thought": "first"} | CHANGED
+        | {"reasoning": None}
+    )  # fmt: skip
+    player = seat.player(game_box("bargaining").rules())
+    assert player.prompt._asdict() == {
+        "persona": "selfish", "chain_of_thought": "first", "history": seat.history,
+        "past_answers": "verbatim", "refine": seat.refine, "reask": "afresh",
+    }  # fmt: skip
+    assert player.answers == "text"
+
+
+def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
+    game = game_box("deal_or_no_deal").rules()
+    tagged = ModelSeat(model="openai/gpt-4o", answers="schema", style="tagged")
+    with pytest.raises(ValueError, match='answers: by "schema" JSON is asked for, but answers in'):
+        tagged.at(game)
+    assert tagged.model_copy(update={"answers": "text"}).at(game).style == "tagged"
+
+
+def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
+    with pytest.raises(ValidationError, match="openai/o3 takes no temperature: leave it out"):
+        Entry.model_validate({"model": "openai/o3", "temperature": 1})
+    assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # as a record may have it
+
+
+def test_the_guide_lists_every_setting() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "prompt-a-model.md"
+    rows = [line for line in guide.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]
+    named = {name for row in rows for name in row.split("|")[1].replace("`", "").split(", ")}
+    named = {name.strip() for name in named}
+    assert {name for name in ModelSeat.model_fields if name != "words"} <= named

@@ -1,0 +1,123 @@
+"""Every paper's models are ready to sit down."""
+
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.models import ModelName
+from cheaptalk.players import Entry, ModelSeat
+from cheaptalk.players.rosters import chosen, roster, roster_names
+from cheaptalk.rules import UnknownName, game_box, games
+
+GAMA = (
+    "guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods", "diners_dilemma",
+    "sealed_bid_auction", "battle_royale", "pirate_game",
+)  # fmt: skip
+PLAYED = {
+    "glee": ("bargaining", "negotiation", "persuasion"), "gama": GAMA, "gama-treatments": GAMA,
+    "self-play": ("deal_or_no_deal",), "item-bargaining": ("item_bargaining",),
+    "item-bargaining-circles": ("item_bargaining",), "chip-trading": ("chip_trading",),
+}  # fmt: skip
+"""The games for which each roster is made."""
+SIZES = {
+    "glee": 13, "gama": 13, "gama-treatments": 14, "self-play": 2, "item-bargaining": 9,
+    "item-bargaining-circles": 28, "chip-trading": 4,
+}  # fmt: skip
+"""Players: Tables 5 (GLEE) and 1 (GAMA-Bench), sections 4.1 (item bargaining) and 5.2 (chips)."""
+
+
+PROVIDERS = {"openai", "anthropic", "gemini", "openrouter"}
+SEATS = [(name, label) for name in roster_names() for label in roster(name).players]
+
+
+def test_there_is_a_roster_for_every_paper() -> None:
+    assert {name: len(roster(name).players) for name in roster_names()} == SIZES
+    assert {game for played in PLAYED.values() for game in played} == set(games())
+
+
+@pytest.mark.parametrize(("name", "label"), SEATS)
+def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
+    entry = Entry.model_validate(chosen(f"{name}:{label}")[label])
+    for game in (game_box(one).rules() for one in PLAYED[name]):
+        seat = entry.seat(game, next(iter(game.places)))
+        assert isinstance(seat, ModelSeat)
+        assert seat.player(game).model == seat.model
+        assert ModelName.parse(seat.model).provider in PROVIDERS
+
+
+def seat(name: str, label: str) -> ModelSeat:
+    spec = Entry.model_validate(chosen(f"{name}:{label}")[label]).spec
+    assert isinstance(spec, ModelSeat)
+    return spec
+
+
+def test_the_papers_settings_are_those_of_their_rosters() -> None:
+    glee = seat("glee", "gpt-4o")
+    assert (glee.temperature, glee.tries, glee.reask) == (None, 7, "afresh")
+    gama = seat("gama", "gpt-3.5-0125")
+    assert (gama.temperature, gama.max_tokens, gama.style) == (1, 1024, "v1")
+    play = seat("self-play", "gpt-3.5")
+    assert (play.temperature, play.max_tokens, play.tries, play.style) == (1, 200, 5, "tagged")
+    sonnet = seat("item-bargaining", "sonnet-3.7-r-c-0")
+    assert (sonnet.style, sonnet.reasoning is None, sonnet.tries) == ("circle_0", False, 1)
+    refined = seat("chip-trading", "gpt-4o-refined")
+    assert refined.temperature == 0.5
+    assert refined.refine is not None
+    assert not refined.refine.apart
+    assert seat("gama-treatments", "t-0.2").temperature == 0.2
+    assert seat("gama-treatments", "v3").style == "v3"
+    assert seat("gama-treatments", "cot").chain_of_thought == "step_by_step"
+    assert seat("gama-treatments", "selfish").persona == "selfish"
+    for circle in range(7):
+        assert seat("item-bargaining-circles", f"4o-c-{circle}").style == f"circle_{circle}"
+
+
+def test_notes_say_what_is_to_be_known_and_are_no_setting() -> None:
+    assert "shut down" in roster("glee").notes["o3-mini"]
+    assert "note" not in chosen("glee")["o3-mini"]
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_roster_of_one_s_own_is_a_file(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "settings: {temperature: 1}\nplayers: {a: {model: vllm/x}, "
+        "b: {model: vllm/y, temperature: 0}, c: {strategy: random, note: no model}}\n",
+    )
+    assert chosen(f"{file}:a,b") == {
+        "a": {"model": "vllm/x", "temperature": 1}, "b": {"model": "vllm/y", "temperature": 0},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("[1]", "a roster is a mapping with players: LABEL: {model: NAME}"),
+        ("players: 5", "a roster is a mapping with players"),
+        ("players: {}", "should have at least 1 item"),
+        ("players: {a: {model: vllm/x}}\nplyers: 3", 'unknown key "plyers"'),
+        ("players: {a: {modl: vllm/x}}", 'players.a: unknown key "modl"'),
+        ("players: {a: {model: x}}", '"x" is no model string'),
+        ("players: {a: {model: vllm/x}, a: {model: vllm/y}}", 'the key "a" stands twice'),
+        ("settings: {temperature: 9}\nplayers: {a: {model: vllm/x}}", "less than or equal to 2"),
+    ],
+)
+def test_what_is_no_roster_is_refused_in_one_sentence(
+    tmp_path: Path, text: str, saying: str
+) -> None:
+    with pytest.raises(ValueError, match=r"mine\.yaml") as caught:
+        chosen(write(tmp_path, text))
+    assert saying in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_roster_or_label_is_told_what_there_is() -> None:
+    with pytest.raises(UnknownName, match=r'unknown roster "gle" \(did you mean "glee"'):
+        chosen("gle")
+    with pytest.raises(ValueError, match=r'glee: no player "gpt4o" \(did you mean "gpt-4o"'):
+        chosen("glee:gpt4o")

@@ -1,0 +1,270 @@
+"""The cache: exact, shared, and honest about what it cannot answer."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from cheaptalk.records.cache import Cache, CacheError, Replicate, Request, worth_keeping
+from cheaptalk.records.differing import differences, nearest
+
+HERE = Replicate("0/abc/0", 0, "alice", 0)
+REPLY = Reply(
+    text="Yes.", model="tiny-1", seconds=2.0, usage=Usage(input_tokens=9, output_tokens=1)
+)
+SAID = [
+    {"role": "system", "content": "You are Alice."},
+    {"role": "user", "content": "Do you accept $50?"},
+]
+PLAIN = {
+    "model": "openai/gpt-4o",
+    "messages": SAID,
+    "settings": {"temperature": 0.5, "top_p": 0.9, "max_tokens": 100, "seed": 1},
+    "form": {"name": "Reply", "json_schema": {"type": "object"}, "route": "auto"},
+}
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    with Cache(tmp_path / "folder" / "cache.sqlite") as opened:
+        yield opened
+
+
+def request(replicate: Replicate | None = HERE, **changes: Any) -> Request:
+    call = ModelCall.model_validate(PLAIN | changes)
+    return Request.of(call.model_dump(mode="json", exclude_none=True), replicate)
+
+
+def changed(place: int, content: str) -> list[dict[str, str]]:
+    messages = [dict(message) for message in SAID]
+    messages[place]["content"] = content
+    return messages
+
+
+def test_a_hit_is_the_reply_at_no_cost(cache: Cache) -> None:
+    assert cache.get(request()) is None
+    cache.put(request(), REPLY)
+    hit = cache.get(request())
+    assert hit is not None
+    assert (hit.text, hit.model, hit.cached) == ("Yes.", "tiny-1", True)
+    assert (hit.usage, hit.saved, hit.seconds) == (Usage(), REPLY.usage, 0.0)
+
+
+def test_a_model_is_the_same_with_its_url_written_out_or_not(cache: Cache) -> None:
+    cache.put(request(), REPLY)
+    assert cache.get(request(model="openai/gpt-4o@https://api.openai.com/v1/")) is not None
+    assert cache.get(request(model="openai/gpt-4o@https://elsewhere.example/v1")) is None
+
+
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "temperature": st.floats(0, 2),
+        "top_p": st.floats(0.1, 1),
+        "max_tokens": st.integers(1, 10**6),
+        "seed": st.integers(0, 10**6),
+        "stop": st.lists(st.text(max_size=5), max_size=3),
+        "reasoning": st.sampled_from(["none", "low", "high"]) | st.integers(1, 10**5),
+    },
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "user", "assistant"]), "content": st.text()}
+    ),
+    min_size=1,
+    max_size=4,
+)
+CALLS = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(["openai/a", "openai/b", "vllm/a", "vllm/a@http://h:1/v1"]),
+        "messages": MESSAGES,
+        "settings": SETTINGS,
+        "form": st.none() | st.fixed_dictionaries({"name": st.text(), "json_schema": st.just({})}),
+    }
+)
+REPLICATES = st.builds(
+    Replicate, st.text(), st.integers(0, 99), st.sampled_from(["alice", "bob"]), st.integers(0, 9)
+)
+
+
+@given(CALLS, REPLICATES, CALLS, REPLICATES)
+def test_changing_any_one_field_misses(
+    call: dict[str, Any], replicate: Replicate, other: dict[str, Any], elsewhere: Replicate
+) -> None:
+    stored = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), replicate)
+    for field in call:
+        new = ModelCall.model_validate(call | {field: other[field]})
+        asked = Request.of(new.model_dump(mode="json"), replicate)
+        same = new == ModelCall.model_validate(call)
+        assert (asked.key == stored.key) == same
+        assert (list(differences(asked.data, stored.data)) == []) == same
+    for part, value in elsewhere._asdict().items():
+        new_place = replicate._replace(**{part: value})
+        asked = Request.of(ModelCall.model_validate(call).model_dump(mode="json"), new_place)
+        assert (asked.key == stored.key) == (new_place == replicate)
+
+
+@given(MESSAGES, st.data())
+def test_changing_one_character_of_a_message_misses(
+    messages: list[dict[str, str]], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(messages) - 1))
+    words = messages[place]["content"]
+    at = data.draw(st.integers(0, len(words)))
+    new = [dict(message) for message in messages]
+    new[place]["content"] = words[:at] + data.draw(st.characters()) + words[at:]
+    stored, asked = request(messages=messages), request(messages=new)
+    assert asked.key != stored.key
+    (told,) = differences(asked.data, stored.data)
+    assert told.startswith(f"messages[{place}].content from character")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(failure=Failure.REFUSED, detail="no"),
+        Reply(failure=Failure.FILTERED),
+        Reply(failure=Failure.PROVIDER_ERROR, retry=True),
+        Reply(failure=Failure.TIMED_OUT, retry=True),
+        Reply(text="The answer is", finish="length"),
+        Reply(text=""),
+        Reply(text=" \n"),
+        REPLY.model_copy(update={"cached": True}),
+    ],
+    ids=["refused", "filtered", "error", "late", "truncated", "empty", "blank", "cached"],
+)
+def test_what_is_no_whole_answer_is_never_kept(cache: Cache, reply: Reply) -> None:
+    assert not worth_keeping(reply)
+    cache.put(request(), reply)
+    assert cache.find(request()) is None
+
+
+@pytest.mark.parametrize("column", ["request", "reply", "proof"])
+def test_a_damaged_entry_is_a_miss_and_is_told_until_it_is_bought_anew(
+    cache: Cache, column: str
+) -> None:
+    cache.put(request(), REPLY)
+    with sqlite3.connect(cache.path) as file:
+        file.execute(f"UPDATE replies SET {column} = 'x' || {column}")  # noqa: S608 - a constant
+    file.close()
+    assert cache.get(request()) is None
+    assert cache.damaged == 1
+    assert list(cache.entries()) == []
+    cache.put(request(), REPLY)
+    assert cache.get(request()) is not None
+
+
+def test_an_entry_under_another_s_key_is_no_hit(cache: Cache) -> None:
+    cache.put(Request(request(model="openai/other").data, request().key), REPLY)
+    assert cache.get(request()) is None
+
+
+def store_some(path: Path, writer: int) -> None:
+    with Cache(path) as cache:
+        for number in range(50):
+            both = request(Replicate("both", number, "alice", 0))
+            cache.put(both, REPLY)
+            cache.put(request(Replicate(f"of {writer}", number, "alice", 0)), REPLY)
+            assert cache.get(both) is not None
+
+
+def test_processes_share_a_cache(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    spawn = get_context("forkserver")
+    writers = [spawn.Process(target=store_some, args=(path, writer)) for writer in range(4)]
+    for process in writers:
+        process.start()
+    for process in writers:
+        process.join()
+    assert [process.exitcode for process in writers] == [0] * 4
+    with Cache(path, create=False) as cache:
+        assert sum(shelf.replies for shelf in cache.shelves()) == 5 * 50
+
+
+def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache) -> None:
+    cache.put(request(messages=changed(1, "Something else?"), settings={}), REPLY)
+    cache.put(request(messages=changed(1, "Do you accept $40?")), REPLY, match="before")
+    cache.put(request(model="vllm/other", settings={"seed": 2}), REPLY)
+    cache.put(request(), REPLY, match="this")
+    entry = nearest(cache, request(), but_not_of="this")
+    assert entry is not None
+    assert entry.match == "before"
+    assert list(differences(request().data, entry.request)) == [
+        'messages[1].content from character 15: "…you accept $50?" here, "…you accept $40?" stored'
+    ]
+    exact = nearest(cache, request())
+    assert exact is not None
+    assert list(differences(request().data, exact.request)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model": "openai/gpt-5"}, "model from character"),
+        ({"settings": {"temperature": 1}}, "settings.temperature: 1.0 here, 0.5 stored"),
+        ({"form": None}, "form: not set here, {"),
+        ({"messages": changed(1, "Hm?")[:1]}, "messages: 1 here, 2 stored"),
+        ({"replicate": HERE._replace(request=3)}, "replicate.request: 3 here, 0 stored"),
+        ({"replicate": None}, "replicate: None here, {"),
+    ],
+)
+def test_a_difference_is_told_by_its_place(changes: dict[str, Any], told: str) -> None:
+    lines = list(differences(request(**changes).data, request().data))
+    assert [line for line in lines if line.startswith(told)], lines
+
+
+def test_shelves_count_replies_and_tokens_by_model(cache: Cache) -> None:
+    for number in range(3):
+        cache.put(request(HERE._replace(request=number)), REPLY)
+    cache.put(request(model="vllm/other"), REPLY)
+    shelves = {shelf.model: shelf for shelf in cache.shelves()}
+    assert shelves["openai/gpt-4o@https://api.openai.com/v1"][1:3] == (3, 30)
+    assert len(shelves) == 2
+
+
+def test_clearing_drops_what_is_meant_and_damaged_entries_with_all(cache: Cache) -> None:
+    cache.put(request(), REPLY)
+    cache.put(request(model="vllm/other"), REPLY)
+    assert cache.clear(before=0.0) == 0
+    assert cache.clear("vllm/*") == 1
+    assert cache.get(request()) is not None
+    with sqlite3.connect(cache.path) as file:
+        file.execute("UPDATE replies SET request = 'x'")
+    file.close()
+    assert cache.clear("openai/*") == 0
+    assert cache.clear() == 1
+
+
+def test_entries_are_the_requests_and_replies(cache: Cache) -> None:
+    cache.put(request(), REPLY, match="m")
+    (entry,) = cache.entries()
+    assert entry.match == "m"
+    assert json.loads(json.dumps(entry.request)) == request().data
+    assert Reply.model_validate(entry.reply) == REPLY
+
+
+def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CacheError, match="there is no cache at"):
+        Cache(tmp_path / "none.sqlite", create=False)
+    text = tmp_path / "text.sqlite"
+    text.write_text("This is a letter. " * 100)
+    with pytest.raises(CacheError, match="cannot be used: file is not a database"):
+        Cache(text)
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as file:
+        file.execute("CREATE TABLE letters (words TEXT)")
+    file.close()
+    with pytest.raises(CacheError, match="is a database, but no cache"):
+        Cache(other)
+    with Cache(tmp_path / "new.sqlite"), sqlite3.connect(tmp_path / "new.sqlite") as file:
+        file.execute("PRAGMA user_version=99")
+    file.close()
+    with pytest.raises(CacheError, match="newer cheaptalk"):
+        Cache(tmp_path / "new.sqlite")

@@ -1,0 +1,130 @@
+"""What was spent: over ended matches and open calls, by kind of token, by player."""
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import cheaptalk as ct
+from cheaptalk.models import Reply, Usage
+from cheaptalk.records import Status, Store, schema
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.spending import costs_by_player, spent, spent_on
+from tests.fakes import Canned, broken, legal, study, with_model
+from tests.records.stored import Shelf
+
+CALL = {"model": "vllm/tiny", "messages": []}
+USED = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 60, "reasoning_tokens": 5}
+
+
+def note(
+    store: Store, match: str, request: int, state: str, reply: Any = None, call: Any = CALL
+) -> None:
+    """Write a call straight into the store."""
+    values: dict[str, Any] = {
+        "match_id": match, "request": request, "seat": "alice", "attempt": 0, "try": 1,
+        "state": state, "call": call, "sent": 1.0,
+    }  # fmt: skip
+    with store.transaction() as connection:
+        connection.execute(
+            sa.insert(schema.calls).values(values | ({"reply": reply} if reply else {}))
+        )
+
+
+@pytest.mark.parametrize(
+    ("reply", "cost"),
+    [
+        (None, Cost(calls=1, unresolved=1)),
+        ({"text": "x", "usage": USED, "dollars": 0.25}, Cost(1, Usage(**USED), 0.25)),
+        ({"text": "x", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
+        ({"text": "x"}, Cost(1, unpriced=1)),
+        ({"failure": "provider_error"}, Cost(1)),
+        ({"failure": "refused", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
+        ({"text": "x", "cached": True, "usage": USED}, Cost()),
+    ],
+)
+def test_what_a_call_took_and_what_nobody_knows(reply: Any, cost: Cost, store: Store) -> None:
+    assert cost_of(reply) == cost
+    Shelf(store).add("m")
+    note(store, "m", 0, "failed" if reply else "unresolved", reply)
+    assert spent_on(store, "m") == cost, "the same sums in the store"
+
+
+def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    store.add(
+        shelf.study,
+        [
+            shelf.match("finished", calls=2, tokens=(100, 10)),
+            shelf.match("forfeited", Status.FORFEITED, "forfeited by bob", 1, (1_000, 1)),
+            shelf.match("failed", Status.FAILED, "out of order", 99, (10**6, 10**6)),
+            shelf.match("live", Status.LIVE),
+        ],
+    )
+    store.add(other.study, [other.match("elsewhere", calls=50, tokens=(5, 5))])
+    assert (spent(store, shelf.study).calls, spent(store, shelf.study).tokens) == (3, 1_111)
+    usage = {"usage": {"input_tokens": 20_000, "output_tokens": 2}}
+    note(store, "failed", 0, "failed", {"failure": "provider_error"})
+    note(store, "live", 0, "answered", {"text": "Yes.", "dollars": 0.5} | usage)
+    note(store, "live", 1, "unresolved")
+    note(store, "live", 2, "answered", {"text": "Yes."}, call={"seat": "alice"})
+    note(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
+    note(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
+    note(store, "elsewhere", 0, "answered", usage)
+    cost = spent(store, shelf.study)
+    assert (cost.calls, cost.tokens, cost.dollars) == (7, 21_143, 0.5)
+    assert (cost.unpriced, cost.unresolved) == (1, 1)
+    assert (spent(store, other.study).calls, spent(store, other.study).tokens) == (51, 20_012)
+
+
+def test_calls_of_a_time_without_prices_count_as_unpriced(store: Store) -> None:
+    shelf = Shelf(store)
+    store.add(shelf.study, [shelf.match("old", calls=7, tokens=(70, 7))])
+    with store.transaction() as connection:
+        connection.execute(sa.update(schema.matches).values(unpriced=None, dollars=None))
+    assert spent(store, shelf.study).unpriced == 7
+
+
+def test_failed_sendings_stay_counted_after_their_match_has_finished(
+    store: Store, no_waits: None
+) -> None:
+    usage = Usage(input_tokens=1_000, output_tokens=10, cached_tokens=900, reasoning_tokens=4)
+
+    def billed(call: ct.models.ModelCall, number: str) -> Reply:
+        if number.endswith("/1"):
+            return broken().model_copy(update={"usage": usage})
+        return Reply(text=legal(call), usage=usage)
+
+    models = Canned(billed)
+    progress = ct.run(study(**with_model()), store, models=models)
+    assert progress.left == 0
+    assert all(number[-2:] in ("/1", "/2") for number in models.numbers)
+    cost = spent(store, 1)
+    assert cost.calls == len(models.calls)
+    assert cost.usage.model_dump() == {
+        name: count * cost.calls for name, count in usage.model_dump().items()
+    }
+    assert cost.calls == 2 * sum(record.calls for record in store.records())
+    assert costs_by_player(store, "small") == {"tiny": cost}
+
+
+def test_costs_are_each_player_s_own(store: Store) -> None:
+    def counted(call: ct.models.ModelCall, number: str) -> Reply:
+        tokens = 7 if call.model == "vllm/tiny" else 11
+        return Reply(text=legal(call), usage=Usage(input_tokens=tokens))
+
+    players = {"tiny": {"model": "vllm/tiny"}, "other": {"model": "openai/unheard-of"}}
+    made = study(players=players, pairing=[["tiny", "other"]], deals=4, budget={"calls": 5})
+    models = Canned(counted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "key")
+        assert ct.run(made, store, models=models).halted
+    costs = costs_by_player(store, "small")
+    whole = costs["tiny"] + costs["other"]
+    assert whole == spent(store, 1)
+    assert whole.calls == 5
+    for label, name, tokens in (("tiny", "vllm/tiny", 7), ("other", "openai/unheard-of", 11)):
+        mine = [call for call in models.calls if call.model == name]
+        assert costs[label].tokens == tokens * len(mine) > 0
+    assert costs["tiny"].unpriced == 0, "what runs on one's own machine costs nothing"
+    assert costs["other"].unpriced == costs["other"].calls

@@ -1,0 +1,76 @@
+"""A report says what became of matches without an answer, and which calls were lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.records.lost import lost_calls
+from tests.fakes import Canned, late, study
+from tests.reports.conftest import Reported
+
+WALKS: dict[str, Any] = {
+    "name": "walks",
+    "games": [{"game": "item_bargaining"}],
+    "players": {"tiny": {"model": "vllm/tiny"}, "luck": {"strategy": "random"}},
+    "pairing": [["tiny", "luck"]],
+    "deals": 3,
+}
+
+
+def played(folder: Path, models: Canned, **changes: Any) -> Path:
+    path = folder / "walks.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(study(**WALKS | changes), store, models=models)
+    return path
+
+
+def refused(_: ModelCall, number: str) -> Reply:
+    return Reply(failure=Failure.REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        ("keep", ["Refused: 3", "kept", "Only finished matches are scored. "]),
+        ("drop", ["Refused: 3", "dropped", "but for 3 that the study's policy drops"]),
+        (
+            "redeal",
+            [
+                "Refused: 6",
+                "dropped and redealt",
+                "at most once: 3 matches of this study are such replacements",
+                "but for 6 that the study's policy drops",
+            ],
+        ),
+    ],
+)
+def test_the_methods_say_what_became_of_refused_matches(
+    policy: str, says: list[str], tmp_path: Path, reported: Reported
+) -> None:
+    path = played(tmp_path, Canned(refused), unanswered={"refused": policy, "redeals": 1})
+    text = reported(path).text
+    for sentence in says:
+        assert sentence in text
+    assert ("No match finished, so there is nothing to score." in text) == (policy != "keep")
+
+
+def test_where_everybody_answered_nothing_is_said_of_it(tmp_path: Path, reported: Reported) -> None:
+    path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
+    assert "finally gave no valid answer, by the kind" not in reported(path).text
+
+
+def test_calls_that_were_lost_on_the_way_are_counted(tmp_path: Path, reported: Reported) -> None:
+    def slow(call: ModelCall, number: str) -> Reply:
+        return late() if number.endswith("/1") else Reply(failure=Failure.REFUSED)
+
+    path = played(tmp_path, Canned(slow))
+    with ct.Store.open(path) as store:
+        lost = lost_calls(store, "walks")
+        assert lost["timed_out"] >= 3
+        assert lost_calls(store, "other") == {}
+    assert f"{sum(lost.values())} calls to players were lost: {lost['timed_out']} timed out" in (
+        reported(path).text
+    )

@@ -1,0 +1,113 @@
+"""The path of a call: what is sent again, what is given up, and that waiting is no thinking."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.flow import DENIALS, START
+from cheaptalk.records import Status, Store
+from tests.fakes import Canned, legal, study, with_model
+
+MANY: dict[str, Any] = with_model() | {"deals": 500}
+
+
+def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
+    said = f"status {status}: {detail}"
+    return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=said)
+
+
+def sendings(models: Canned) -> Counter[str]:
+    """How often each call was sent."""
+    return Counter(number.rpartition("/")[0] for number in models.numbers)
+
+
+def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) -> None:
+    models = Canned(lambda call, number: failing(401, retry=False, detail="no such key"))
+    progress = ct.run(study(**MANY), store, models=models)
+    assert progress.halted == (
+        f"vllm/tiny turned {DENIALS} calls in a row away: status 401: no such key; "
+        "check the key, the model's name, its settings and the URL, then resume"
+    )
+    assert len(models.calls) <= START + DENIALS
+    assert progress.failed < DENIALS, "the others' matches stay live"
+    good = Canned()
+    assert ct.run(study(**MANY), store, models=good).done == 1000
+    assert max(sendings(good).values()) == 1
+
+
+def test_a_server_that_is_not_there_halts_the_run(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
+    models = Canned(lambda call, number: away)
+    progress = ct.run(study(**MANY), store, models=models)
+    assert progress.halted is not None
+    assert "connection refused; resume when the server is up" in progress.halted
+    assert len(models.calls) < 100
+    assert progress.left == 1000
+
+
+def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
+    made = study(players=players, pairing="self", deals=30)
+
+    def bad_is_away(call: ModelCall, number: str) -> Reply | str:
+        if call.model == "vllm/good":
+            return legal(call)
+        return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
+
+    monkeypatch.setattr("cheaptalk.models.flow.LONGEST", 60.0)
+    progress = ct.run(made, store, models=Canned(bad_is_away))
+    assert progress.halted is None
+    assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
+    assert any("vllm/bad answered none of the last " in problem for problem in progress.problems)
+    again = ct.run(made, store, models=Canned())
+    assert (again.before, again.counts) == (30, {Status.FINISHED: 30})
+
+
+def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_waits: None) -> None:
+    seen: Counter[str] = Counter()
+
+    def busy_eight_times(call: ModelCall, number: str) -> Reply | str:
+        key = number.rpartition("/")[0]
+        seen[key] += 1
+        return legal(call) if seen[key] > 8 else failing(429, retry=True)
+
+    progress = ct.run(study(**with_model()), store, models=Canned(busy_eight_times))
+    assert progress.counts == {Status.FINISHED: 6}
+
+
+def test_without_patience_an_overloaded_server_is_given_up(store: Store, no_waits: None) -> None:
+    models = Canned(lambda call, number: failing(429, retry=True, detail="slow down"))
+    progress = ct.run(study(**with_model()), store, models=models, patience=0)
+    assert progress.counts == {Status.FAILED: 6}
+    assert max(sendings(models).values()) == 1
+
+
+def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
+    """A deadline counts from sending: who waits in a lane is not thinking."""
+    given: list[float] = []
+
+    class OneAtATime(Canned):
+        async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+            given.append(deadline)
+            return await super().call(call, number, deadline)
+
+    models = OneAtATime(pause=0.01)
+    made = study(**with_model(deadline=0.05) | {"deals": 20})
+    progress = ct.run(made, store, models=models)
+    assert progress.counts == {Status.FINISHED: 40}
+    assert set(given) == {0.05}
+
+
+def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
+    models = Canned(pause=0.005)
+    ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
+    assert models.most == 3

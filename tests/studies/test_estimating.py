@@ -1,0 +1,158 @@
+"""What a study is going to cost: the range holds what it does cost, and says what it rests on."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply, Usage
+from cheaptalk.models.prices import Price, Prices
+from cheaptalk.models.script import ScriptedModels
+from cheaptalk.records import Store
+from cheaptalk.records.spending import spent
+from cheaptalk.studies import Range, estimate, rehearsing
+from cheaptalk.studies.rehearsing import rehearse
+from cheaptalk.studies.sizes import characters
+from tests.fakes import study
+
+DEAR = Price(models=("script/*",), input=10, cached_input=1, output=40, as_of=date(2026, 1, 1))
+PRICES = Prices({"test": (DEAR,)})
+
+
+class Counting(ScriptedModels):
+    """Legal answers of a server that counts a token for four characters."""
+
+    def __init__(self) -> None:
+        self.calls: list[ModelCall] = []
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        self.calls.append(call)
+        reply = await super().call(call, number, deadline)
+        said = -(-len(reply.text or "") // 4)
+        usage = Usage(input_tokens=characters(call) // 4, output_tokens=said)
+        return reply.model_copy(update={"usage": usage})
+
+
+def made(*games: str, model: Any = None, **changes: Any) -> ct.Study:
+    """A study of a scripted model at these games."""
+    players = {"model": {"model": "script/legal"} | (model or {})}
+    usual = {"games": [{"game": game} for game in games], "players": players, "deals": 10}
+    return study(**usual | {"pairing": "self"} | changes)
+
+
+def within(value: float, range_: Range) -> bool:
+    return range_.low <= value <= range_.high
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "bargaining", "negotiation", "persuasion", "deal_or_no_deal", "item_bargaining",
+        "chip_trading", "guess_the_average", "pirate_game",
+    ],
+)  # fmt: skip
+def test_what_a_study_takes_lies_in_the_range(store: Store, game: str) -> None:
+    deals = 2 if game in ("chip_trading", "guess_the_average") else 10
+    laid = ct.studies.plan(made(game, deals=deals))
+    found = estimate(laid, PRICES)
+    models = Counting()
+    assert ct.run(laid, store, models=models, prices=PRICES).left == 0
+    taken, total = spent(store, 1), found.total
+    assert found.matches == len(laid.matches)
+    assert within(taken.calls, total.calls)
+    assert within(taken.usage.input_tokens, total.input_tokens)
+    assert within(taken.usage.output_tokens, total.output_tokens)
+    assert total.dollars is not None
+    assert within(taken.dollars, total.dollars)
+    assert total.dollars.low > 0
+
+
+def test_players_are_told_apart_and_scripted_ones_cost_nothing(store: Store) -> None:
+    players = {
+        "curt": {"model": "script/legal"},
+        "chatty": {"model": "script/legal", "chain_of_thought": "first", "persona": "x " * 4_000},
+        "fair": {"strategy": "equal_split"},
+    }
+    pairing = [["curt", "fair"], ["chatty", "fair"], ["fair", "fair"]]
+    laid = ct.studies.plan(made("bargaining", players=players, pairing=pairing))
+    found = estimate(laid, PRICES)
+    assert list(found.players) == ["curt", "chatty"]
+    assert found.matches == 20, "matches without models are no part of it"
+    curt, chatty = found.players.values()
+    assert chatty.calls == curt.calls
+    assert chatty.input_tokens.low > curt.input_tokens.low + 8_000 / 5
+    assert chatty.output_tokens.high > curt.output_tokens.high + 400
+
+
+def test_what_is_settled_is_not_estimated_again() -> None:
+    laid = ct.studies.plan(made("bargaining"))
+    gone = {match.id for match in laid.matches[:7]}
+    assert estimate(laid, PRICES, gone).matches == 3
+    nothing = estimate(laid, PRICES, {match.id for match in laid.matches})
+    assert (nothing.matches, nothing.total.calls) == (0, Range(0, 0))
+
+
+def test_reasoning_is_counted_by_its_setting_and_never_beyond_the_most_tokens() -> None:
+    def output(**settings: Any) -> Range:
+        laid = ct.studies.plan(made("bargaining", model={"model": "openai/o3"} | settings))
+        return estimate(laid).total.output_tokens
+
+    by_itself, little, much = output(), output(reasoning="low"), output(reasoning="high")
+    assert little.high < by_itself.high < much.high
+    model = {"model": "openai/gpt-4o", "max_tokens": 5}
+    capped = estimate(ct.studies.plan(made("bargaining", model=model))).total
+    assert capped.output_tokens.high <= 5 * capped.calls.high
+
+
+def test_it_says_what_it_rests_on() -> None:
+    players = {"o3": {"model": "openai/o3"}, "odd": {"model": "openai/unheard-of"}}
+    laid = ct.studies.plan(made("bargaining", players=players, pairing="all"))
+    found = estimate(laid)
+    text = str(found)
+    assert "o3 (which reasons by itself) reasons in 100 to 8,000 tokens before each answer" in text
+    assert "no price is known for openai/unheard-of" in text.splitlines()[0]
+    assert "odd: " in text
+    assert "price not known" in text
+    data = json.loads(json.dumps(found.as_json()))
+    assert data["unpriced"] == ["openai/unheard-of"]
+    assert data["players"]["odd"]["dollars"] is None
+    assert data["dollars"] == data["players"]["o3"]["dollars"]
+    assert data["assumes"] == list(found.assumes)
+
+
+def test_a_summary_and_candidates_are_calls_too() -> None:
+    def calls(**settings: Any) -> Range:
+        model = settings
+        return estimate(ct.studies.plan(made("bargaining", model=model))).total.calls
+
+    assert calls(history="summary").high > calls().high
+    assert calls(refine={"candidates": 3}).low > calls().low
+
+
+def test_a_hundred_thousand_matches_are_estimated_from_few() -> None:
+    grid = [{"game": "bargaining", "grid": {"money": [100, 1_000], "messages": [True, False]}}]
+    laid = ct.studies.plan(made(games=grid, deals=25_000))
+    found = estimate(laid, PRICES)
+    assert found.matches == 100_000
+    assert found.rehearsed <= 40
+    assert found.total.calls.low >= 200_000
+
+
+def test_a_game_without_a_stand_in_is_named(toys: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid = ct.studies.plan(made("giving", deals=1))
+    monkeypatch.setattr(rehearsing, "strategies", lambda game: {})
+    found = estimate(laid)
+    assert found.total.calls == Range(0, 0)
+    assert "no strategy can stand in at giving, which is left out" in found.assumes
+
+
+def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
+    laid = ct.studies.plan(made("bargaining", deals=1))
+    models = Counting()
+    ct.run(laid, store, models=models)
+    loads = rehearse(laid.matches[0], "random")
+    assert loads is not None
+    assert sum(load.calls for load in loads.values()) == len(models.calls)
+    assert sum(load.asked for load in loads.values()) == sum(map(characters, models.calls))

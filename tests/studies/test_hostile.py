@@ -1,0 +1,94 @@
+"""Studies against a server that does its worst: nothing lost, nothing doubled, nothing invented."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import Server
+from tests.hostile import Hostile
+from tests.hostile_faults import FAULTS
+from tests.hostile_study import DEADLINE, Books, Run, audit, check_tokens, studies
+
+DEALS = 8
+SHARE = 0.3
+
+
+def make(delay: float = 0.0, share: float = SHARE) -> Hostile:
+    return Hostile(share, delay=delay, late=2 * DEADLINE)
+
+
+def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Path) -> None:
+    with Server(handler=make(share=0)) as server:
+        for file in studies(server.url, tmp_path, 4):
+            Run(file, tmp_path / "store.sqlite").finish()
+    matches = Books.read(tmp_path / "store.sqlite").matches
+    kinds = {kind for match in matches for counts in match.kinds.values() for kind in counts}
+    assert {str(match.status) for match in matches} == {"finished"}
+    assert kinds == {"ok"}
+    agreed = [match for match in matches if (match.outcome or {}).get("ending") == "agreement"]
+    assert len({tuple(seat["label"] for seat in match.seats.values()) for match in agreed}) == 4
+
+
+def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
+    hostile, store = make(), tmp_path / "store.sqlite"
+    with Server(handler=hostile) as server:
+        for file in studies(server.url, tmp_path, DEALS):
+            Run(file, store).finish()
+    books = Books.read(store)
+    sums = audit(books, hostile.account)
+    assert books.statuses.total() == 8 * DEALS
+    assert set(hostile.done) == {"answer", *FAULTS}
+    assert sums.lost, "no reply was billed that never came"
+    kinds: Counter[str] = Counter()
+    for match in books.matches:
+        for counts in match.kinds.values():
+            kinds.update(counts)
+    assert {"ok", "repaired", "refused", "filtered"} <= set(kinds)
+    assert "provider_error" not in kinds
+
+
+def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
+    hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
+    with Server(handler=hostile) as server:
+        files = studies(server.url, tmp_path, DEALS)
+        for number in range(5):
+            Run(files[number % 2], store).kill(server, 7 * number)
+        for file in files:
+            Run(file, store).finish()
+    books = Books.read(store)
+    sums = audit(books, hostile.account)
+    assert books.statuses.total() == 8 * DEALS
+    assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
+    assert sums.had > sums.lost > 0
+
+
+@pytest.mark.parametrize("cap", ["calls", "tokens"])
+def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
+    tmp_path: Path, cap: str
+) -> None:
+    at_once = 4
+    hostile, store = make(), tmp_path / "store.sqlite"
+    with Server(handler=hostile) as server:
+        _, free = studies(server.url, tmp_path, DEALS)
+        Run(free, tmp_path / "free.sqlite").finish()
+        allowed = sum(used(tmp_path / "free.sqlite", hostile, cap)) // 2
+        hostile.sendings.clear()
+        _, capped = studies(server.url, tmp_path, DEALS, budget={cap: allowed})
+        said = Run(capped, store).finish("--concurrency", str(at_once), status=1)
+        each = used(store, hostile, cap)
+        assert f"halted: the budget of {allowed:,} {cap}" in said
+        assert allowed - (at_once + 1) * max(each) <= sum(each) <= allowed + at_once * max(each)
+        assert "live" in Books.read(store).statuses
+        _, free = studies(server.url, tmp_path, DEALS)
+        Run(free, store).finish()
+    books = Books.read(store)
+    audit(books, hostile.account)
+    assert books.statuses.total() == 4 * DEALS
+
+
+def used(path: Path, hostile: Hostile, cap: str) -> list[int]:
+    """What each call took of a cap, as far as its reply says so."""
+    if cap == "calls":
+        return [len(all_) for all_ in hostile.sendings.values()]
+    return [tokens for tokens, _ in check_tokens(Books.read(path), hostile.account)]

@@ -1,0 +1,196 @@
+"""What becomes of matches in which a player finally gave no valid answer."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.players import Kind
+from cheaptalk.records import Status
+from cheaptalk.reports.exclusions import Unanswering, exclusions
+from cheaptalk.statistics import match_frames
+from cheaptalk.studies import Dealt, lay_out
+from cheaptalk.studies.policies import Unanswered, policies_of
+from tests.fakes import Canned, legal, study, with_model
+
+KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
+REFUSAL = Reply(failure=Failure.REFUSED, detail="no")
+
+
+@pytest.mark.parametrize(
+    ("policies", "kinds", "policy"),
+    [
+        ({}, {"alice": {"refused": 1, "illegal": 2}}, "keep"),
+        ({"refused": "drop"}, {"alice": {"refused": 1}}, "drop"),
+        ({"refused": "drop"}, {"alice": {"refused": 0, "ok": 4}, "bob": {"illegal": 1}}, "keep"),
+        ({"refused": "drop"}, {"alice": {"ok": 1}, "bob": {"refused": 1}}, "drop"),
+        ({"refused": "redeal", "illegal": "drop"}, {"a": {"illegal": 1, "refused": 1}}, "redeal"),
+        ({"refused": "drop", "illegal": "keep"}, {"a": {"illegal": 1, "refused": 1}}, "drop"),
+        ({"refused": "redeal"}, {}, "keep"),
+    ],
+)
+def test_the_strictest_policy_holds(
+    policies: dict[str, Any], kinds: dict[str, dict[str, int]], policy: str
+) -> None:
+    assert Unanswered(**policies).of(kinds) == policy
+
+
+def test_every_kind_of_answer_that_is_none_has_a_policy() -> None:
+    valid = {"ok", "repaired", "provider_error"}
+    assert set(Unanswered().by_kind) == {kind.value for kind in Kind} - valid == set(KINDS)
+    assert set(Unanswered().by_kind.values()) == {"keep"}
+
+
+def test_policies_are_written_as_they_were_set() -> None:
+    one = study(unanswered={"refused": "redeal", "redeals": 2})
+    assert one.written()["unanswered"] == {"refused": "redeal", "redeals": 2}
+    assert policies_of(one.written()) == one.unanswered
+    assert study().written()["unanswered"] == {}
+    assert policies_of({"imported": "glee"}) == Unanswered()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"unanswered": {"refusd": "drop"}}, r'unanswered: unknown key "refusd".*"refused"'),
+        ({"unanswered": {"refused": "forget"}}, "unanswered.refused: should be 'keep', 'drop' or"),
+        ({"unanswered": {"provider_error": "drop"}}, "unknown key"),
+        ({"unanswered": {"redeals": 0}}, "unanswered.redeals: should be greater than or equal to"),
+        (
+            {"games": [], "deals_from": "other", "unanswered": {"refused": "redeal"}},
+            "redeal does not go with deals_from",
+        ),
+    ],
+)
+def test_what_is_no_policy_is_refused_with_the_cure(wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(ct.StudyError, match=why):
+        study(**wrong)
+
+
+def test_a_fresh_deal_is_another_one_and_always_the_same() -> None:
+    first = Dealt("3", "0/abc/3")
+    again = [first.afresh(), first.afresh().afresh()]
+    assert [one.key for one in again] == ["3+1", "3+2"]
+    assert [one.seed for one in again] == ["0/abc/3+1", "0/abc/3+2"]
+    assert [one.redeals for one in (first, *again)] == [0, 1, 2]
+
+
+class Refusing(Canned):
+    """A model that refuses in its first so many matches, and else answers legally."""
+
+    def __init__(self, matches: int) -> None:
+        self.left = matches
+        self.refused: set[str] = set()
+        super().__init__(self.say)
+
+    def say(self, call: ModelCall, number: str) -> Reply | str:
+        match = number.partition("/")[0]
+        if match not in self.refused and len(self.refused) < self.left:
+            self.refused.add(match)
+        return REFUSAL if match in self.refused else legal(call)
+
+
+def played(
+    path: Path, models: Canned, **unanswered: Any
+) -> tuple[ct.Progress, list[ct.MatchRecord]]:
+    """A study of six matches with a model, played one at a time."""
+    spec = study(**with_model(), unanswered=unanswered)
+    with ct.Store.open(path, create=True) as store:
+        progress = ct.run(spec, store, models=models, concurrency=1)
+        return progress, list(store.records("small", bodies=True))
+
+
+def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> None:
+    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="drop")
+    assert (progress.planned, progress.done, progress.left) == (6, 6, 0)
+    assert Counter(record.status for record in records) == {
+        Status.FINISHED: 4, Status.FORFEITED: 2,
+    }  # fmt: skip
+    assert progress.kinds["refused"] == 2
+    assert progress.kinds["ok"] == sum(
+        counts.get("ok", 0) for record in records for counts in record.kinds.values()
+    )
+
+
+def test_a_match_is_played_again_on_a_fresh_deal_by_the_same_players(tmp_path: Path) -> None:
+    progress, records = played(tmp_path / "s.sqlite", Refusing(2), refused="redeal")
+    assert (progress.planned, progress.done, progress.left) == (8, 8, 0)
+    refused = [record for record in records if record.status is Status.FORFEITED]
+    again = [record for record in records if "+" in record.deal_key]
+    assert len(refused) == len(again) == 2
+    for one in refused:
+        (other,) = (r for r in again if r.deal_key == f"{one.deal_key}+1" and r.seats == one.seats)
+        assert other.status is Status.FINISHED
+        assert other.parameters == one.parameters
+        assert other.body["seed"] == f"{one.body['seed']}+1"
+
+
+def test_who_refuses_for_ever_is_dealt_afresh_so_often_and_no_more(tmp_path: Path) -> None:
+    progress, records = played(tmp_path / "s.sqlite", Refusing(10**6), refused="redeal", redeals=2)
+    assert (progress.planned, progress.left) == (18, 0)
+    assert Counter(record.deal_key for record in records) == {
+        f"{deal}{more}": 2 for deal in range(3) for more in ("", "+1", "+2")
+    }
+
+
+def test_the_plan_grows_with_what_was_refused_and_a_resumed_run_does_the_same(
+    tmp_path: Path,
+) -> None:
+    straight, stopped = tmp_path / "straight.sqlite", tmp_path / "stopped.sqlite"
+    _, whole = played(straight, Refusing(10**6), refused="redeal", redeals=2)
+    spec = study(
+        **with_model(), unanswered={"refused": "redeal", "redeals": 2}, budget={"calls": 5}
+    )
+    with ct.Store.open(stopped, create=True) as store:
+        assert ct.run(spec, store, models=Refusing(10**6), concurrency=2).halted
+        assert len(lay_out(spec, store).matches) > 6
+    _, resumed = played(stopped, Refusing(10**6), refused="redeal", redeals=2)
+    assert sorted(record.id for record in resumed) == sorted(record.id for record in whole)
+    models = Refusing(10**6)
+    progress, _ = played(stopped, models, refused="redeal", redeals=2)
+    assert (progress.planned, progress.before, models.calls) == (18, 18, [])
+
+
+def test_a_policy_set_later_deals_afresh_what_was_refused_before(tmp_path: Path) -> None:
+    played(tmp_path / "s.sqlite", Refusing(2))
+    models = Canned()
+    progress, records = played(tmp_path / "s.sqlite", models, refused="redeal")
+    assert (progress.planned, progress.before) == (8, 6)
+    assert len(records) == 8
+    assert {number.partition("/")[0] for number in models.numbers} == {
+        record.id for record in records if "+" in record.deal_key
+    }
+
+
+def test_without_a_policy_nothing_is_dealt_afresh(tmp_path: Path) -> None:
+    progress, _ = played(tmp_path / "s.sqlite", Refusing(2), illegal="redeal")
+    assert progress.planned == 6
+
+
+FINISHES = {
+    "games": [{"game": "item_bargaining"}],
+    "players": {"tiny": {"model": "vllm/tiny"}, "luck": {"strategy": "random"}},
+    "pairing": [["tiny", "luck"]],
+    "deals": 3,
+}
+"""A game that ends by its own rule when a seat does not answer."""
+
+
+@pytest.mark.parametrize("policy", ["keep", "drop", "redeal"])
+def test_dropped_matches_are_no_part_of_measures(policy: str, tmp_path: Path) -> None:
+    spec = study(**FINISHES, unanswered={"refused": policy, "redeals": 1})
+    with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
+        ct.run(spec, store, models=Canned(lambda *_: REFUSAL))
+        frame = match_frames(store, "small")["item_bargaining"]
+        found = exclusions(store.study("small").spec, {"item_bargaining": frame})
+    dropped = policy != "keep"
+    count = 6 if policy == "redeal" else 3
+    assert frame["status"].to_list() == ["finished"] * count
+    assert frame["dropped"].to_list() == [dropped] * count
+    assert frame["payoff.player_1"].is_null().all() == dropped
+    assert frame["kind.player_1.refused"].to_list() == [1] * count
+    assert found.kinds == [Unanswering("refused", policy, count)]  # type: ignore[arg-type]
+    assert (found.dropped, found.redealt) == (count * dropped, count - 3)

@@ -1,0 +1,46 @@
+"""Scripted players are tried out before a run: settings that the rules refuse are found at once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.studies import try_strategies
+from tests.conftest import Command
+from tests.fakes import study, with_model
+
+FIFTY: dict[str, Any] = {
+    "games": [{"game": "guess_the_average", "fixed": {"maximum": 20}}],
+    "players": {"fifty": {"strategy": "fixed"}, "luck": {"strategy": "random"}},
+    "pairing": [["luck"] * 10, ["luck"] * 9 + ["fifty"]],
+}
+
+
+def test_a_setting_that_the_rules_refuse_is_told_with_the_reason() -> None:
+    with pytest.raises(
+        ct.StudyError, match=r'fifty: "player_10" answered .* 0 to 20, not 50; mend'
+    ):
+        try_strategies(ct.plan(study(**FIFTY)))
+
+
+def test_a_player_among_models_is_tried_with_stand_ins() -> None:
+    players = FIFTY["players"] | {"tiny": {"model": "vllm/tiny"}}
+    made = study(**FIFTY | {"players": players, "pairing": [["tiny"] * 9 + ["fifty"]]})
+    with pytest.raises(ct.StudyError, match='fifty: "player_10"'):
+        try_strategies(ct.plan(made))
+
+
+def test_players_whose_moves_are_legal_pass() -> None:
+    try_strategies(ct.plan(study()))
+    try_strategies(ct.plan(study(**with_model())))
+
+
+def test_neither_plan_nor_run_begins_with_such_a_player(cheaptalk: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study(**FIFTY).written()))
+    for command in ("plan", "run"):
+        done = cheaptalk(command, "bad.yaml")
+        assert done.status == 2
+        assert "a try of guess_the_average by " in done.said
+    assert cheaptalk("status").said.startswith("error: there is no store")
