@@ -97,13 +97,14 @@ class Models:
     """Models that answer like the scripted server, each with a vice of its own.
 
     ``evil`` says what might break a page, and in every fourth question something unreadable
-    first; ``mute`` never says anything readable; the provider of ``broken`` fails.
+    first; ``mute`` never says anything readable; the provider of ``broken`` answers the first
+    question of a match and fails at every other.
     """
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         _, request, _, attempt, _ = number.split("/")
         usage = Usage(input_tokens=100, output_tokens=10)
-        if call.model == "vllm/broken":
+        if call.model == "vllm/broken" and request != "0":
             return Reply(failure=Failure.PROVIDER_ERROR, detail=f"out of order {EVIL}")
         if call.model == "vllm/mute" or (attempt == "0" and int(request) % 4 == 3):
             return Reply(text=f"I say nothing. {EVIL}", usage=usage, seconds=0.25)

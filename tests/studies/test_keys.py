@@ -20,7 +20,7 @@ async def indiscreet(request: web.Request, body: dict[str, Any]) -> web.StreamRe
     if number.endswith("/1"):
         return web.json_response({"error": {"message": f"{heard}: try again"}}, status=503)
     if "/alice/" in number:
-        return web.json_response({"error": {"message": f"{heard}: no such key"}}, status=401)
+        return web.json_response({"error": {"message": f"{heard}: no such key"}}, status=400)
     return None
 
 
