@@ -152,7 +152,7 @@ def duration(seconds: float) -> str:
     """A time span in words.
 
     >>> duration(42), duration(600), duration(7300)
-    ('42 s', '10 min', '2 h 1 min')
+    ('42 s', '10 min', '2 h 2 min')
     """
     if seconds < 90:
         return f"{seconds:.0f} s"
