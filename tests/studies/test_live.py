@@ -1,6 +1,7 @@
 """Matches with models and people: what was answered is kept, and nothing is asked twice."""
 
 import asyncio
+import gc
 import json
 import signal
 import threading
@@ -400,3 +401,17 @@ def test_a_store_that_fails_stops_the_run_with_its_own_error(
     keys = [number.rpartition("/")[0] for number in models.numbers + again.numbers]
     unresolved = len(store.unresolved())
     assert len(keys) - len(set(keys)) <= unresolved, "a recorded answer was bought again"
+
+
+def test_the_garbage_collector_is_left_as_it_was_found(store: Store) -> None:
+    during: list[tuple[int, int, int]] = []
+
+    def noting(call: ModelCall, number: str) -> str:
+        during.append(gc.get_threshold())
+        return legal(call, number)
+
+    before = gc.get_threshold()
+    ct.run(study(**with_model()), store, models=Canned(noting))
+    assert gc.get_threshold() == before
+    assert during
+    assert min(during) > before, "live matches are looked through as if they were garbage"
