@@ -110,5 +110,6 @@ def test_a_study_that_does_not_run_is_told(cheaptalk: Command, action: str) -> N
     done = cheaptalk("ctl", "small", action)
     assert done.status == 2
     assert done.said == (
-        'error: "small" is not running on cheaptalk.sqlite; start it with: cheaptalk resume small'
+        'error: "small" is not running on cheaptalk.sqlite; start it with: cheaptalk resume small '
+        "--store cheaptalk.sqlite"
     )

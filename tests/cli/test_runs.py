@@ -291,6 +291,8 @@ def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
         done = cheaptalk("run", "small.yaml", "--allow-failures")
         assert done.status == 1
         assert "halted: the budget of 2 calls is used up" in done.out.splitlines()
+        assert "raise the budget in the study's file, then: cheaptalk run FILE --store" in done.out
+        assert "cheaptalk resume" not in done.out, "a resume would halt at once"
         written(tmp_path, **with_model(server.url), budget={"calls": 1000})
         assert cheaptalk("run", "small.yaml").status == 0
     assert len(server.calls) == len({number.rpartition("/")[0] for number in server.calls})

@@ -179,7 +179,8 @@ def _summarise(
     for problem, count in state.problems.most_common(10):
         out.print(f"  {count:,} x no verdict: {problem}", markup=False)
     if state.halted:
-        out.print(f"halted: {state.halted}; raise --budget to go on", markup=False)
+        cure = "; raise --budget to go on" if state.short else ""
+        out.print(f"halted: {state.halted}{cure}", markup=False)
     again = f"cheaptalk judge {study} --report --store {shlex.quote(str(store))}"
     out.print(f"see verdicts and agreement with: {again}", markup=False, soft_wrap=True)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cheaptalk as ct
 from cheaptalk.cli.base import (
@@ -33,7 +30,6 @@ from cheaptalk.cli.base import (
 )
 from cheaptalk.cli.batching import WAITING, BatchOption, NoWaitOption, PollOption, in_batches
 from cheaptalk.cli.caching import CacheFileOption, CacheOption, cache_at
-from cheaptalk.cli.controlling import spent
 from cheaptalk.cli.pricing import (
     Allowance,
     MaxCalls,
@@ -44,6 +40,7 @@ from cheaptalk.cli.pricing import (
     announce,
     cost_text,
 )
+from cheaptalk.cli.progress import shown
 
 Workers = Annotated[
     int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
@@ -61,8 +58,6 @@ Patience = Annotated[
 AllowFailures = Annotated[
     bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
 ]
-EVERY = 5.0
-"""Seconds between two plain lines of progress."""
 CORES = os.cpu_count() or 1
 
 
@@ -91,11 +86,10 @@ def run(
     batching = in_batches(batch, no_wait, poll)
     found = find_study(study, store, player or (), roster or ())
     money = allowance(max_calls, max_tokens, max_dollars, prices)
-    with naming(study):
-        laid = _laid_out(found, store, batching, money)
     place = cache_at(cache, cache_file)
     _play(
-        laid, store, workers, concurrency, patience, allow_failures, json, place, batching, money
+        study, found, store, workers, concurrency, patience, allow_failures, json, place, batching,
+        money,
     )  # fmt: skip
 
 
@@ -123,11 +117,10 @@ def resume(
     with ct.Store.open(store) as opened:
         found = stored_study(study, opened.study(study).spec)
     money = allowance(max_calls, max_tokens, max_dollars, prices)
-    with naming(study):
-        laid = _laid_out(found, store, batching, money)
     place = cache_at(cache, cache_file)
     _play(
-        laid, store, workers, concurrency, patience, allow_failures, json, place, batching, money
+        study, found, store, workers, concurrency, patience, allow_failures, json, place, batching,
+        money,
     )  # fmt: skip
 
 
@@ -145,7 +138,8 @@ def _laid_out(
 
 
 def _play(
-    laid: ct.studies.Plan,
+    name: str,
+    study: ct.Study,
     path: Path,
     workers: int,
     concurrency: int | None,
@@ -156,11 +150,12 @@ def _play(
     batching: ct.studies.Batching | None,
     money: Allowance,
 ) -> None:
-    study = laid.study
+    with naming(name):
+        laid = _laid_out(study, path, batching, money)
     announce(laid, path, money.prices)
     started = time.monotonic()
     try:
-        with ct.Store.open(path, create=True) as store, _shown(study.name) as show:
+        with ct.Store.open(path, create=True) as store, shown(study.name) as show:
             progress = ct.run(
                 laid, store, workers=workers, concurrency=concurrency, patience=60 * patience,
                 progress=show, cache=cache, batching=batching, prices=money.prices, cap=money.cap,
@@ -228,7 +223,10 @@ def _summarise(
         out.print(f"  {note}", markup=False)
     if progress.halted:
         out.print(f"halted: {progress.halted}", markup=False)
-    if progress.left:
+    if progress.left and progress.short:
+        where = f"cheaptalk run FILE --store {shlex.quote(str(path))}"
+        next_step = f"{progress.left:,} left; raise the budget in the study's file, then: {where}"
+    elif progress.left:
         next_step = f"{progress.left:,} left; go on with: {_resume(study, path, batching)}"
     else:
         where = shlex.quote(str(path))
@@ -246,54 +244,3 @@ def _of_calls(progress: ct.Progress) -> Iterator[str]:
         yield str(progress.cached)
     if progress.waiting:
         yield f"{progress.waiting:,} calls are in batches that have not ended"
-
-
-@contextmanager
-def _shown(name: str) -> Iterator[Callable[[ct.Progress], None]]:
-    """Show progress: a bar on a terminal, a plain line now and then elsewhere."""
-    if not sys.stderr.isatty():
-        yield _plain_lines(name)
-        return
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
-        TextColumn("{task.fields[said]}", style="yellow", markup=False),
-    )  # fmt: skip
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(name, total=None, rate="", said="")
-        started = time.monotonic()
-
-        def show(progress: ct.Progress) -> None:
-            now = progress.done - progress.before
-            rate = now / max(time.monotonic() - started, 1e-9)
-            bar.update(
-                task,
-                total=progress.planned,
-                completed=progress.done + progress.failed,
-                rate=f"{rate:,.0f}/s" if now else "",
-                said=", ".join(_said(progress)),
-            )
-
-        yield show
-
-
-def _said(progress: ct.Progress) -> list[str]:
-    """What there is to say of a run besides how far it is."""
-    parts = [f"{progress.failed:,} failed"] if progress.failed else []
-    if progress.state is not None:
-        parts += [one for one in (spent(progress.state), progress.state.notice) if one]
-    return [*parts, progress.batches] if progress.batches else parts
-
-
-def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
-    last = time.monotonic()
-
-    def show(progress: ct.Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last < EVERY:
-            return
-        last = time.monotonic()
-        how_far = f"{name}: {progress.done:,} of {progress.planned:,} matches"
-        err.print(", ".join([how_far, *_said(progress)]), markup=False)
-
-    return show

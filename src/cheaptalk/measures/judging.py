@@ -56,6 +56,7 @@ class Judging:
         problems: why items have no verdict, and how many have none for each reason.
         cost: what this run's accepted calls took.
         halted: why the run stopped before its end, if it did.
+        short: whether its budget allowed no more.
     """
 
     matches: int = 0
@@ -66,6 +67,7 @@ class Judging:
     problems: Counter[str] = field(default_factory=Counter)
     cost: Cost = field(default_factory=Cost)
     halted: str | None = None
+    short: bool = False
 
     @property
     def judged(self) -> int:
@@ -214,7 +216,7 @@ class _Run:
                 async with asyncio.TaskGroup() as group:
                     for _ in range(min(concurrency, len(self.chosen))):
                         group.create_task(self.work(waiting, desk))
-        self.state.halted = desk.halted
+        self.state.halted, self.state.short = desk.halted, purse.short
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
 

@@ -5,6 +5,7 @@ are files in ``STORE.orders``, one each. Both are gone when the run has ended.
 """
 
 import secrets
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -148,7 +149,8 @@ def watch(store: Path, study: str) -> RunState:
     state = _account_of(store)
     if state is None:
         raise StudyError(
-            f'"{study}" is not running on {store}; start it with: cheaptalk resume {study}'
+            f'"{study}" is not running on {store}; start it with: '
+            f"cheaptalk resume {study} --store {shlex.quote(str(store))}"
         )
     if state.study != study:
         raise StudyError(f'"{study}" is not running on {store}; "{state.study}" is')

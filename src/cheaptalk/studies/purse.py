@@ -137,6 +137,10 @@ class Purse:
         spent: by the study before this run.
         prices: what models cost.
         run: what this run may spend.
+
+    Attributes:
+        short: whether a call was refused because the study's own budget does not allow it, which
+            no further run will change.
     """
 
     def __init__(
@@ -147,6 +151,7 @@ class Purse:
         self.prices = prices
         self.study = Account("the budget", lambda: self.budget, spent, Halted)
         self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
+        self.short = False
         self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
         self._silent: set[str] = set()
 
@@ -178,7 +183,8 @@ class Purse:
             for account in (tab, self.study, self.now):
                 size = await account.reserve(partial(self._expected, call))
                 held.accounts.append((account, size))
-        except BaseException:
+        except BaseException as refusal:
+            self.short = self.short or (isinstance(refusal, Halted) and account is self.study)
             self._release(held, Cost())
             raise
         return held

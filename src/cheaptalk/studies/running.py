@@ -53,6 +53,7 @@ class Progress:
         kinds: this run's answers by kind.
         unresolved: calls of earlier runs whose replies were never recorded.
         halted: why the run stops before its end, if it does.
+        short: whether it stops because the study's own budget allows no more.
         cost: what the study has taken over all its runs, once this one is over.
         state: how the run is doing while models play, about once a second anew.
         batches: how far the providers' batches are, in words.
@@ -67,6 +68,7 @@ class Progress:
     kinds: Counter[str] = field(default_factory=Counter)
     unresolved: int = 0
     halted: str | None = None
+    short: bool = False
     state: RunState | None = None
     cost: Cost | None = None
     batches: str = ""
@@ -246,7 +248,7 @@ class _Run:
                 await play_live(
                     matches, desk, self.stored, self.study_id, moves, self.note_and_report
                 )
-        self.progress.halted = desk.halted
+        self.progress.halted, self.progress.short = desk.halted, desk.purse.short
         self.progress.cost = spent(self.store, self.study_id)
         self.progress.waiting = with_providers(self.store, matches)
         if self.cache is not None:
