@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from cheaptalk.records.ledger import CallKey, Ledger, begun_matches, mark_unreso
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.studies.caching import CacheStation
 from cheaptalk.studies.calling import Caller, Desk, Models
-from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible
+from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible, over_the_wire
 from cheaptalk.studies.purse import NO_CAP, Halted, Purse, unpriced
 from cheaptalk.studies.spec import Budget, Cap
 from cheaptalk.studies.stations import opened
@@ -202,11 +201,7 @@ class _Run:
     ) -> None:
         async with AsyncExitStack() as stack:
             ledger = stack.enter_context(Ledger(self.store))
-            if models is None:
-                connect = import_module("cheaptalk.models.connect")  # slow, and seldom needed
-                models = client = connect.open_models()
-                stack.push_async_callback(client.close)
-            assert models is not None
+            models = models or over_the_wire(stack)
             self.desk = desk = Desk(
                 self.store, ledger, models, purse, cache=cache, begun=begun_matches(self.store),
                 lanes=Lanes(ceiling=max(CEILING, concurrency)),

@@ -6,10 +6,11 @@ import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
-from cheaptalk.studies.calling import Desk
+from cheaptalk.studies.calling import Desk, Models
 
 INTERRUPTED = "interrupted"
 """Why a run halts that is stopped from the keyboard."""
@@ -47,6 +48,15 @@ def _alone(main: Coroutine[Any, Any, None]) -> None:
             asyncio.run(main)
     except ExceptionGroup as group:
         raise _first(group) from group
+
+
+def over_the_wire(stack: AsyncExitStack) -> Models:
+    """The way to all models, closed with the stack."""
+    connect = import_module("cheaptalk.models.connect")  # slow, and seldom needed
+    client = connect.open_models()
+    stack.push_async_callback(client.close)
+    models: Models = client
+    return models
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from cheaptalk.models.flow import CEILING, PATIENCE
@@ -19,7 +18,7 @@ from cheaptalk.studies.batching import Batching
 from cheaptalk.studies.caching import CacheStation, CacheUse
 from cheaptalk.studies.calling import AskPerson, Desk, Models
 from cheaptalk.studies.control import Control
-from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible
+from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible, over_the_wire
 from cheaptalk.studies.live import play_live
 from cheaptalk.studies.orders import Matches, RunState
 from cheaptalk.studies.planning import Plan, PlannedMatch
@@ -230,11 +229,7 @@ class _Run:
     ) -> None:
         async with AsyncExitStack() as stack:
             ledger = stack.enter_context(Ledger(self.store))
-            if models is None:
-                connect = import_module("cheaptalk.models.connect")  # slow, and seldom needed
-                models = client = connect.open_models()
-                stack.push_async_callback(client.close)
-            assert models is not None
+            models = models or over_the_wire(stack)
             self.desk = desk = Desk(
                 self.store, ledger, models, self.purse(), ask_person,
                 lanes=Lanes(ceiling=max(CEILING, concurrency), patience=self.patience),
