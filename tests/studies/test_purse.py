@@ -76,13 +76,34 @@ def test_a_cap_on_tokens_is_not_exceeded_and_used_as_far_as_it_goes(
     store: Store, whole: Canned, share: float
 ) -> None:
     cap = round(share * sum(map(tokens, whole.calls)))
-    models = Canned(counted, pause=0.001)
+    models = Canned(counted)
     progress = run(store, models, tokens=cap)
     taken = spent(store, 1).tokens
     assert progress.halted == f"the budget of {cap:,} tokens would be exceeded ({taken:,} used)"
     assert cap - 2 * max(map(tokens, whole.calls)) < taken <= cap
     assert taken == sum(map(tokens, models.calls))
-    assert models.most > 1, "calls that can be paid for go out together"
+
+
+class Company(Canned):
+    """Models that answer the first call alone, and then none until another call is under way."""
+
+    def __init__(self) -> None:
+        super().__init__(counted)
+        self.together = asyncio.Event()
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        self.in_flight += 1
+        if self.in_flight > 1:
+            self.together.set()
+        if self.calls:
+            async with asyncio.timeout(60):
+                await self.together.wait()
+        self.in_flight -= 1
+        return await super().call(call, number, deadline)
+
+
+def test_calls_that_can_be_paid_for_together_go_out_together(store: Store, whole: Canned) -> None:
+    assert run(store, Company(), tokens=sum(map(tokens, whole.calls)) // 2).halted
 
 
 def test_a_cap_on_dollars_stops_the_run_and_resumes(store: Store, whole: Canned) -> None:
