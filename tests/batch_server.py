@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from email import message_from_bytes
 from threading import Event, Thread
@@ -25,10 +25,14 @@ from tests.model_server import answer, completion
 
 Fate = Callable[[str, int], str]
 """What becomes of a call, by a digest of it and by how often it came: ``answered``, ``refused``,
-``overloaded``, ``wrong``, ``expired`` or ``missing``."""
+``overloaded``, ``wrong``, ``expired``, or ``missing`` in the results though it was answered."""
 Before = Callable[[str, web.Request], Awaitable[web.StreamResponse | None]]
 """Told of each step before it is taken, or before its response goes out (``created``)."""
 Line = tuple[str, dict[str, Any]]
+FORMS = ("response_format", "tools")
+"""What of a call asks for an answer's form."""
+DONE = ("completed", "ended")
+"""The states in which a batch has been worked on."""
 
 
 async def nothing_special(step: str, request: web.Request) -> web.StreamResponse | None:
@@ -45,6 +49,7 @@ class BatchServer:
         billed: the ids of the lines that were answered, and what for each was billed.
         singles: calls that came one by one.
         final: the state in which OpenAI's batches end, by how many there were before.
+        takes: what of a call may ask for an answer's form.
     """
 
     def __init__(
@@ -54,7 +59,9 @@ class BatchServer:
         before: Before = nothing_special,
         final: Callable[[int], str] = lambda number: "completed",
         port: int = 0,
+        takes: Collection[str] = FORMS,
     ) -> None:
+        self.takes = takes
         self.port = port
         self.looks = looks
         self.fate = fate
@@ -163,7 +170,7 @@ class BatchServer:
     def _add(self, lines: list[Line], metadata: dict[str, str], kind: str) -> dict[str, Any]:
         name = f"batch_{len(self.batches)}"
         self.batches[name] = {
-            "id": name, "lines": lines, "metadata": metadata, "kind": kind, "looks": 0,
+            "id": name, "lines": lines, "metadata": metadata, "kind": kind, "looks": 0, "failed": 0,
             "made": datetime.now(UTC).isoformat(), "final": self.final(len(self.batches)),
         }  # fmt: skip
         return self.batches[name]
@@ -208,11 +215,13 @@ class BatchServer:
     def _work(self, batch: dict[str, Any]) -> None:
         """Do what a batch asks for; its results come in another order."""
         made: dict[bool, list[str]] = {True: [], False: []}
-        lines = batch["lines"] if batch["final"] in ("completed", "ended") else []
+        lines = batch["lines"] if batch["final"] in DONE else []
         for number, (name, body) in enumerate(reversed(lines)):
             said = self._answer(name, body, batch["kind"])
+            failed = said is not None and not worked(said)
+            batch["failed"] += failed
             if said is not None:
-                made[bool(said.get("error"))].append(json.dumps(said))
+                made[failed].append(json.dumps(said))
             if number == 0:
                 made[False].append("{ no line at all")
         if batch["kind"] == "messages":
@@ -228,23 +237,27 @@ class BatchServer:
         call = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         self._seen[call] += 1
         fate = self.fate(call, self._seen[call])
+        unknown = [one for one in FORMS if one in body and one not in self.takes]
+        if unknown:
+            fate = f"wrong: {unknown[0]} is not supported"
+        if fate in ("answered", "refused", "missing"):
+            self.billed[name] += 1
         if fate == "missing":
             return None
-        if fate in ("answered", "refused"):
-            self.billed[name] += 1
         if kind == "messages":
             return {"custom_id": name, "result": messages_result(fate, body)}
         said = chat_line(fate, body)
         return {"id": f"line-{name}", "custom_id": name} | said
 
     def _shown(self, batch: dict[str, Any]) -> dict[str, Any]:
-        total, ended = len(batch["lines"]), "results" in batch
+        total, ended, failed = len(batch["lines"]), "results" in batch, batch["failed"]
+        done = total if ended and batch["final"] in DONE else 0
         if batch["kind"] == "messages":
-            counts = {"processing": 0 if ended else total, "succeeded": total if ended else 0}
+            counts = {"processing": total - done, "succeeded": done - failed}
             return {
                 "id": batch["id"],
                 "processing_status": "ended" if ended else "in_progress",
-                "request_counts": counts | {"errored": 0, "canceled": 0, "expired": 0},
+                "request_counts": counts | {"errored": failed, "canceled": 0, "expired": 0},
                 "created_at": batch["made"],
             }
         going = "validating" if batch["looks"] <= 1 else "in_progress"
@@ -258,7 +271,7 @@ class BatchServer:
             "status": batch["final"].partition(" ")[0] if ended else going,
             "metadata": batch["metadata"],
             "created_at": int(datetime.fromisoformat(batch["made"]).timestamp()),
-            "request_counts": {"total": total, "completed": total if ended else 0, "failed": 0},
+            "request_counts": {"total": total, "completed": done - failed, "failed": failed},
         }
 
 
@@ -290,13 +303,20 @@ def message_of(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def worked(said: dict[str, Any]) -> bool:
+    """Whether a line of results holds an answer."""
+    if "result" in said:
+        return bool(said["result"]["type"] == "succeeded")
+    return said["error"] is None and said["response"]["status_code"] == 200
+
+
 def chat_line(fate: str, body: dict[str, Any]) -> dict[str, Any]:
     """What OpenAI's result files say of a call."""
     if fate == "expired":
         error = {"code": "batch_expired", "message": "not reached in time"}
         return {"response": None, "error": error}
-    if fate in ("overloaded", "wrong"):
-        error = {"message": fate, "code": fate}
+    if fate.startswith(("overloaded", "wrong")):
+        error = {"message": fate, "code": fate.partition(":")[0]}
         status = 503 if fate == "overloaded" else 400
         return {"response": {"status_code": status, "body": {"error": error}}, "error": None}
     said = chat_of(body)
@@ -309,9 +329,10 @@ def messages_result(fate: str, body: dict[str, Any]) -> dict[str, Any]:
     """What Anthropic's results say of a call."""
     if fate == "expired":
         return {"type": "expired"}
-    if fate in ("overloaded", "wrong"):
+    if fate.startswith(("overloaded", "wrong")):
         kind = "overloaded_error" if fate == "overloaded" else "invalid_request_error"
-        return {"type": "errored", "error": {"type": "error", "error": {"type": kind}}}
+        error = {"type": kind, "message": fate}
+        return {"type": "errored", "error": {"type": "error", "error": error}}
     said = message_of(body)
     if fate == "refused":
         said |= {"content": [], "stop_reason": "refusal"}

@@ -52,6 +52,24 @@ class Canned:
         )
 
 
+REFUSAL = Reply(failure=Failure.REFUSED, detail="no")
+
+
+class Refusing(Canned):
+    """A model that refuses in its first so many matches, and else answers legally."""
+
+    def __init__(self, matches: int) -> None:
+        self.left = matches
+        self.refused: set[str] = set()
+        super().__init__(self.say)
+
+    def say(self, call: ModelCall, number: str) -> Reply | str:
+        match = number.partition("/")[0]
+        if match not in self.refused and len(self.refused) < self.left:
+            self.refused.add(match)
+        return REFUSAL if match in self.refused else legal(call)
+
+
 def broken(detail: str = "overloaded", *, retry: bool = True) -> Reply:
     """A provider that fails."""
     return Reply(failure=Failure.PROVIDER_ERROR, detail=detail, retry=retry)

@@ -1,5 +1,7 @@
 """A model server that misbehaves as the worst providers do, and keeps its own account.
 
+It is started as a module, from the root of the repository:
+
     python -m tests.hostile --port 8123 --share 0.1
 
 It answers as ``tests/model_server.py`` does, but for a share of the sendings it does one of

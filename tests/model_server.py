@@ -5,7 +5,7 @@
 It answers the questions of the GLEE games and of Deal or No Deal, and those for a whole number or
 one of some words, legally and deterministically: what it answers depends on the conversation alone.
 Each request's call number is appended to the log as it arrives. ``--faults`` makes the given share
-of calls fail with status 503; ``tests/hostile.py`` has a server that can do worse.
+of calls fail with status 503; ``python -m tests.hostile`` starts a server that can do worse.
 """
 
 import argparse

@@ -27,7 +27,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block. What stands in one with a title is that file; a comment before it skips it."""
-PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ matches(, [^\n]*)?\n", re.MULTILINE)
+PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ match(es)?(, [^\n]*)?\n", re.MULTILINE)
 """The lines that a run prints now and then off a terminal: how many depends on the machine."""
 MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"

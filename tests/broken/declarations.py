@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from cheaptalk.rules import (
+    SHARE,
     Action,
     Ask,
     Asked,
@@ -284,6 +285,15 @@ def a_measure_that_is_no_number(_: Path) -> GameBox:
         return math.nan
 
     return measured(Measure("odd", odd))
+
+
+@breaks("check_measures", "out of 0.0 to 1.0")
+def a_measure_out_of_its_bounds(_: Path) -> GameBox:
+    def bold(result: Result) -> float:
+        """More than a share can be."""
+        return 1.5
+
+    return measured(Measure("bold", bold, bounds=SHARE))
 
 
 @breaks("check_measures", 'measure "mute" does not say what it is')

@@ -38,7 +38,7 @@ def test_the_cache_is_used_where_it_is_asked_for(
         written(tmp_path, server.url)
         assert "cache:" not in cheaptalk("run", "small.yaml", "--store", "1").out
         assert not (tmp_path / "mine").exists()
-        assert "cache: 0 calls of" in cheaptalk("run", "small.yaml", "--store", "2", "--cache").out
+        assert "cache: 0 of" in cheaptalk("run", "small.yaml", "--store", "2", "--cache").out
         assert (tmp_path / "mine" / "cheaptalk" / "replies.sqlite").is_file()
         bought = len(server.calls)
         done = cheaptalk("run", "small.yaml", "--store", "3", "--cache", "--json")
@@ -71,7 +71,9 @@ def test_stats_count_by_model_and_tell_damage(
 
 def test_clear_asks_first_and_drops_what_is_meant(cheaptalk: Command, played: list[str]) -> None:
     assert cheaptalk("cache", "clear", *FILE).status == 1
-    assert cheaptalk("cache", "clear", *FILE, "--yes", "--model", "openai/*").out.startswith("0 ")
+    misspelt = cheaptalk("cache", "clear", *FILE, "--yes", "--model", "vllm/tiyn*")
+    assert misspelt.status == 2
+    assert 'holds nothing of "vllm/tiyn*", only of vllm/tiny@http://127.0.0.1:' in misspelt.err
     assert cheaptalk("cache", "clear", *FILE, "-y", "--before", "2020-01-01").out.startswith("0 ")
     assert not cheaptalk("cache", "clear", *FILE, "--yes").out.startswith("0 ")
     assert json.loads(cheaptalk("cache", "stats", *FILE, "--json").out)["models"] == []
@@ -80,12 +82,12 @@ def test_clear_asks_first_and_drops_what_is_meant(cheaptalk: Command, played: li
 def test_export_writes_every_entry_and_overwrites_nothing(
     cheaptalk: Command, tmp_path: Path, played: list[str]
 ) -> None:
-    done = cheaptalk("cache", "export", "out.jsonl", *FILE)
+    done = cheaptalk("cache", "export", "--out", "out.jsonl", *FILE)
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert done.out.startswith(f"{len(lines)} replies written")
     with Cache(tmp_path / "replies.sqlite") as cache:
         assert lines == [entry._asdict() for entry in cache.entries()]
-    assert cheaptalk("cache", "export", "out.jsonl", *FILE).status == 1
+    assert cheaptalk("cache", "export", "--out", "out.jsonl", *FILE).status == 1
 
 
 def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
@@ -93,6 +95,11 @@ def test_explain_tells_a_purchase_from_a_hit_and_names_what_differs(
 ) -> None:
     told = cheaptalk("cache", "explain", played[0], "--store", "one.sqlite", *FILE).out
     assert "request 0 alice: a hit from now on; it was bought for this match itself" in told
+    none = cheaptalk(
+        "cache", "explain", played[0], "--store", "one.sqlite", *FILE, "--request", "99"
+    )
+    assert none.status == 2
+    assert "there is no such call to a model; there are: request 0 alice" in none.err
     with ct.Store.open(tmp_path / "one.sqlite") as store:
         url = store.find(played[0]).seats["alice"]["spec"]["model"].partition("@")[2]
         with ct.Store.open(tmp_path / "two.sqlite", create=True) as other:

@@ -9,14 +9,16 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.cli import controlling
 from cheaptalk.studies import RunState
+from tests.batch_server import BatchServer
 from tests.conftest import Command
+from tests.fakes import spec, with_model
 
 STATE = RunState.model_validate(
     {
         "run": "abc", "study": "small", "pid": 1, "started": 0.0, "written": 1.0,
         "state": "running", "planned": 2000, "done": 1500, "live": 64, "failed": 3, "left": 500,
         "per_second": 0.5, "eta": 4000.0, "concurrency": 64, "calls": 12_345, "tokens": 6_789_000,
-        "dollars": None, "budget": {}, "quiet": 0.0, "replies": {},
+        "dollars": None, "budget": {"calls": 20_000}, "quiet": 0.0, "replies": {},
         "lanes": [
             {"model": "openai/[gpt]", "limit": 12, "fixed": False, "in_flight": 12, "waiting": 52,
              "per_second": 6.0, "seconds": 2.0, "answered": 900, "failures": {"overloaded": 31},
@@ -30,7 +32,7 @@ STATE = RunState.model_validate(
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """A run that is as above, and the orders that it was given."""
     given: list[dict[str, Any]] = []
 
@@ -38,6 +40,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         given.append({"study": study, "action": action} | what)
         return STATE
 
+    ct.Store.open("cheaptalk.sqlite", create=True).close()
     monkeypatch.setattr(ct.studies, "watch", lambda store, study: STATE)
     monkeypatch.setattr(ct.studies, "give_order", order)
     return given
@@ -51,7 +54,7 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
         "small: running, 1,500 of 2,000 matches done, 64 under way of 64 at once, 3 failed, "
         "about 1 h 7 min left"
     )
-    assert lines[1] == "spent: 12,345 calls, 6,789,000 tokens"
+    assert lines[1] == "spent: 12,345 of 20,000 calls, 6,789,000 tokens"
     assert lines[3].split() == [
         "openai/[gpt]", "12", "12", "52", "6.0", "2.0", "31", "overloaded",
     ]  # fmt: skip
@@ -59,7 +62,7 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
     assert "given up: vllm/tiny answered none of the last 10 calls: gone" in lines
     assert lines[-1] == "openai/[gpt] pauses for 23 s; vllm/tiny is given up"
     data = json.loads(cheaptalk("ctl", "small", "status", "--json").out)
-    assert data == STATE.model_dump(mode="json")
+    assert data == STATE.model_dump(mode="json") | {"batches": []}
     assert told == []
 
 
@@ -110,6 +113,30 @@ def test_a_study_that_does_not_run_is_told(cheaptalk: Command, action: str) -> N
     done = cheaptalk("ctl", "small", action)
     assert done.status == 2
     assert done.said == (
-        'error: "small" is not running on cheaptalk.sqlite; start it with: cheaptalk resume small '
-        "--store cheaptalk.sqlite"
+        "error: there is no store at cheaptalk.sqlite; name one with --store or CHEAPTALK_STORE"
+    )
+
+
+def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
+    cheaptalk: Command, told: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    with BatchServer() as server:
+        players = {"tiny": {"model": f"openai/gpt-4o@{server.url}"}}
+        for seed, name in enumerate(("small", "other")):
+            changes = {"name": name, "seed": seed, "players": players, "pairing": "self"}
+            (tmp_path / f"{name}.json").write_text(json.dumps(spec(**with_model() | changes)))
+            assert cheaptalk("run", f"{name}.json", "--batch", "--no-wait").status == 3
+    shown = cheaptalk("ctl", "small").out.splitlines()
+    assert shown[-2].split() == ["batch", "model", "state", "calls", "planned"]
+    assert shown[-1].split()[:4] == [
+        "batch_0", f"openai/gpt-4o@{server.url}", "submitted", str(server.sizes[0]),
+    ]  # fmt: skip
+    (open_one,) = json.loads(cheaptalk("ctl", "small", "--json").out)["batches"]
+    assert (open_one["calls"], open_one["collected"]) == (server.sizes[0], None)
+    monkeypatch.undo()
+    with pytest.raises(ct.StudyError) as caught:
+        ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")
+    assert f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk " in str(
+        caught.value
     )

@@ -1,13 +1,19 @@
 """The command that has a model judge a study."""
 
 import json
+import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 import cheaptalk as ct
 from tests.conftest import Command
+from tests.fakes import Server
 from tests.measures.judged import play
+from tests.model_server import completion
 
 JUDGE = ("judge", "talk", "--judge", "hallucination", "--model", "script/legal")
 
@@ -34,11 +40,11 @@ def test_a_study_is_judged_reported_and_exported(talk: Command, tmp_path: Path) 
     (section,) = json.loads(talk("judge", "talk", "--report", "--json").out)["judges"]
     assert section["players"][-1]["items"] == told["judged"] + told["before"]
     assert section["agreements"][0]["reference"] == "exact check"
-    assert "judgements written to out" in talk("export", "talk", "--to", "out").out
+    assert "judgements written to out" in talk("export", "talk", "--out", "out").out
     rows = (tmp_path / "out" / "judgements.csv").read_text().splitlines()
     assert len(rows) == 1 + told["judged"] + told["before"]
     assert "judgements" in (tmp_path / "out" / "codebook.md").read_text()
-    talk("export", "talk", "--to", "lines", "--format", "jsonl")
+    talk("export", "talk", "--out", "lines", "--format", "jsonl")
     lines = (tmp_path / "lines" / "matches.jsonl").read_text().splitlines()
     said = [one for line in lines for one in json.loads(line)["judgements"]]
     assert len(said) == told["judged"] + told["before"]
@@ -58,8 +64,69 @@ def test_the_reports_page_has_the_judges_too(talk: Command, tmp_path: Path) -> N
 def test_a_budget_halts_the_judge_and_says_so(talk: Command) -> None:
     done = talk(*JUDGE, "--budget", "calls=3")
     assert done.status == 1
-    assert "halted: the budget of 3 calls is used up; raise --budget to go on" in done.out
-    assert talk(*JUDGE, "--budget", "calls=1000").status == 0
+    assert "halted: the budget of 3 calls is used up\n6 left; raise --budget in: " in done.out
+    assert "the judge has taken 3 calls, " in done.out
+    assert talk(*JUDGE, "--budget", "calls=1000,tokens=none").status == 0
+
+
+def test_the_command_to_go_on_with_is_the_one_that_was_typed(talk: Command) -> None:
+    model = "{model: script/legal, temperature: 0}"
+    typed = (
+        "judge", "talk", "--judge", "hallucination", "--model", model, "--sample", "3", "--seed",
+        "4", "--budget", "calls=3", "--budget", "tokens=9000", "--no-cache",
+    )  # fmt: skip
+    said = talk(*typed).out.splitlines()[-1]
+    again = shlex.split(said.partition(": ")[2])
+    assert again == ["cheaptalk", *typed]
+    assert "--json" not in talk(*JUDGE, "--dry-run").out
+
+
+def test_a_dry_run_says_what_it_takes_and_asks_nothing(
+    talk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    dear = (*JUDGE[:-1], "openai/gpt-4o", "--dry-run")
+    shown = talk(*dear)
+    assert shown.status == 0
+    assert re.match(r"talk: \d+ items to judge in 6 matches, 0 judged before\n", shown.out)
+    assert re.search(r"openai/gpt-4o: \d+ to \d+ calls, .* tokens in, .* out, \$0", shown.out)
+    assert "Judge with: cheaptalk judge talk --judge hallucination --model openai/gpt-4o" in (
+        shown.out
+    )
+    told = json.loads(talk(*dear, "--json").out)
+    assert told["items"] == told["calls"][0]
+    assert told["dollars"][0] < told["dollars"][1]
+    assert told["doubts"] == []
+    short = talk(*dear, "--budget", "calls=5").out
+    assert "--budget calls allows 5 calls, and the judge takes at least " in short
+    assert "has not been judged" in talk("judge", "talk", "--report").out
+    talk(*JUDGE)
+    assert "nothing to judge: all was judged before" in talk(*JUDGE, "--dry-run").out
+    assert "nothing to judge: all was judged before" in talk(*JUDGE).out
+
+
+def test_who_costs_something_says_how_much_before(talk: Command, tmp_path: Path) -> None:
+    dear = "- {models: [script/legal], input: 5, output: 10, as_of: 2026-01-01}\n"
+    (tmp_path / "dear.yaml").write_text(dear)
+    said = talk(*JUDGE, "--prices", "dear.yaml").err
+    assert re.search(r"talk: estimated \d+ to \d+ calls, .* \$", said)
+    assert "estimated" not in talk(*JUDGE).err
+
+
+def test_refusals_are_no_verdicts(talk: Command) -> None:
+    with Server(handler=refusing) as server:
+        done = talk(*JUDGE[:-1], f"vllm/shy@{server.url}", "--sample", "2")
+    assert done.status == 0
+    count = len(server.calls)
+    assert f"talk: 0 judged now, 0 before, {count} without a verdict, in 2 of 2 m" in done.out
+    assert f"  {count} x no verdict: refused" in done.out
+
+
+async def refusing(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    """Decline whatever is asked."""
+    data = completion(body, "")
+    data["choices"][0]["message"] |= {"content": None, "refusal": "I would rather not."}
+    return web.json_response(data)
 
 
 def test_replies_come_from_the_cache_in_another_store(talk: Command, tmp_path: Path) -> None:

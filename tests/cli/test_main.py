@@ -13,6 +13,7 @@ from tests.conftest import Command
         (ct.StudyError("no [good] study"), 2, "error: no [good] study"),
         (ct.StoreError("no store"), 2, "error: no store"),
         (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device"),
+        (FileNotFoundError(2, "No such file", "x/y"), 1, "error: x/y: No such file"),
         (BrokenPipeError(), 1, ""),
         (KeyboardInterrupt(), 130, ""),
     ],
@@ -30,6 +31,11 @@ def test_an_error_has_a_status_and_is_told_in_one_sentence(
     monkeypatch.setitem(main.__globals__, "app", fail)
     done = cheaptalk("games")
     assert (done.status, done.said) == (status, said)
+
+
+def test_it_says_its_version(cheaptalk: Command) -> None:
+    done = cheaptalk("--version")
+    assert (done.status, done.out) == (0, f"cheaptalk {ct.__version__}\n")
 
 
 def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

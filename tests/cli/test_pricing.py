@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cheaptalk.cli.base import out
 from cheaptalk.models.prices import own_prices
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
@@ -27,7 +28,7 @@ def test_prices_are_listed_with_their_dates_and_where_they_are_from(
 ) -> None:
     (tmp_path / "mine.yaml").write_text(PRICE)
     listed = json.loads(cheaptalk("prices", "--prices", "mine.yaml", "--json").out)
-    assert (listed[0]["models"], listed[0]["source"]) == ("vllm/*", "mine.yaml")
+    assert (listed[0]["models"], listed[0]["source"]) == (["vllm/*"], "mine.yaml")
     assert all(one["as_of"] for one in listed)
     mine, theirs, none = json.loads(
         cheaptalk(
@@ -40,6 +41,21 @@ def test_prices_are_listed_with_their_dates_and_where_they_are_from(
     table = cheaptalk("prices", "openai/no").out
     assert "no price" in table
     assert "?" in table
+    assert "for the model write openai/gpt-4o" in cheaptalk("prices", "gpt-4o").out
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_price_stands_in_one_line_beside_its_model(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(out, "width", width)
+    (tmp_path / "mine.yaml").write_text(PRICE)
+    lines = cheaptalk("prices", "--prices", "mine.yaml").out.splitlines()
+    assert max(map(len, lines)) <= width
+    rows = [line.split() for line in lines]
+    assert ["openai/gpt-4o", "2.50", "1.25", "10.00", "0.50", "2025-06-15"] in rows
+    assert ["openrouter/anthropic/claude-3.5-sonnet"] in rows
+    assert ["from", "mine.yaml"] in rows
 
 
 def test_an_editable_copy_is_written_once(cheaptalk: Command, tmp_path: Path) -> None:
@@ -63,7 +79,7 @@ def test_a_bad_file_of_prices_is_refused_before_a_store_is_made(
     for command in ("plan", "run"):
         done = cheaptalk(command, "small.yaml", "--store", "s.sqlite")
         assert done.status == 2
-        assert done.said.startswith('error: prices.yaml: "input", number 1: is missing')
+        assert done.said.startswith("error: prices.yaml: entry 1: input: is missing")
     assert not (tmp_path / "s.sqlite").exists()
 
 
@@ -72,7 +88,7 @@ def test_a_plan_shows_an_estimate_where_models_play(cheaptalk: Command, tmp_path
     written(tmp_path)
     done = cheaptalk("plan", "small.yaml").out
     assert "Estimate: 6 matches with models: " in done
-    assert "a token has 3 to 5 characters" in done
+    assert "a token has 3 to 6 characters" in done
     found = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["estimate"]
     assert found["matches"] == 6
     assert 0 < found["dollars"][0] < found["dollars"][1]

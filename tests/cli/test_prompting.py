@@ -58,6 +58,31 @@ def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> N
     assert done.out.rstrip().endswith(f"--- style {words.name}, words {words.digest}")
 
 
+def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: Command) -> None:
+    written = "{model: openai/o3, reasoning: low, max_tokens: 500, history: {last: 3}, tries: 5}"
+    *_, model, sent, asked, _ = cheaptalk(
+        "prompt", "bargaining", "--player", written
+    ).out.splitlines()
+    assert model == "--- model openai/o3, answers by schema, else tool, else text"
+    assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
+    assert asked.startswith("--- tries 5, reask reason, history {last: 3}, past_answers canonical")
+    shown = json.loads(cheaptalk("prompt", "bargaining", "--player", written, "--json").out)
+    assert shown["sent"] == {"max_completion_tokens": 500, "reasoning_effort": "low"}
+    assert shown["routes"] == ["schema", "tool", "text"]
+    assert (shown["history"], shown["tries"]) == ({"last": 3}, 5)
+
+
+def test_words_that_are_no_json_are_asked_for_as_text(cheaptalk: Command) -> None:
+    done = cheaptalk("prompt", "deal_or_no_deal", "--style", "tagged", "--json")
+    assert json.loads(done.out)["routes"] == ["text"]
+
+
+def test_a_model_without_its_provider_is_told_how_to_write_it(cheaptalk: Command) -> None:
+    done = cheaptalk("prompt", "bargaining", "--player", "gpt-4o")
+    assert done.status == 2
+    assert "for the model write openai/gpt-4o" in done.err
+
+
 def test_it_is_the_same_every_time_and_says_all_in_json(cheaptalk: Command) -> None:
     arguments = (
         "prompt", "chip_trading", "--player", "chip-trading:gpt-4o-refined", "--turn", "3",

@@ -116,6 +116,8 @@ def test_players_are_added_and_replaced_on_the_command_line(
     [
         ("bot", '"bot" is not LABEL=SPEC'),
         ("=linear", '"=linear" is not LABEL=SPEC'),
+        ("bot=", '"bot=" is not LABEL=SPEC'),
+        ("bot=gpt-4o", "; for the model write openai/gpt-4o"),
         ("bot={strategy: liner", "{strategy: liner cannot be read as YAML"),
         ("bot=liner", 'small.yaml: players.bot: unknown strategy "liner" (did you mean "linear"?)'),
         ("bot={stratgy: x}", 'small.yaml: players.bot: unknown key "stratgy" (did you mean'),
@@ -132,6 +134,13 @@ def test_a_wrong_player_is_told(
     assert saying in done.said.replace("│ ", "")
 
 
+def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path) -> None:
+    written(tmp_path, pairing="all")
+    done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
+    assert done.status == 2
+    assert '"a" stands twice' in done.said
+
+
 # run, resume
 
 
@@ -145,7 +154,7 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
     assert again | {"seconds": 0} == {
         "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
-        "waiting": 0, "cache": None, "answers": {}, "cost": None,
+        "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
     }  # fmt: skip
 
 
@@ -271,7 +280,9 @@ def test_a_run_with_failures_ends_with_1_and_says_which(
     done = cheaptalk("run", "small.yaml")
     assert done.status == 1
     assert "small: 0 of 6 matches done (0 before, 6 now in " in done.out
-    assert 'bargaining, tiny / fair: call for "alice" in request 0: connection failed: ' in done.out
+    assert (
+        'bargaining, tiny / fair: call for "alice" in request 0: no server answers at ' in done.out
+    )
     assert done.out.splitlines()[-1] == (
         "6 left; go on with: cheaptalk resume small --store cheaptalk.sqlite"
     )
@@ -306,12 +317,10 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
     cheaptalk("run", "small.yaml")
     asyncio.run(intend())
     written(tmp_path, deals=2)
-    assert (
-        "  1 calls of an earlier run stayed without a reply" in cheaptalk("run", "small.yaml").out
-    )
+    assert "  1 call of an earlier run stayed without a reply" in cheaptalk("run", "small.yaml").out
     out = cheaptalk("status").out.splitlines()
     assert out[-2:] == [
-        "1 calls were sent and their replies never recorded:",
+        "1 call was sent and no reply ever recorded:",
         "  match m request 0 alice, sending 1",
     ]
     (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
@@ -331,3 +340,74 @@ def test_many_different_problems_are_cut_short(
     monkeypatch.setattr(ct, "run", with_models)
     done = cheaptalk("run", str(made))
     assert "  and 4 further problems: cheaptalk status" in done.out.splitlines()
+
+
+# what a run says of itself
+
+SILENT: dict[str, Any] = {
+    "games": [{"game": "item_bargaining"}],
+    "players": {"no": {"model": "script/refuse"}, "luck": {"strategy": "random"}},
+    "pairing": [["no", "luck"]],
+    "deals": 2,
+    "unanswered": {"refused": "redeal", "illegal": "drop", "redeals": 1},
+}
+"""A model that never answers, in a game that ends by its own rule then."""
+
+
+def test_dropped_and_redealt_matches_are_told_everywhere(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    written(tmp_path, **SILENT)
+    policy = "illegal dropped, refused redealt (at most once), all others kept"
+    plan = cheaptalk("plan", "small.yaml")
+    assert f"matches without a valid answer: {policy}" in plan.out.splitlines()
+    kept = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["unanswered"]
+    assert (kept["refused"], kept["truncated"], kept["redeals"]) == ("redeal", "keep", 1)
+    said = "4 matches dropped from measures, 2 matches dealt afresh"
+    done = cheaptalk("run", "small.yaml")
+    assert "small: 4 of 4 matches done (0 before, 4 now in " in done.out
+    assert f"  {said}" in done.out.splitlines()
+    again = json.loads(cheaptalk("resume", "small", "--json").out)
+    assert (again["planned"], again["dropped"], again["redealt"]) == (4, 4, 2)
+    assert f"small: {said}" in cheaptalk("status").out.splitlines()
+    (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    assert (told["matches"], told["dropped"], told["redealt"]) == ({"finished": 4}, 4, 2)
+    first, again = json.loads(cheaptalk("plan", "small", "--matches", "--json").out)["plan"][::2]
+    shown = cheaptalk("show", again["id"]).out.splitlines()
+    assert "dropped from the measures of small: player_1 refused" in shown
+    assert f"dealt afresh in place of match {first['id']}" in shown
+    assert json.loads(cheaptalk("show", again["id"], "--json").out)["studies"] == [
+        {"study": "small", "dropped": True, "dropped_because": "player_1 refused",
+         "in_place_of": first["id"]}
+    ]  # fmt: skip
+
+
+def test_a_plan_without_models_says_nothing_of_answers_that_are_none(cheaptalk: Command) -> None:
+    assert "without a valid answer" not in cheaptalk("plan", "small.yaml").out
+
+
+def test_status_says_why_the_last_run_halted_until_one_does_not(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    players = SILENT["players"] | {"no": {"model": "script/legal"}}
+    written(tmp_path, **SILENT | {"players": players}, budget={"calls": 1})
+    assert cheaptalk("run", "small.yaml").status == 1
+    halted = "the budget of 1 call is used up"
+    assert f"small: the last run halted: {halted}" in cheaptalk("status").out.splitlines()
+    assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["halted"] == halted
+    written(tmp_path, **SILENT | {"players": players})
+    assert cheaptalk("run", "small.yaml").status == 0
+    assert "halted" not in cheaptalk("status").out
+    assert json.loads(cheaptalk("status", "--json").out)["studies"][0]["halted"] is None
+
+
+def test_attempts_that_reach_no_server_are_told_apart_from_calls(
+    cheaptalk: Command, down: Path, no_waits: None
+) -> None:
+    cheaptalk("run", "small.yaml")
+    (told,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    vain = told["cost"]["unreached"]
+    assert (told["cost"]["calls"], vain > 6) == (0, True)
+    assert f"small: 0 calls, 0 tokens, $0.00, {vain} attempts that reached no server" in (
+        cheaptalk("status").out.splitlines()
+    )

@@ -13,7 +13,7 @@ STUDY = "talk"
 LAST = re.compile(r"answers:\n> (.*)")
 
 
-def play(store: Store, deals: int = 30) -> None:
+def play(store: Store, deals: int = 30, repeats: int = 1) -> None:
     """Noisy negotiators of Deal or No Deal on so many deals."""
     study = {
         "name": STUDY,
@@ -21,11 +21,12 @@ def play(store: Store, deals: int = 30) -> None:
         "players": {"one": {"strategy": "noisy"}, "two": {"strategy": "noisy", "lying": 0.2}},
         "pairing": [["one", "two"]],
         "deals": deals,
+        "repeats": repeats,
     }
     ct.run(ct.studies.parse_study(study, "talk.yaml"), store)
 
 
-def judge_of(model: str = "vllm/judge", rubric: str = "hallucination") -> ct.measures.Judge:
+def judge_of(model: object = "vllm/judge", rubric: str = "hallucination") -> ct.measures.Judge:
     """A judge of hallucinations, or by another rubric."""
     return ct.measures.judge_of(rubric, model)
 

@@ -1,12 +1,16 @@
 """Agreement: a judge of known mistakes is found to make just those."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 import cheaptalk as ct
 from cheaptalk.measures.agreement import CHECK, kappa
+from cheaptalk.measures.resampling import ENOUGH, interval
 from cheaptalk.models import ModelCall
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import read_judgements
@@ -39,8 +43,8 @@ def test_a_judge_who_is_always_right_agrees_fully(store: Store) -> None:
     ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=0))
     (found,) = ct.measures.agreements(store, STUDY)
     assert found.reference == CHECK
-    assert found.kappa == 1
-    assert (found.low, found.high) == (1, 1)
+    assert found.kappa == (1, None, None, 30)
+    assert found.kappa.missing == "no interval: no two deals differ in it"
     assert found.precision.value == found.recall.value == found.same.value == 1
     assert found.items + found.silent == len(list(read_judgements(store)))
     assert found.matches == 30
@@ -53,21 +57,23 @@ def test_known_mistakes_are_found_as_the_confusion_they_are(store: Store) -> Non
     faults = sum(one != "consistent" for one in said)
     missed = faults // 3
     (found,) = ct.measures.agreements(store, STUDY)
-    assert found.precision == (faults - missed, faults - missed)
-    assert found.recall == (faults - missed, faults)
+    assert found.precision[:2] == (faults - missed, faults - missed)
+    assert found.recall[:2] == (faults - missed, faults)
     assert sum(row[0] for row in found.table[1:]) == missed
     assert found.table[0] == (len(said) - faults, 0, 0, 0)
-    assert found.kappa is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < found.kappa < found.high < 1
+    for value, low, high, deals in (found.kappa, found.same.interval, found.recall.interval):
+        assert value is not None
+        assert low is not None
+        assert high is not None
+        assert 0 < low < value < high < 1
+        assert 10 <= deals <= 30
 
 
 def test_a_judge_who_says_always_the_same_agrees_by_chance_alone(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of(), models=always("consistent"))
     (found,) = ct.measures.agreements(store, STUDY)
-    assert found.kappa == pytest.approx(0)
+    assert found.kappa.value == pytest.approx(0)
     assert found.precision.value is None
     assert found.recall.value == 0
 
@@ -94,11 +100,41 @@ def test_kappa_is_that_of_the_textbook() -> None:
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
 
-def test_one_match_gives_no_interval(store: Store) -> None:
-    play(store, deals=1)
-    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=0))
+def test_too_few_deals_give_no_interval_however_many_matches(store: Store) -> None:
+    play(store, deals=ENOUGH - 1, repeats=2)
+    ct.judge(store, STUDY, judge_of(), models=knowing(store, wrong=3))
     (found,) = ct.measures.agreements(store, STUDY)
-    assert (found.low, found.high, found.matches) == (None, None, 1)
+    assert found.matches == 2 * (ENOUGH - 1)
+    assert found.kappa[1:] == (None, None, ENOUGH - 1)
+    assert "too few deals" in found.kappa.missing
+    (section,) = ct.reports.judge_sections(store, STUDY)
+    assert all(one.numbers[1] == "too few deals" for one in section.players)
+    said = ct.reports.agreement_lines(found)
+    assert all(" of " in line or " in " in line for line in said)
+    assert sum("too few deals" in line for line in said) == 4
+
+
+def test_matches_on_one_deal_are_drawn_together() -> None:
+    def all_(tables: NDArray[Any]) -> NDArray[np.float64]:
+        counts: NDArray[np.float64] = tables.sum(axis=(1, 2), dtype=float)
+        return counts
+
+    def right(tables: NDArray[Any]) -> NDArray[np.float64]:
+        shares: NDArray[np.float64] = tables[:, 0, 0] / all_(tables)
+        return shares
+
+    apart = np.array([[[number % 2, 1 - number % 2], [0, 0]] for number in range(40)])
+    together = np.array(
+        [[[4 * (number % 2), 4 - 4 * (number % 2)], [0, 0]] for number in range(10)]
+    )
+    one, four = (interval(tables, right, all_, 0) for tables in (apart, together))
+    assert one.value == four.value == 0.5
+    assert (one.low, one.high) == pytest.approx(
+        tuple(binom.ppf([0.025, 0.975], 40, 0.5) / 40), abs=0.03
+    )
+    assert (four.low, four.high) == pytest.approx(
+        tuple(binom.ppf([0.025, 0.975], 10, 0.5) / 10), abs=0.03
+    )
 
 
 def test_the_bootstrap_is_the_same_each_time(store: Store) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.flow import Lane, Trouble, trouble_of
+from cheaptalk.models.flow import START, Lane, Trouble, trouble_of
 
 ANSWER = Reply(text="Yes.")
 SOON = 0.005
@@ -46,11 +46,13 @@ class RushHour:
         longest_wait: seconds that a call waited in the lane at most.
     """
 
-    def __init__(self, server: Server, callers: int = 500, seed: int = 0) -> None:
+    def __init__(
+        self, server: Server, callers: int = 500, seed: int = 0, start: float = START
+    ) -> None:
         self.now = 0.0
         self.luck = luck(seed)
         self.server = server
-        self.lane = Lane("tiny", clock=lambda: self.now, luck=self.luck)
+        self.lane = Lane("tiny", start=start, clock=lambda: self.now, luck=self.luck)
         self.waiting = [0.0] * callers
         self.answered: list[float] = []
         self.sent: list[float] = []

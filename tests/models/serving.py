@@ -24,7 +24,7 @@ class Heard:
 
 
 def exchange(
-    answering: Answering, make: Callable[[str], ModelCall], times: int = 1
+    answering: Answering, make: Callable[[str], ModelCall], times: int = 1, deadline: float = 30
 ) -> tuple[list[Reply], Heard]:
     """Make a call so many times, one after the other, to a server that answers so.
 
@@ -45,7 +45,7 @@ def exchange(
         app.router.add_post("/{tail:.*}", handle)
         async with TestServer(app) as server, open_models() as models:
             call = make(str(server.make_url("")).rstrip("/"))
-            return [await models.call(call, f"m/0/alice/0/{one}", 30) for one in range(times)]
+            return [await models.call(call, f"m/0/alice/0/{one}", deadline) for one in range(times)]
 
     return asyncio.run(once()), heard
 

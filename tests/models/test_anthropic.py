@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Usage
 from cheaptalk.models.wire import CALL_HEADER
@@ -119,3 +120,60 @@ def test_an_error_is_the_provider_s(status: int, again: bool) -> None:
 def test_a_reply_that_is_none_is_worth_another_try(data: Any) -> None:
     (reply,), _ = exchange(always(data), call())
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
+
+
+def test_a_message_without_words_is_not_sent() -> None:
+    asked = (*ASKED[:2], Message(role="assistant", content=" \n"), ASKED[3])
+
+    def make(url: str) -> ModelCall:
+        return ModelCall(model=f"anthropic/claude-opus-4-1@{url}/v1", messages=asked)
+
+    _, heard = exchange(always(said(text("7"))), make)
+    assert [one["role"] for one in heard.bodies[0]["messages"]] == ["user", "user"]
+
+
+def test_thoughts_that_are_hidden_and_blocks_of_other_kinds_are_no_part_of_the_answer() -> None:
+    hidden = {"type": "redacted_thinking", "data": "c2VjcmV0"}
+    later = {"type": "something_new", "text": "an advertisement", "content": [1]}
+    (reply,), _ = exchange(always(said(hidden, text("7"), later)), call())
+    assert (reply.text, reply.reasoning) == ("7", None)
+
+
+def test_an_answer_that_ends_at_a_stop_sequence_is_whole() -> None:
+    data = said(text("7"), stop_reason="stop_sequence", stop_sequence="END")
+    (reply,), heard = exchange(always(data), call(stop=["END"]))
+    assert (reply.text, reply.finish, reply.truncated) == ("7", "stop_sequence", False)
+    assert heard.bodies[0]["stop_sequences"] == ["END"]
+
+
+def test_a_tool_s_input_that_breaks_off_is_told_apart() -> None:
+    form = AnswerForm(name="Price", json_schema=SCHEMA)
+    begun = {"type": "tool_use", "name": "Price", "input": {}}
+    (reply,), _ = exchange(always(said(begun, stop_reason="max_tokens")), call(form))
+    assert (reply.text, reply.truncated) == ("{}", True)
+
+
+def test_two_calls_of_the_tool_are_two_answers() -> None:
+    form = AnswerForm(name="Price", json_schema=SCHEMA)
+    used = [{"type": "tool_use", "name": "Price", "input": {"price": n}} for n in (7, 8)]
+    (reply,), _ = exchange(always(said(*used)), call(form))
+    assert reply.text == '{"price": 7}\n{"price": 8}'
+
+
+def test_what_was_said_before_a_refusal_is_not_taken_for_an_answer() -> None:
+    (reply,), _ = exchange(always(said(text("I would ask"), stop_reason="refusal")), call())
+    assert (reply.text, reply.failure) == (None, Failure.REFUSED)
+    assert reply.detail == "I would ask"
+
+
+def test_a_model_that_takes_no_tools_is_asked_in_words_then_and_ever_after() -> None:
+    async def answering(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "tools" in body:
+            error = {"type": "invalid_request_error", "message": "tools: not supported"}
+            return web.json_response({"type": "error", "error": error}, status=400)
+        return web.json_response(said(text('{"price": 7}')))
+
+    form = AnswerForm(name="Price", json_schema=SCHEMA)
+    replies, heard = exchange(answering, call(form), times=2)
+    assert [(one.text, one.route) for one in replies] == [('{"price": 7}', "text")] * 2
+    assert ["tools" in body for body in heard.bodies] == [True, False, False]

@@ -129,8 +129,9 @@ def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> Non
         (404, b"gone", "status 404: gone", False),
         (429, b'{"error": {"message": "slow down"}}', "status 429: slow down", True),
         (200, b"<html>", "not what it should be", True),
-        (200, b"[]", "no JSON object", True),
-        (200, b"{}", "names nothing", True),
+        (200, b"[]", "Expected `object`", True),
+        (200, b"{}", "not what it should be: Object missing required field `id`", True),
+        (200, b"[" * 50_000, "not what it should be", True),
     ],
 )
 def test_trouble_is_one_line_without_the_key(
@@ -155,7 +156,7 @@ def test_nobody_there_is_trouble_that_may_pass(model: str) -> None:
     async def work(server: BatchServer) -> Any:
         return await server.look("batch_0")
 
-    with pytest.raises(BatchTrouble, match="connection failed") as trouble:
+    with pytest.raises(BatchTrouble, match=r"no server answers at 127\.0\.0\.1:9 ") as trouble:
         ask(model, "http://127.0.0.1:9/v1", work)
     assert trouble.value.again
 
@@ -209,3 +210,108 @@ def test_calls_are_cut_into_batches_that_providers_take() -> None:
     assert list(chunks([("a", half), ("b", half), ("c", 1), ("d", half)])) == [
         ["a", "b"], ["c", "d"],
     ]  # fmt: skip
+
+
+ANSWER: dict[str, Any] = {
+    "choices": [{"message": {"content": "7"}, "finish_reason": "stop"}],
+    "content": [{"type": "text", "text": "7"}],
+}
+STOPPED: dict[str, Any] = {
+    "id": "b", "status": "cancelled", "output_file_id": "o", "error_file_id": "e",
+    "processing_status": "ended", "created_at": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_that_is_cancelled_keeps_what_was_answered(model: str) -> None:
+    """The rest may be sent again, whether the provider has a word on it or none."""
+    answered: dict[str, Any] = {
+        "custom_id": "tag-0",
+        "response": {"status_code": 200, "body": ANSWER},
+        "result": {"type": "succeeded", "message": ANSWER},
+    }
+    left: dict[str, Any] = {
+        "custom_id": "tag-1",
+        "response": None,
+        "error": {"code": "batch_cancelled"},
+        "result": {"type": "canceled"},
+    }
+
+    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+        if step == "look":
+            chat = model == MODELS[0]
+            counts = {"completed": 1, "failed": 0} if chat else {"succeeded": 1, "canceled": 1}
+            made = 1_767_225_600 if chat else STOPPED["created_at"]
+            return web.json_response(STOPPED | {"request_counts": counts, "created_at": made})
+        if step == "results":
+            lines = {"o": [answered], "e": [left]}.get(request.match_info["name"], [answered, left])
+            return web.Response(body="\n".join(json.dumps(line) for line in lines).encode())
+        return None
+
+    async def work(server: BatchServer) -> Any:
+        assert (await server.look("b")).ended
+        return await server.results("b")
+
+    with batch_server.BatchServer(before=special) as there:
+        results = ask(model, there.url, work)
+    assert results.replies["tag-0"].text == "7"
+    assert results.replies["tag-1"].failure
+    assert results.replies["tag-1"].retry
+    assert (results.missing, results.rest.retry) == (0, True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("shape", [{"request_counts": [1]}, {"id": 7}, {"created_at": [1]}])
+def test_a_batch_of_a_wrong_shape_is_trouble_that_may_pass(
+    model: str, shape: dict[str, Any]
+) -> None:
+    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+        whole = STOPPED | {"request_counts": {}} | shape
+        return web.json_response(whole if step == "look" else {"data": [whole]})
+
+    async def looks(server: BatchServer) -> Any:
+        return await server.look("b")
+
+    async def finds(server: BatchServer) -> Any:
+        return await server.find("tag", lines(model), time.time())
+
+    with batch_server.BatchServer(before=special) as there:
+        for work in (looks, finds):
+            with pytest.raises(BatchTrouble, match="not what it should be") as trouble:
+                ask(model, there.url, work)
+            assert trouble.value.again
+
+
+def test_results_that_break_off_before_the_first_line_are_not_taken_for_another_batch_s() -> None:
+    cut = True
+
+    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+        return web.Response(body=b'{"custom_id": "ta') if step == "results" and cut else None
+
+    async def work(server: BatchServer) -> str | None:
+        return await server.find("tag", lines(MODELS[1]), time.time())
+
+    with batch_server.BatchServer(looks=0, before=special) as there:
+        name = ask(MODELS[1], there.url, lambda server: server.submit("tag", lines(MODELS[1])))
+        with pytest.raises(BatchTrouble, match="cut off"):
+            ask(MODELS[1], there.url, work)
+        cut = False
+        assert ask(MODELS[1], there.url, work) == name
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_key_that_is_only_a_word_is_no_secret(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "none")
+
+    async def work(server: BatchServer) -> str:
+        return await server.submit("tag", lines(model))
+
+    busy = says(503, b'{"error": {"message": "there is none"}}')
+    with (
+        batch_server.BatchServer(before=busy) as there,
+        pytest.raises(BatchTrouble, match="there is none"),
+    ):
+        ask(model, there.url, work)

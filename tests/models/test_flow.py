@@ -96,6 +96,14 @@ def test_a_lane_finds_how_many_calls_a_server_works_on_at_once(
     assert 0.5 * capacity <= hour.lane.limit <= 1.5 * capacity + 2
 
 
+@pytest.mark.parametrize("capacity", [20, 100, 400])
+def test_a_lane_that_begins_too_wide_soon_finds_the_limit(capacity: int) -> None:
+    hour = RushHour(seats(capacity, 2.0), start=500.0, callers=1_000)
+    hour.run(60)
+    assert 0.75 <= hour.rate(30, 60) / (capacity / 2.0) <= 1.1
+    assert len(hour.failed) < 2 * (500 - capacity) + 50
+
+
 @pytest.mark.parametrize(("rate", "seconds"), [(1, 0.2), (10, 0.2), (50, 0.2), (10, 2)])
 def test_a_lane_finds_how_many_calls_a_second_a_server_takes(rate: float, seconds: float) -> None:
     hour = RushHour(rationed(rate, seconds))
@@ -127,16 +135,20 @@ def test_answers_that_come_in_a_burst_raise_the_limit_like_any_others(clock: Clo
             lane.back(call, ANSWER)
 
 
-@pytest.mark.parametrize("share", [0.002, 0.01])
-def test_a_server_that_turns_a_call_away_now_and_then_is_used_to_the_full(share: float) -> None:
+@pytest.mark.parametrize(
+    ("share", "seconds", "start"), [(0.002, 0.2, START), (0.01, 0.2, START), (0.02, 2, 500.0)]
+)
+def test_a_server_that_turns_a_call_away_now_and_then_is_used_to_the_full(
+    share: float, seconds: float, start: float
+) -> None:
     noise = luck()
 
     def server(hour: RushHour) -> tuple[Reply, float]:
-        return (turned_away(), SOON) if noise.random() < share else (ANSWER, 0.2)
+        return (turned_away(), SOON) if noise.random() < share else (ANSWER, seconds)
 
-    hour = RushHour(server, callers=100)
+    hour = RushHour(server, callers=500, start=start)
     hour.run(60)
-    assert hour.rate(30, 60) > 0.9 * 100 / 0.2
+    assert hour.rate(30, 60) > 0.9 * 500 / seconds
 
 
 def test_a_limit_that_is_not_used_does_not_grow() -> None:
@@ -291,7 +303,8 @@ def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) 
     fail(lane, unreachable(), 1)
     assert lane.given_up is not None
     assert not lane.given_up.wrong
-    assert "connection refused; resume when the server is up" in lane.given_up.reason
+    cure = "connection refused; see that its server is up at this URL, then resume"
+    assert cure in lane.given_up.reason
 
 
 @pytest.mark.parametrize("reply", [unreachable(), turned_away()])

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.models.connect import open_models
-from cheaptalk.models.local import TOGETHER, Waiting, together
+from cheaptalk.models.local import TOGETHER, Generator, Waiting, answers, together
 from cheaptalk.models.settings import wire
 from tests.tiny_model import make_tiny_model, needs_transformers
 
@@ -62,6 +62,12 @@ def test_a_seed_makes_an_answer_its_own(tiny: Path) -> None:
 
 
 @needs_transformers
+def test_without_a_seed_every_answer_is_drawn_afresh(tiny: Path) -> None:
+    drawn = [ask(call(tiny, max_tokens=20, temperature=1))[0].text for _ in range(3)]
+    assert len(set(drawn)) == 3
+
+
+@needs_transformers
 def test_no_temperature_always_says_the_same(tiny: Path) -> None:
     calls = [call(tiny, max_tokens=10, temperature=0)] * 3
     assert len({reply.text for reply in ask(*calls)}) == 1
@@ -110,6 +116,25 @@ def test_calls_with_equal_settings_are_answered_together() -> None:
     assert together(calls) == (calls[::2], calls[1::2])
     many = [waiting() for _ in range(TOGETHER + 1)]
     assert together(many) == (many[:TOGETHER], many[TOGETHER:])
+
+
+class Fragile:
+    """Breaks when it is asked something that holds "bad", or two things at once."""
+
+    def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
+        said = [one.messages[0].content for one in calls]
+        if len(said) > 1 or "bad" in said[0]:
+            raise RuntimeError("out of memory")
+        return [Reply(text=f"{said[0]} until {until:g}")]
+
+
+def test_a_call_that_breaks_the_model_takes_no_other_with_it() -> None:
+    asked = [Waiting(call("tiny", said), 7, Future()) for said in ("good", "bad", "well")]
+    good, bad, well = answers(cast("Generator", Fragile()), asked)
+    assert (good.text, well.text) == ("good until 7", "well until 7")
+    assert (bad.failure, bad.detail) == (
+        Failure.PROVIDER_ERROR, "the model failed: out of memory",
+    )  # fmt: skip
 
 
 def test_a_call_with_a_seed_is_answered_alone() -> None:

@@ -1,9 +1,12 @@
 """Model strings, and what is asked of a model beside the conversation."""
 
+import re
+
 import pytest
 from pydantic import ValidationError
 
 from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage, missing, names
+from cheaptalk.models.names import hint
 from cheaptalk.rules import UnknownName
 
 
@@ -24,12 +27,62 @@ def test_a_model_string_is_provider_name_and_perhaps_url(
     assert ModelName.parse(text) == (provider, model, url)
 
 
-@pytest.mark.parametrize("text", ["gpt-4o", "openai/", "openai", ""])
+@pytest.mark.parametrize("text", ["linear", "openai/", "openai", ""])
 def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
     with pytest.raises(ValueError, match="write provider/NAME or provider/NAME@URL") as caught:
         ModelName.parse(text)
     assert f'"{text}" is no model string' in str(caught.value)
     assert all(provider in str(caught.value) for provider in PROVIDERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("gpt-4o", "for the model write openai/gpt-4o"),
+        ("GPT-4o", "for the model write openai/gpt-4o"),
+        ("openai:gpt-9", "for the model write openai/gpt-9"),
+        ("gpt4o", "with its provider, such as openai/gpt-4o"),
+        ("claude-opus-9", "with its provider, such as anthropic/claude-opus-4"),
+        ("llama3.2", "with its provider, such as ollama/llama3.2"),
+    ],
+)
+def test_a_model_without_its_provider_is_told_the_likely_one(text: str, cure: str) -> None:
+    with pytest.raises(ValueError, match="is no model string: ") as caught:
+        ModelName.parse(text)
+    assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["linear", "equal-split", "", "openai/gpt-40", "vllm/llama3"])
+def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
+    assert hint(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("openai/gpt-4o ", "begins or ends its name with a blank"),
+        ("openai/ gpt-4o", "begins or ends its name with a blank"),
+        ("https://gpu/v1", "is a URL alone: write openai-compatible/NAME@https://gpu/v1"),
+        ("vllm/x@http://gpu:port/v1", "its port is no number"),
+        ("vllm/x@http://gpu:99999/v1", "its port is no number"),
+    ],
+)
+def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(saying)):
+        ModelName.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        ("OpenAI/gpt-4o", 'unknown provider "OpenAI" (did you mean "openai"?)'),
+        ("google/gemini-2.5-pro", "for the model write gemini/gemini-2.5-pro"),
+        ("claude/opus", 'unknown provider "claude" (known: '),
+    ],
+)
+def test_a_provider_by_another_name_is_told_the_right_one(text: str, saying: str) -> None:
+    with pytest.raises(UnknownName, match=re.escape(saying)):
+        ModelName.parse(text)
 
 
 def test_an_unknown_provider_is_told_the_nearest() -> None:

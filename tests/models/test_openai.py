@@ -290,6 +290,20 @@ def test_a_stream_that_nobody_asked_for_is_put_together() -> None:
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
 
+def test_a_stream_is_asked_for_with_its_usage() -> None:
+    heard: list[dict[str, Any]] = []
+    streamed = streaming(piece("stop", content="Good day."))
+
+    async def handler(request: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+        heard.append(body)
+        return await streamed(request, body)
+
+    with Server(handler=handler) as server:
+        assert ask(server.url, stream=True).text == "Good day."
+    assert heard[0]["stream"] is True
+    assert heard[0]["stream_options"] == {"include_usage": True}
+
+
 def test_a_tool_s_arguments_in_a_stream_are_put_together() -> None:
     def arguments(text: str) -> list[dict[str, Any]]:
         return [{"index": 0, "function": {"arguments": text}}]

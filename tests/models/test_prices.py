@@ -119,10 +119,10 @@ def test_a_user_s_file_is_found_in_the_folder_in_the_environment_or_by_name(
     ("text", "problem"),
     [
         ("input: 1", "a file of prices is a list; write one to edit with: cheaptalk prices --init"),
-        ("- {models: [a], input: -1, output: 1, as_of: 2026-01-01}", '"input"'),
+        ("- {models: [a], input: -1, output: 1, as_of: 2026-01-01}", "entry 1: input: should"),
         ("- {models: [a], input: '1', output: 1, as_of: 2026-01-01}", "should be a number"),
         ("- {models: [a], input: 1, output: 1}", "is missing"),
-        ("- {models: [], input: 1, output: 1, as_of: 2026-01-01}", '"models"'),
+        ("- {models: [], input: 1, output: 1, as_of: 2026-01-01}", "entry 1: models: should"),
         ("- {models: [a], imput: 1}", 'unknown key "imput" (did you mean "input"?)'),
         ("- {models: [a], models: [b]}", 'the key "models" stands twice'),
         ("{", "cannot be read as YAML"),

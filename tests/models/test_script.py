@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 import cheaptalk as ct
-from cheaptalk.models import SCRIPTS, AnswerForm, Failure, Message, ModelCall, Reply
+from cheaptalk.models import SCRIPTS, AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.models.script import ScriptedModels, made_up
 
 ASKED = (Message(role="system", content="Be brief."), Message(role="user", content="Your price?"))
@@ -41,6 +41,19 @@ def test_each_does_as_it_says() -> None:
     assert ask("legal").text == "No comment."
     assert ask("echo").usage.input_tokens == 4
     assert {"echo", "silent", "refuse", "fail", "legal"} == SCRIPTS.keys()
+
+
+def test_settings_are_noted_and_change_nothing() -> None:
+    set_ = ModelSettings(temperature=1.5, stop=("END",), reasoning="high")
+    assert ask("echo", settings=set_).text == ask("echo").text
+    for name in ("echo", "refuse"):
+        sent = ask(name, settings=set_).sent
+        assert sent == {"temperature": 1.5, "stop": ["END"], "reasoning": "high"}
+
+
+def test_a_form_is_asked_for_as_demanded() -> None:
+    form = AnswerForm(name="Price", json_schema={}, example="{}", route="schema")
+    assert ask("legal", form=form).route == "schema"
 
 
 def test_a_call_that_is_shown_an_answer_gets_it() -> None:

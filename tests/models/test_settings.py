@@ -8,6 +8,7 @@ from cheaptalk.models import FAMILIES, PROVIDERS, ModelName, ModelSettings, chec
 from cheaptalk.models.settings import routes, wire
 
 CHAT = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "seed": 1, "stop": ["END"]}
+STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 def sent(model: str, **settings: Any) -> dict[str, Any]:
@@ -24,6 +25,8 @@ def test_the_chat_format_s_settings_are_sent_by_their_names(model: str) -> None:
     [
         ("openai/gpt-4o", {"max_tokens": 9}, {"max_completion_tokens": 9}),
         ("openai/o3", {"reasoning": "low"}, {"reasoning_effort": "low"}),
+        ("openai/o3", {"stream": True}, STREAM),
+        ("gemini/gemini-2.5-flash", {"stream": True}, STREAM),
         ("openai/gpt-5-mini", {"reasoning": "minimal"}, {"reasoning_effort": "minimal"}),
         ("openai/gpt-5.2", {"reasoning": "none", "temperature": 1},
          {"reasoning_effort": "none", "temperature": 1}),
@@ -48,6 +51,8 @@ def test_the_chat_format_s_settings_are_sent_by_their_names(model: str) -> None:
         ("vllm/qwen3", {"reasoning": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
         ("vllm/openai/gpt-oss-20b", {"reasoning": "low"}, {"reasoning_effort": "low"}),
         ("ollama/qwen3", {"reasoning": "high"}, {"reasoning_effort": "high"}),
+        ("script/legal", {"temperature": 1, "reasoning": 2000},
+         {"temperature": 1, "reasoning": 2000}),
         ("together/openai/gpt-oss-120b", {"reasoning": "high"}, {"reasoning_effort": "high"}),
     ],
 )  # fmt: skip
@@ -74,12 +79,14 @@ def test_settings_are_sent_as_the_model_s_provider_calls_them(
         ("anthropic/claude-opus-4-1", {"reasoning": 2000, "max_tokens": 2000}, "above 2,000"),
         ("anthropic/claude-opus-4-7", {"temperature": 1}, "takes no temperature"),
         ("gemini/gemini-2.5-pro", {"seed": 1}, "takes no seed"),
+        ("gemini/gemini-2.5-pro", {"reasoning": "none"}, "of none: it takes minimal, low, medium"),
         ("openrouter/anthropic/claude-opus-4.7", {"temperature": 1}, "takes no temperature"),
         ("openai-compatible/x@http://h/v1", {"reasoning": "low"}, "no setting of its reasoning"),
         ("vllm/qwen3@http://h/v1", {"reasoning": "low"},
          "vllm/qwen3 knows no reasoning of low: it takes none, high"),
         ("agent/mine@http://h", {"max_tokens": 1}, "takes no max_tokens"),
-        ("script/legal", {"temperature": 1}, "script/legal takes no temperature"),
+        ("anthropic/claude-opus-4-1", {"stream": True}, "takes no stream: leave it out"),
+        ("hf/tiny", {"stream": True}, "takes no stream"),
     ],
 )  # fmt: skip
 def test_a_setting_that_would_not_be_heeded_is_refused(

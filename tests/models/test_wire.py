@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp import web
 
-from cheaptalk.models import Failure
-from cheaptalk.models.wire import Wire, broken, proxy_of, retry_after
+from cheaptalk.models import Failure, Reply
+from cheaptalk.models.wire import Wire, broken, complaint, proxy_of, retry_after
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -47,6 +47,41 @@ def test_the_environment_s_proxy_is_asked_but_not_for_what_it_excepts(
     assert proxy_of("https://internal.example/v1") is None
     assert proxy_of("http://api.example/v1") is None
     proxy_of.cache_clear()
+
+
+def posted(url: str) -> Reply:
+    """What comes back from a place where no server is."""
+
+    async def post() -> Reply:
+        wire = Wire()
+        try:
+            return await wire.post(url, {}, {}, "sk-1234567890", 5, lambda data: Reply())
+        finally:
+            await wire.close()
+
+    return asyncio.run(post())
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_that_is_not_there_is_named_with_the_cause(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.wire.proxy_of", lambda url: None)
+    reply = posted(f"http://{host}:9/v1")
+    assert reply.detail == f"no server answers at {host}:9 (Connection refused)"
+    assert (reply.failure, reply.retry, reply.unreached) == (Failure.PROVIDER_ERROR, True, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        ("404: no such model", "status 404: no such model"),
+        ("404", "status 404"),
+        ("no model 404", "status 404: no model 404"),
+    ],
+)
+def test_a_status_is_said_once(said: str, detail: str) -> None:
+    assert complaint({"error": {"message": said}}, 404).detail == detail
 
 
 def test_closing_twice_is_no_error() -> None:

@@ -29,7 +29,7 @@ RECORDED = [
 """Players of the first records, with the digests that are part of their matches' ids."""
 CHANGED: dict[str, Any] = {
     "reasoning": "high", "answers": "text", "history": {"last": 3}, "past_answers": "verbatim",
-    "refine": {"candidates": 2}, "reask": "afresh",
+    "refine": {"candidates": 2}, "reask": "afresh", "stream": True,
 }  # fmt: skip
 
 

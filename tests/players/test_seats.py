@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.models import ModelSettings
 from cheaptalk.players import (
@@ -86,7 +87,13 @@ def sit_everywhere(written: Any) -> None:
             {"strategies": {"bargaining": "linear"}, "start": 1},
             '"start" does not go with strategies: settings stand with a strategy',
         ),
-        ({"model": "gpt-4o"}, '"gpt-4o" is no model string: write provider/NAME or'),
+        ({"model": "gpt-4o"}, '"gpt-4o" is no model string: for the model write openai/gpt-4o'),
+        ({"model": "vllm/x", "strategy": "linear"}, "strategy and model do not go together: "),
+        ({"model": "vllm/x", "stop": [""]}, "at least 1 character"),
+        ({"model": "mine"}, '"mine" is no model string: write provider/NAME or'),
+        ({"strategy:linear": None}, '"strategy:linear" lacks a space behind its colon'),
+        ({"model": "vllm/x", "style": "tagged"}, "write style: {deal_or_no_deal: tagged}"),
+        ({"model": "vllm/x", "style": {"bargain": "v1"}}, 'unknown game "bargain" (did you mean'),
         ({"model": "opnai/gpt-4o"}, 'unknown provider "opnai" (did you mean "openai"?)'),
         ({"model": "vllm/x", "temprature": 1}, 'unknown key "temprature" (did you mean "temp'),
         ({"model": "vllm/x", "tries": 0}, "greater than or equal to 1"),
@@ -134,6 +141,17 @@ def test_a_player_may_have_a_strategy_for_each_game_and_role() -> None:
     assert seat.strategy == "honest"
     assert entry.seat(Persuasion(), "bob") is None
     assert entry.seat(Bargaining(), "alice") is None
+
+
+def test_styles_by_game_hold_for_their_games_alone() -> None:
+    entry = Entry.model_validate({"model": "vllm/tiny", "style": {"deal_or_no_deal": "tagged"}})
+    for game, name in ((DealOrNoDeal(), "tagged"), (Bargaining(), "plain")):
+        place = next(iter(game.places))
+        seat = entry.seat(game, place)
+        assert isinstance(seat, ModelSeat)
+        assert (seat.style, seat.words) == (name, style(game.name, name).digest)
+        assert seat.player(game).style.name == name
+    assert entry.written()["style"] == {"deal_or_no_deal": "tagged"}
 
 
 def test_models_and_people_note_whose_words_they_read() -> None:

@@ -36,6 +36,7 @@ from cheaptalk.records.exporting.tables import answer_columns, match_columns
 from cheaptalk.records.exporting.writing import Sheet, csv_line, value
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
 from tests import toys
+from tests.conftest import Command
 from tests.played import CROWD
 
 NASTY = 'Two lines,\r\nand "quotes"; ünïcode \u2028 \U0001f600, a tab\t, a NUL \0 and a | bar.\n'
@@ -417,7 +418,8 @@ def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
     lines = (done.path / "matches.jsonl").read_text(encoding="utf-8").splitlines()
     data = {line["id"]: line for line in map(json.loads, lines)}
     record = store.find("asked")
-    assert data["asked"] == {"study": "models"} | json.loads(json.dumps(record.as_json()))
+    stand = {"study": "models", "dropped": False, "dropped_because": None, "in_place_of": None}
+    assert data["asked"] == stand | json.loads(json.dumps(record.as_json()))
     assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
     explained = {row["column"] for row in read(done.path / "codebook.csv")}
     assert {key for line in data.values() for key in line} <= explained
@@ -486,7 +488,7 @@ def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
 
 def test_the_command_says_what_it_wrote(store: Store, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cheaptalk", "export", "mixed", "--store", str(store.path),
-               "--to", "out.zip", "--format", "jsonl", "--json"]  # fmt: skip
+               "--out", "out.zip", "--format", "jsonl", "--json"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
@@ -496,7 +498,13 @@ def test_the_command_says_what_it_wrote(store: Store, tmp_path: Path) -> None:
                            cwd=tmp_path, check=True)  # fmt: skip
     assert "mixed: 12 matches, " in plain.stdout
     assert plain.stdout.endswith("0 calls written to plain\n")
-    again = subprocess.run([*command[:-1], "--to", "."], capture_output=True, text=True,
+    again = subprocess.run([*command[:-1], "--out", "."], capture_output=True, text=True,
                            cwd=tmp_path, check=False)  # fmt: skip
     assert again.returncode == 2
     assert "is there already" in again.stderr
+
+
+def test_a_folder_is_not_named_like_a_file(cheaptalk: Command) -> None:
+    done = cheaptalk("export", "any", "--out", "tables.csv")
+    assert done.status == 2
+    assert "tables.csv would be a folder of several files" in done.said

@@ -255,7 +255,7 @@ def ids(store: Store, **wanted: Any) -> list[str]:
 
 def test_pairings_are_who_met_whom_with_the_matches_counted(store: Store) -> None:
     Seen(store)
-    found = browsing.pairings(store, "shelf")
+    found = browsing.overview(store, "shelf").pairings
     assert found == [
         Pairing("bargaining", {"alice": "fair", "bob": "firm"}, {"finished": 5}),
         Pairing("bargaining", {"alice": "firm", "bob": "fair"}, {"finished": 1, "forfeited": 1}),

@@ -57,6 +57,13 @@ def test_the_methods_say_what_became_of_refused_matches(
     assert ("No match finished, so there is nothing to score." in text) == (policy != "keep")
 
 
+def test_a_transcript_says_that_its_match_is_dropped(tmp_path: Path, reported: Reported) -> None:
+    path = played(tmp_path, Canned(refused), unanswered={"refused": "drop"})
+    pages = [one["html"] for one in reported(path).transcripts()]
+    assert len(pages) == 3
+    assert all("dropped from measures: player_1 refused" in page for page in pages)
+
+
 def test_where_everybody_answered_nothing_is_said_of_it(tmp_path: Path, reported: Reported) -> None:
     path = played(tmp_path, Canned(), players={"luck": {"strategy": "random"}}, pairing="self")
     assert "finally gave no valid answer, by the kind" not in reported(path).text

@@ -91,15 +91,15 @@ def test_a_role_with_one_place_is_summed_up_match_by_match(crowd: Path) -> None:
 
 
 def test_pairings_hold_payoffs_by_place_where_these_are_few(crowd: Path, page: Page) -> None:
-    assert page.headings("crowd-collecting-pairings")[:9] == [
-        "Giver 1", "Giver 2", "Keeper", "Finished", "Forfeited", "Failed",
+    assert page.headings("crowd-collecting-pairings")[:10] == [
+        "Giver 1", "Giver 2", "Keeper", "Finished", "Forfeited", "Failed", "Valid at first try",
         "Payoff Giver 1", "Payoff Giver 2", "Payoff Keeper",
     ]  # fmt: skip
     records = records_of(crowd, "collecting")
     for row in page.tables["crowd-collecting-pairings"][1:]:
         seated = [cell.text for cell in row[:3]]
         own = [r for r in records if [r.label(at) for at in r.seats] == seated]
-        for place, cell in zip(("giver_1", "giver_2", "keeper"), row[6:9], strict=True):
+        for place, cell in zip(("giver_1", "giver_2", "keeper"), row[7:10], strict=True):
             mean = fmean((record.payoffs or {})[place] for record in own)
             assert cell.number() == pytest.approx(mean, rel=2e-6)
 
@@ -108,7 +108,7 @@ def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
     crowd: Path, page: Page
 ) -> None:
     assert page.headings("crowd-giving-pairings") == [
-        "Players", "Finished", "Forfeited", "Failed", "Payoff Giver", "Pot",
+        "Players", "Finished", "Forfeited", "Failed", "Valid at first try", "Payoff Giver", "Pot",
     ]  # fmt: skip
     assert page.headings("crowd-giving-players")[:2] == ["Player", "Finished"]
     rows = {row[0].text: row for row in page.tables["crowd-giving-pairings"][1:]}
@@ -120,7 +120,7 @@ def test_many_places_are_one_column_and_their_payoffs_one_for_each_role(
                == [record.label(at) for at in record.seats]]  # fmt: skip
         means = [fmean((r.payoffs or {}).values()) for r in own]
         assert rows[shown][1].number() == len(own) == 5
-        assert rows[shown][4].number() == pytest.approx(fmean(means), rel=2e-6)
+        assert rows[shown][5].number() == pytest.approx(fmean(means), rel=2e-6)
 
 
 def test_links_name_the_places_and_leave_out_larger_tables(page: Page) -> None:

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import inspect
+import itertools
 import math
 import re
 import sqlite3
@@ -64,6 +65,22 @@ def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
     }
 
 
+def bounds_of(game: str, heading: str) -> tuple[float, float]:
+    """The least and the most that a measure can be, or a payoff over all configurations."""
+    box = ct.game_box(game)
+    if not heading.startswith("Payoff "):
+        return box.measures[heading.lower().replace(" ", "_")].bounds
+    spec = next(one for one in WELL["games"] if one["game"] == game)
+    names, grids = list(spec.get("grid", {})), spec.get("grid", {}).values()
+    fixed = spec.get("fixed", {})
+    found = [
+        box.rules.model_validate(fixed | dict(zip(names, values, strict=True))).payoff_bounds()
+        for values in itertools.product(*grids)
+    ]
+    role = heading.removeprefix("Payoff ").lower()
+    return min(one[role][0] for one in found), max(one[role][1] for one in found)
+
+
 @pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
 def test_every_number_of_a_pairing_is_what_its_matches_say(
     well: Path, reported: Reported, game: str
@@ -76,7 +93,7 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
     for row in table[1:]:
         matches = [record for record in records if labels(record) == (row[0].text, row[1].text)]
         assert row[2].number() == len(matches) > 0
-        for heading, cell in list(zip(headings, row, strict=True))[5:]:
+        for heading, cell in list(zip(headings, row, strict=True))[6:]:
             values = [
                 ((str(r.parameters), r.deal_key), measured(r)[heading.lower()]) for r in matches
             ]
@@ -87,7 +104,11 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
             checked += 1
             names = ("data-v", "data-low", "data-high", "data-n", "data-deals")
             shown = [cell.number(name) for name in names]
-            assert shown == pytest.approx(summed_up(known), rel=2e-6, abs=2e-6)
+            mean, low, high, *counts = summed_up(known)
+            least, most = bounds_of(game, heading)
+            expected = [mean, max(low, least), min(high, most), *counts]
+            assert shown == pytest.approx(expected, rel=2e-6, abs=2e-6)
+            assert (" to " in cell.text) == (low < least or most < high)
     assert checked > 20
 
 
@@ -101,8 +122,8 @@ def test_players_are_summed_up_over_their_rivals(well: Path, reported: Reported)
     for row in rows:
         own = [r for r in records if r.label(row[1].text.lower()) == row[0].text]
         gains = [measured(record)["alice gain"] for record in own]
-        assert row[6].number() == pytest.approx(sum(filter(None, gains)) / len(own), rel=1e-6)
-    gained = [row[6].number() for row in rows if row[1].text == "Alice"]
+        assert row[7].number() == pytest.approx(sum(filter(None, gains)) / len(own), rel=1e-6)
+    gained = [row[7].number() for row in rows if row[1].text == "Alice"]
     assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
 
 
@@ -110,9 +131,9 @@ def test_published_variants_are_used_and_named_on_demand(well: Path, reported: R
     paper, published = reported(well), reported(well, as_published=True)
 
     def fairness(page: Page) -> list[float | None]:
-        return [row[9].number() for row in page.tables["well-bargaining-pairings"][1:]]
+        return [row[10].number() for row in page.tables["well-bargaining-pairings"][1:]]
 
-    assert paper.headings("well-bargaining-pairings")[9] == "Fairness"
+    assert paper.headings("well-bargaining-pairings")[10] == "Fairness"
     assert fairness(paper) != fairness(published)
     assert "A published variant, not used here" in paper.text
     assert "The published variant, used here" in published.text
@@ -135,9 +156,9 @@ def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: R
     page = reported(play(tmp_path, WELL | {"games": games, "deals": 1, "repeats": 1}))
     for row in page.tables["well-bargaining-pairings"][1:]:
         assert row[2].number() == 1
-        assert row[5].number("data-low") is None
-        assert row[5].text.endswith("one deal")
-        assert row[5].title == "no interval: one deal only; 1 match in 1 deal"
+        assert row[6].number("data-low") is None
+        assert row[6].text.endswith("one deal")
+        assert row[6].title == "no interval: one deal only; 1 match in 1 deal"
 
 
 def test_equal_values_are_shown_as_such(tmp_path: Path, reported: Reported) -> None:
@@ -145,9 +166,9 @@ def test_equal_values_are_shown_as_such(tmp_path: Path, reported: Reported) -> N
     games = [{"game": "bargaining"}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
     (row,) = page.tables["well-bargaining-pairings"][1:]
-    assert page.headings("well-bargaining-pairings")[5] == "Agreement"
-    assert row[5].text == "1.000±\u20090"
-    assert row[5].title == "all values are equal; 8 matches in 4 deals"
+    assert page.headings("well-bargaining-pairings")[6] == "Agreement"
+    assert row[6].text == "1.000±\u20090"
+    assert row[6].title == "all values are equal; 8 matches in 4 deals"
 
 
 def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
@@ -160,7 +181,7 @@ def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported
         who = (row[0].text, row[1].text)
         counted = [row[place].number() for place in (2, 3, 4)]
         assert counted == [statuses[who, status] for status in ("finished", "forfeited", "failed")]
-        assert (row[5].text == "none") == (counted[0] == 0)
+        assert (row[7].text == "none") == (counted[0] == 0)
 
 
 def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
@@ -178,6 +199,41 @@ def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Report
         for kind, cell in zip(headings[3:6], row[3:6], strict=True):
             rate = kinds[kind] / kinds.total() if kinds else None
             assert cell.number() == (pytest.approx(rate) if kinds else None)
+
+
+def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Reported) -> None:
+    page = reported(badly)
+    records = [record for record in records_of(badly) if record.game == "persuasion"]
+    headings = page.headings("badly-persuasion-pairings")
+    assert headings[5:7] == ["Valid at first try", "Other answers"]
+    seen: Counter[str] = Counter()
+    for row in page.tables["badly-persuasion-pairings"][1:]:
+        kinds: Counter[str] = Counter()
+        for record in records:
+            if labels(record) == (row[0].text, row[1].text):
+                for counts in record.kinds.values():
+                    kinds.update(counts)
+        if not kinds:
+            assert (row[5].text, row[6].text) == ("none", "")
+            continue
+        total = kinds.total()
+        assert row[5].number() == pytest.approx(kinds["ok"] / total)
+        faults = {kind: count for kind, count in kinds.items() if count and kind != "ok"}
+        assert set(filter(None, row[6].text.split(", "))) == {
+            f"{kind.replace('_', ' ')} {100 * count / total:.1f}" for kind, count in faults.items()
+        }
+        seen.update(faults)
+    assert {"repaired", "unparsable"} <= set(seen)
+
+
+def test_players_without_a_scored_match_are_named(badly: Path, reported: Reported) -> None:
+    page = reported(badly)
+    for row in page.tables["badly-persuasion-players"][1:]:
+        finished = row[2].number()
+        assert row[0].text.endswith("no scored match") == (not finished)
+    assert "Without a scored match, and so not in the figures: broken, mute." in page.text
+    for figure in page.figures():
+        assert "broken" not in figure["layout"].get("yaxis", {}).get("tickvals", [])
 
 
 def test_an_unfinished_study_says_so(tmp_path: Path, reported: Reported) -> None:
@@ -215,7 +271,7 @@ def test_matches_under_other_rules_are_excluded_and_named(
     assert "64 finished matches of negotiation were played under another version" in page.text
     assert any("version 7 of the rules" in one["html"] for one in page.transcripts())
     (row, *_) = page.tables["well-negotiation-pairings"][1:]
-    assert [row[5].text, row[-1].text == "none"] == ["none", False]
+    assert [row[6].text, row[-1].text == "none"] == ["none", False]
 
 
 def cells_with_links(page: Page) -> list[Cell]:
@@ -302,7 +358,7 @@ def test_figures_are_legal_and_show_the_tables_numbers(well: Path, reported: Rep
     (agreement, *_) = [f["data"][0] for f in figures if f["data"][0]["type"] == "heatmap"]
     for row in page.tables["well-bargaining-pairings"][1:]:
         place = agreement["y"].index(row[0].text), agreement["x"].index(row[1].text)
-        assert agreement["z"][place[0]][place[1]] == pytest.approx(row[5].number(), rel=1e-6)
+        assert agreement["z"][place[0]][place[1]] == pytest.approx(row[6].number(), rel=1e-6)
 
 
 def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
@@ -338,7 +394,7 @@ def test_a_place_that_cannot_be_written_is_named(well: Path, tmp_path: Path) -> 
 def test_links_name_the_players_exactly(well: Path, reported: Reported) -> None:
     page = reported(well)
     for row in page.tables["well-bargaining-pairings"][1:]:
-        query = parse_qs(urlsplit(row[5].link or "").query)
+        query = parse_qs(urlsplit(row[6].link or "").query)
         assert query == {
             "player.alice": [row[0].text],
             "player.bob": [row[1].text],
@@ -376,7 +432,7 @@ def test_games_of_others_get_a_report_too(
     page = reported(play(tmp_path, study))
     headings = page.headings("toys-guessing-pairings")
     assert headings[:2] == ["Left", "Right"]
-    assert headings[5:] == ["Hits", "Payoff Left", "Payoff Right"]
+    assert headings[6:] == ["Hits", "Payoff Left", "Payoff Right"]
     hits = {
         labels: [
             sum((record.payoffs or {}).values())
@@ -388,5 +444,5 @@ def test_games_of_others_get_a_report_too(
     for row in page.tables["toys-guessing-pairings"][1:]:
         gained = hits.get((row[0].text, row[1].text))
         if gained:
-            assert row[5].number() == pytest.approx(sum(gained) / len(gained))
+            assert row[6].number() == pytest.approx(sum(gained) / len(gained))
     assert (inspect.getdoc(Guessing) or "?").partition("\n")[0] in page.text

@@ -22,15 +22,15 @@ PATIENCE = 60.0
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.batch_connect", "tests.fakes"])
 STEPS = {
-    "openai/gpt-4o": ["upload", "create", "created", "list", "look", "results"],
-    "anthropic/claude-sonnet-4-5": ["create", "created", "list", "look", "results"],
+    "openai/gpt-4o": ["upload", "create", "created", "list", "look", "results", "reading"],
+    "anthropic/claude-sonnet-4-5": ["create", "created", "list", "look", "results", "reading"],
 }
 
 
 def write_study(url: str, model: str, folder: Path) -> Path:
     path = folder / "batched.json"
     players = {"one": {"model": f"{model}@{url}", "max_tokens": 500}}
-    study = {"name": "batched", "games": GAMES, "players": players, "pairing": "self", "deals": 2}
+    study = {"name": "batched", "games": GAMES, "players": players, "pairing": "self", "deals": 10}
     path.write_text(json.dumps(study))
     return path
 
@@ -46,9 +46,13 @@ def play(file: Path, store: Path) -> None:
 
 
 class Trap:
-    """Holds a run up where a step is taken for the given time, until it is killed."""
+    """Holds a run up where a step is taken for the given time, until it is killed.
+
+    While it reads results it is given half of them.
+    """
 
     def __init__(self) -> None:
+        self.server: BatchServer
         self.step = ""
         self.times = 0
         self.reached = Event()
@@ -58,12 +62,21 @@ class Trap:
         self.reached.clear()
 
     async def before(self, step: str, request: web.Request) -> web.StreamResponse | None:
-        if step == self.step:
+        if step == {"reading": "results"}.get(self.step, self.step):
             self.times -= 1
             if self.times == 0:
+                if self.step == "reading":
+                    await self.begin(request)
                 self.reached.set()
                 await asyncio.sleep(3600)
         return None
+
+    async def begin(self, request: web.Request) -> None:
+        name = request.match_info["name"]
+        whole = self.server.files.get(name) or self.server.batches[name]["results"]
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(whole[: len(whole) // 2])
 
 
 def kill_at(trap: Trap, step: str, times: int, file: Path, store: Path) -> None:
@@ -90,6 +103,7 @@ def test_kills_at_every_step_lose_nothing_and_buy_nothing_twice(model: str, tmp_
     trap = Trap()
     store = tmp_path / "killed.sqlite"
     with BatchServer(before=trap.before) as server:
+        trap.server = server
         file = write_study(server.url, model, tmp_path)
         for step in STEPS[model]:
             kill_at(trap, step, 1, file, store)

@@ -9,7 +9,7 @@ import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.players import Kind
 from cheaptalk.records import Cache, CacheError, Status, Store
-from cheaptalk.studies.batching import Batching
+from cheaptalk.studies.carrying import Batching
 from tests.batch_server import BatchServer
 from tests.fakes import Canned, broken, essence, legal, study, with_model
 

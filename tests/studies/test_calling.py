@@ -8,7 +8,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow import DENIALS, START
-from cheaptalk.records import Status, Store
+from cheaptalk.records import Status, Store, costs_by_player
+from cheaptalk.records.lost import lost_calls
 from tests.fakes import Canned, legal, study, with_model
 
 MANY: dict[str, Any] = with_model() | {"deals": 500}
@@ -46,7 +47,7 @@ def test_a_server_that_is_not_there_halts_the_run(
     models = Canned(lambda call, number: away)
     progress = ct.run(study(**MANY), store, models=models)
     assert progress.halted is not None
-    assert "connection refused; resume when the server is up" in progress.halted
+    assert "connection refused; see that its server is up at this URL" in progress.halted
     assert len(models.calls) < 100
     assert progress.left == 1000
 
@@ -111,3 +112,58 @@ def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
     models = Canned(pause=0.005)
     ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
     assert models.most == 3
+
+
+def test_attempts_that_reach_no_server_are_no_calls(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
+    made = study(**with_model(), budget={"calls": 1000})
+    vain = Canned(lambda call, number: away)
+    cost = ct.run(made, store, models=vain).cost
+    assert cost is not None
+    assert (cost.calls, cost.unreached) == (0, len(vain.calls))
+    assert costs_by_player(store, "small") == {"tiny": cost}
+    assert lost_calls(store, "small") == {"unreached": len(vain.calls)}
+    good = Canned()
+    again = ct.run(made, store, models=good).cost
+    assert again is not None
+    assert (again.calls, again.unreached) == (len(good.calls), len(vain.calls))
+
+
+def test_attempts_that_reach_no_server_take_nothing_of_a_budget(
+    store: Store, no_waits: None
+) -> None:
+    tried: set[str] = set()
+
+    def first_away(call: ModelCall, number: str) -> Reply | str:
+        key = number.rpartition("/")[0]
+        if key in tried:
+            return legal(call)
+        tried.add(key)
+        return Reply(failure=Failure.PROVIDER_ERROR, retry=True, unreached=True)
+
+    models = Canned(first_away)
+    progress = ct.run(study(**with_model(), budget={"calls": 6}), store, models=models)
+    assert progress.halted == "the budget of 6 calls is used up"
+    assert progress.cost is not None
+    assert progress.cost.calls == 6
+    assert progress.cost.unreached == len(models.calls) - 6 >= 6
+
+
+def test_a_client_that_breaks_fails_its_match_and_its_call_is_settled(store: Store) -> None:
+    def breaks(call: ModelCall, number: str) -> str:
+        raise LookupError("a bug in the client")
+
+    progress = ct.run(study(**with_model()), store, models=Canned(breaks))
+    assert progress.counts == {Status.FAILED: 6}
+    for record in store.records("small"):
+        (call,) = store.open_calls(record.id)
+        assert call["state"] == "failed"
+        assert call["reply"]["detail"] == record.reason
+        assert call["reply"]["detail"].startswith("LookupError in test_calling.py:")
+    models = Canned()
+    again = ct.run(study(**with_model()), store, models=models)
+    assert again.counts == {Status.FINISHED: 6}
+    assert again.unresolved == 0

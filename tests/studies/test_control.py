@@ -3,6 +3,7 @@ run's."""
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -110,7 +111,7 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
         gate.open.set()
         assert run.result(SOON).done == 40
     assert beside(store) == set()
-    with pytest.raises(ct.StudyError, match='"small" is not running on '):
+    with pytest.raises(ct.StudyError, match=r'"small" has ended \(40 of 40 matches done\); report'):
         watch(store.path, "small")
 
 
@@ -201,6 +202,63 @@ def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
     assert progress.halted == "the budget of 7 calls is used up"
 
 
+def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate, concurrency=1) as run:
+        gate.open.set()
+        eventually(store, lambda state: state.calls > 3)
+        give_order(store.path, "small", "pause")
+        spent = eventually(store, lambda state: state.lanes[0].in_flight == 0).calls
+        for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
+            with pytest.raises(
+                ct.StudyError, match=r"^budget: the study has taken [\d,]+ \w+ alrea"
+            ):
+                give_order(store.path, "small", "set", budget=budget)
+        assert set(watch(store.path, "small").budget) <= {"per_match"}
+        give_order(store.path, "small", "set", budget={"calls": spent + 1})
+        give_order(store.path, "small", "resume")
+        assert run.result(SOON).halted == f"the budget of {spent + 1} calls is used up"
+
+
+def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
+    players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
+    with under_way(store, Gate(), players=players):
+        with pytest.raises(ct.StudyError, match="no price is known for together/odd, so a budget"):
+            give_order(store.path, "small", "set", budget={"dollars": 3})
+        assert give_order(store.path, "small", "set", budget={"calls": 90}).budget["calls"] == 90
+
+
+def test_who_does_not_run_is_told_why(store: Store) -> None:
+    path = store.path
+
+    def told(name: str) -> str:
+        with pytest.raises(ct.StudyError) as caught:
+            watch(path, name)
+        return str(caught.value)
+
+    played = study(**with_model())
+    ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
+    assert re.fullmatch(
+        r'"small" is not running \(\d of 6 matches done; the last run halted: the cap on this run '
+        rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {path}",
+        told("small"),
+    )
+    assert told("smal") == f'no study "smal" (did you mean "small"?) in {path}'
+    with store.writing():
+        assert "is not being played" in told("small")
+    ct.run(played, store, models=Canned())
+    assert told("small").startswith('"small" has ended (6 of 6 matches done); report it with: ')
+    store.register_study("taken_in", {"imported": True})
+    assert told("taken_in") == '"taken_in" was imported; there is nothing to play'
+    gone = path.with_name("gone.sqlite")
+    with pytest.raises(ct.StudyError, match="there is no store at "):
+        watch(gone, "small")
+    assert not gone.exists()
+
+
 @pytest.mark.parametrize(
     ("what", "saying"),
     [
@@ -279,7 +337,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
     assert account.exists()
     old = json.loads(account.read_text()) | {"written": time.time() - 2 * orders.STALE}
     account.write_text(json.dumps(old))
-    with pytest.raises(ct.StudyError, match='"small" is not running on '):
+    with pytest.raises(ct.StudyError, match=r'"small" is not running \(\d+ of 1,000 matches done'):
         watch(store.path, "small")
     with store.writing():
         assert watch(store.path, "small").pid == process.pid, "slow, but alive"

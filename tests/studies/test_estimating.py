@@ -11,11 +11,11 @@ from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.script import ScriptedModels
 from cheaptalk.records import Store
-from cheaptalk.records.spending import spent
-from cheaptalk.studies import Range, estimate, rehearsing
+from cheaptalk.records.spending import answered, spent
+from cheaptalk.studies import Cap, Range, estimate, rehearsing
 from cheaptalk.studies.rehearsing import rehearse
 from cheaptalk.studies.sizes import characters
-from tests.fakes import study
+from tests.fakes import legal, study
 
 DEAR = Price(models=("script/*",), input=10, cached_input=1, output=40, as_of=date(2026, 1, 1))
 PRICES = Prices({"test": (DEAR,)})
@@ -33,6 +33,17 @@ class Counting(ScriptedModels):
         said = -(-len(reply.text or "") // 4)
         usage = Usage(input_tokens=characters(call) // 4, output_tokens=said)
         return reply.model_copy(update={"usage": usage})
+
+
+class Talking(Counting):
+    """Answers by a hash of the conversation, of a server that counts a token for each word."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        self.calls.append(call)
+        said = legal(call)
+        words = sum(len(message.content.split()) for message in call.messages)
+        usage = Usage(input_tokens=words, output_tokens=len(said.split()))
+        return Reply(text=said, model="talking", usage=usage)
 
 
 def made(*games: str, model: Any = None, **changes: Any) -> ct.Study:
@@ -67,6 +78,72 @@ def test_what_a_study_takes_lies_in_the_range(store: Store, game: str) -> None:
     assert total.dollars is not None
     assert within(taken.dollars, total.dollars)
     assert total.dollars.low > 0
+
+
+@pytest.mark.parametrize(
+    ("game", "fixed"),
+    [
+        ("bargaining", {"money": 100, "horizon": 30}),
+        ("bargaining", {"money": 100, "horizon": 6}),
+        ("negotiation", {}),
+        ("deal_or_no_deal", {}),
+        ("persuasion", {}),
+    ],
+)
+def test_the_low_end_holds_for_quick_players_and_thrifty_servers(
+    store: Store, game: str, fixed: dict[str, Any]
+) -> None:
+    hard = {"hard": {"strategy": "boulware"}} if game == "bargaining" else {}
+    players = {"model": {"model": "script/legal"}} | hard
+    pairing = [["model", "hard"], ["hard", "model"]] if hard else "self"
+    games = [{"game": game, "fixed": fixed}]
+    laid = ct.studies.plan(made(games=games, players=players, pairing=pairing, deals=20))
+    found = estimate(laid, PRICES).total
+    assert ct.run(laid, store, models=Talking(), prices=PRICES).left == 0
+    taken = spent(store, 1)
+    assert within(taken.calls, found.calls)
+    assert within(taken.tokens, found.tokens)
+    assert found.dollars is not None
+    assert within(taken.dollars, found.dollars)
+
+
+def test_the_low_end_counts_on_what_came_back_of_matches_that_are_gone_on_with(
+    store: Store,
+) -> None:
+    laid = ct.studies.plan(made("persuasion", deals=2))
+    capped = Cap(calls=25)
+    assert ct.run(laid, store, models=Counting(), prices=PRICES, cap=capped).halted
+    begun = answered(store)
+    bought = [cost for seats in begun.values() for cost in seats.values()]
+    assert sum(cost.calls for cost in bought) == 25
+    whole, rest = estimate(laid, PRICES).total, estimate(laid, PRICES, begun=begun).total
+    assert rest.calls == Range(whole.calls.low - 25, whole.calls.high)
+    models = Counting()
+    assert ct.run(laid, store, models=models, prices=PRICES).left == 0
+    assert within(len(models.calls), rest.calls)
+    assert rest.input_tokens.low < whole.input_tokens.low
+    assert rest.dollars is not None
+    assert whole.dollars is not None
+    assert 0 < rest.dollars.low < whole.dollars.low
+
+
+def test_a_schema_is_counted_in_the_high_end_only() -> None:
+    def asked(**settings: Any) -> Range:
+        return estimate(ct.studies.plan(made("bargaining", model=settings))).total.input_tokens
+
+    formal, plain = asked(answers="schema"), asked(answers="text")
+    assert formal.low == plain.low
+    assert formal.high > plain.high
+
+
+def test_a_match_is_estimated_where_it_takes_the_most() -> None:
+    players = {"model": {"model": "script/legal"}, "bob": {"strategy": "trusting"}}
+    pairing = [["model", "bob"], ["model", "model"]]
+    laid = ct.studies.plan(made("persuasion", players=players, pairing=pairing, deals=3))
+    found = estimate(laid, PRICES)
+    assert found.total.calls.low == 3 * 20 + 3 * 40
+    assert found.per_match.calls.low == 40
+    assert found.as_json()["per_match"]["calls"] == [40, 44]
 
 
 def test_players_are_told_apart_and_scripted_ones_cost_nothing(store: Store) -> None:
@@ -155,4 +232,5 @@ def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
     loads = rehearse(laid.matches[0], "random")
     assert loads is not None
     assert sum(load.calls for load in loads.values()) == len(models.calls)
-    assert sum(load.asked for load in loads.values()) == sum(map(characters, models.calls))
+    sent = sum(load.asked + load.schema for load in loads.values())
+    assert sent == sum(map(characters, models.calls))

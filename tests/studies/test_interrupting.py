@@ -64,6 +64,7 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path
         assert "Traceback" not in said
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
+            assert store.study("small").halted == "interrupted"
         again = subprocess.run(
             [sys.executable, "-m", "cheaptalk", "resume", "small", "--store", "my store.sqlite"],
             cwd=tmp_path,
@@ -77,6 +78,7 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.unresolved() == []
         assert store.studies()[0].counts == {"finished": 6}
+        assert store.study("small").halted is None
 
 
 def test_a_second_interrupt_does_not_wait_for_calls_in_flight(tmp_path: Path) -> None:
@@ -95,6 +97,7 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(tmp_path: Path) ->
     assert "Traceback" not in said
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}
+        assert store.study("small").halted == "interrupted"
         assert mark_unresolved(store) == len(store.unresolved()) == 2
 
 

@@ -54,6 +54,30 @@ def test_a_stored_study_is_complete_and_reads_as_the_same() -> None:
     ]
 
 
+CLAUDE = {"model": "anthropic/claude-opus-4-1"}
+
+
+@pytest.mark.parametrize(
+    ("models", "own", "saying"),
+    [
+        ({"tries": 3, "seed": 7}, {}, "models.seed: anthropic/claude-opus-4-1 takes no seed"),
+        ({"tries": 3}, {"seed": 7}, "players.c: anthropic/claude-opus-4-1 takes no seed"),
+        ({"tries": 0}, {}, "models.tries: should be "),
+        ({"tries": 3}, {"tries": 0}, "players.c.tries: should be "),
+        ({"tries": 0}, {"tries": 1, "seed": 7}, "players.c: anthropic/claude-opus-4-1 takes no"),
+        ({"temperature": 1}, {"reasoning": "high"}, "models.temperature: anthropic/claude-opus"),
+        ({"style": "odd"}, {}, 'models: unknown style of bargaining "odd"'),
+        ({"style": "odd"}, {"style": "old"}, 'players.c: unknown style of bargaining "old"'),
+    ],
+)
+def test_blame_falls_where_a_setting_stands(
+    models: dict[str, Any], own: dict[str, Any], saying: str
+) -> None:
+    with pytest.raises(ct.StudyError) as caught:
+        ct.plan(study(players={"c": CLAUDE | own}, models=models, pairing="self"))
+    assert str(caught.value).removeprefix("small.yaml: ").startswith(saying)
+
+
 @pytest.mark.parametrize(
     ("changes", "saying"),
     [
@@ -67,7 +91,7 @@ def test_a_stored_study_is_complete_and_reads_as_the_same() -> None:
         ({"models": [1]}, "models: [1] are no settings"),
         ({"models": {"temprature": 1}}, 'models: unknown key "temprature"'),
         ({"models": {"model": "vllm/x"}}, 'models: unknown key "model"'),
-        ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "players.a.tries: "),
+        ({"models": {"tries": 0}, "players": {"a": {"model": "vllm/x"}}}, "models.tries: should"),
     ],
 )
 def test_what_cannot_join_is_refused_in_one_sentence(changes: dict[str, Any], saying: str) -> None:

@@ -7,17 +7,15 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
+from cheaptalk.records.policies import Unanswered, policies_of
 from cheaptalk.reports.exclusions import Unanswering, exclusions
 from cheaptalk.statistics import match_frames
 from cheaptalk.studies import Dealt, lay_out
-from cheaptalk.studies.policies import Unanswered, policies_of
-from tests.fakes import Canned, legal, study, with_model
+from tests.fakes import REFUSAL, Canned, Refusing, study, with_model
 
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
-REFUSAL = Reply(failure=Failure.REFUSED, detail="no")
 
 
 @pytest.mark.parametrize(
@@ -76,21 +74,6 @@ def test_a_fresh_deal_is_another_one_and_always_the_same() -> None:
     assert [one.key for one in again] == ["3+1", "3+2"]
     assert [one.seed for one in again] == ["0/abc/3+1", "0/abc/3+2"]
     assert [one.redeals for one in (first, *again)] == [0, 1, 2]
-
-
-class Refusing(Canned):
-    """A model that refuses in its first so many matches, and else answers legally."""
-
-    def __init__(self, matches: int) -> None:
-        self.left = matches
-        self.refused: set[str] = set()
-        super().__init__(self.say)
-
-    def say(self, call: ModelCall, number: str) -> Reply | str:
-        match = number.partition("/")[0]
-        if match not in self.refused and len(self.refused) < self.left:
-            self.refused.add(match)
-        return REFUSAL if match in self.refused else legal(call)
 
 
 def played(

@@ -55,7 +55,7 @@ def whole(tmp_path: Path) -> Canned:
 def test_a_cap_on_calls_is_met_exactly_and_halts_cleanly(store: Store, cap: int) -> None:
     models = Canned()
     progress = run(store, models, calls=cap)
-    assert progress.halted == f"the budget of {cap} calls is used up"
+    assert progress.halted == f"the budget of {cap} call{'s' if cap > 1 else ''} is used up"
     assert len(models.calls) == spent(store, 1).calls == cap
     assert progress.left > 0
     assert not store.unresolved()
@@ -137,7 +137,7 @@ def test_a_match_over_its_own_budget_fails_with_the_reason_and_goes_on_when_it_i
     assert progress.halted is None
     assert progress.failed == progress.left > 0
     assert {reason.partition(": ")[2] for reason in progress.problems} == {
-        "the match's budget of 1 calls is used up"
+        "the match's budget of 1 call is used up"
     }
     assert all(record.outcome is None for record in store.records() if record.status == "failed")
     assert run(store, again, per_match={"calls": 1}).failed == progress.failed
@@ -279,7 +279,7 @@ def test_who_is_refused_by_one_cap_holds_nothing_of_another() -> None:
     async def scene() -> tuple[Purse, int]:
         purse = Purse(Budget(calls=9, per_match=Cap(calls=1)), Cost(), run=Cap(calls=2))
         one, other = purse.tab(), purse.tab(Cost(calls=1))
-        with pytest.raises(MatchSpent, match="the match's budget of 1 calls is used up"):
+        with pytest.raises(MatchSpent, match="the match's budget of 1 call is used up"):
             await purse.open(call(), other)
         purse.now.spent = Cost(calls=2)
         with pytest.raises(Halted, match="the cap on this run of 2 calls is used up"):
@@ -296,7 +296,7 @@ def test_a_call_that_never_came_back_costs_a_call() -> None:
         purse = Purse(Budget(calls=1), Cost())
         purse.close(await purse.open(call(), purse.tab()), None)
         assert purse.spent == Cost(calls=1, unresolved=1)
-        with pytest.raises(Halted, match="the budget of 1 calls is used up"):
+        with pytest.raises(Halted, match="the budget of 1 call is used up"):
             await purse.open(call(), purse.tab())
 
     asyncio.run(scene())
@@ -320,3 +320,19 @@ def test_a_failed_match_of_a_budget_is_no_play(store: Store) -> None:
     statuses = {record.status for record in store.records()}
     assert Status.FORFEITED not in statuses
     assert Status.FAILED in statuses
+
+
+@pytest.mark.parametrize(("batch", "at_once"), [(False, 4), (True, 8)])
+def test_calls_in_a_batch_are_held_for_at_its_price(batch: bool, at_once: int) -> None:
+    async def scene() -> int:
+        asked = call(max_tokens=100)
+        price = Price(models=("*",), input=0, output=10_000, batch=0.5, as_of=date(2026, 1, 1))
+        purse = Purse(Budget(dollars=4), Cost(), Prices({"test": (price,)}), batch=batch)
+        tab = purse.tab()
+        waiting = [asyncio.create_task(purse.open(asked, tab)) for _ in range(10)]
+        await asyncio.wait(waiting, timeout=0.01)
+        for one in waiting:
+            one.cancel()
+        return purse.study.in_flight
+
+    assert asyncio.run(scene()) == at_once

@@ -248,6 +248,7 @@ def test_two_runs_do_not_write_at_once(store: Store) -> None:
     with another_writer(store), pytest.raises(ct.StoreError) as caught:
         ct.run(study(), store)
     assert str(caught.value) == (
-        f"{store.path}: another cheaptalk is writing to it; wait for it to end, or stop it"
+        f"{store.path}: another cheaptalk is writing to it; wait for it to end, or stop it "
+        "(look after a run with: cheaptalk ctl STUDY)"
     )
     assert store.studies() == []

@@ -97,7 +97,7 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
         (
             {"pairing": [{"free": 3_000_000_000}]},
             (
-                "pairing: {free: 3000000000} fills 3000000000 places; giving has 3 (giver_1, "
+                "pairing: {free: 3000000000} fills 3,000,000,000 places; giving has 3 (giver_1, "
                 "giver_2, giver_3); list those of each size beside its game"
             ),
         ),

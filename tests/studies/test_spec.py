@@ -1,6 +1,7 @@
 """Study files: what is wrong in one is told in one line, with the file, the key and the cure."""
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,20 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         'deals_from: "small" is this study itself; give it another name',
     ),
     (spec(name="a b"), 'name: "a b" is no name: write up to 80 letters, digits, dots, dashes'),
-    (spec(name=2024), "name: 2024 is no name: "),
+    (spec(name=2024), "name: 2024 is no text to YAML; put it in quotes"),
     (spec(name=""), 'name: "" is no name: '),
+    (spec(name=date(2026, 1, 1)), "name: 2026-01-01 is no text to YAML; put it in quotes"),
     (spec(name="x" * 81), f'name: "{"x" * 81}" is no name: write up to 80'),
     (spec(name="x" * 999), f'name: "{"x" * 99}... is no name: '),
-    (spec(seed="one"), 'seed: should be a valid integer, not "one"'),
+    (spec(seed="one"), 'seed: should be a whole number, not "one"'),
     (spec(deals=0), "deals: should be greater than or equal to 1, not 0"),
-    (spec(repeats=None), "repeats: should be a valid integer, not null"),
-    (spec(swap="perhaps"), 'swap: should be a valid boolean, not "perhaps"'),
+    (spec(repeats=None), "repeats: should be a whole number, not null"),
+    (spec(swap="perhaps"), 'swap: should be true or false, not "perhaps"'),
     (spec(budget=100), "budget: should be a mapping, not 100"),
     (spec(budget={"cals": 1}), 'budget: unknown key "cals" (did you mean "calls"?)'),
     (spec(budget={"tokens": 0}), "budget.tokens: should be greater than or equal to 1, not 0"),
-    (spec(games="bargaining"), 'games: should be a valid list, not "bargaining"'),
-    (spec(games=["bargaining"]), 'games.0: should be a mapping, not "bargaining"'),
+    (spec(games="bargaining"), 'games: should be a list, not "bargaining"'),
+    (spec(games=["bargaining"]), 'games.0: write {game: bargaining}, not "bargaining"'),
     (spec(games=[{"fixed": {}}]), "games.0.game: is missing"),
     (
         spec(games=[GAME, {"game": "bargainin"}]),
@@ -69,10 +71,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         'games.0: bargaining: horizon: unknown key "hiden" (did you mean "hidden"?)',
     ),
     (
+        spec(**game(fixed={"horizon": "long"})),
+        "games.0: bargaining: horizon: write rounds, or {rounds: N, hidden: true}, not ",
+    ),
+    (
         spec(**game(fixed={"names": {"carol": "Ann"}})),
         'games.0: bargaining: names: no place "carol"; the places are alice, bob',
     ),
-    (spec(**game(grid={"money": 5})), "games.0.grid.money: should be a valid list, not 5"),
+    (spec(**game(grid={"money": 5})), "games.0.grid.money: should be a list, not 5"),
     (spec(**game(grid={"money": []})), "games.0.grid.money: should have at least 1 item, not []"),
     (
         spec(**game(grid={"horizon": [12, 0]})),
@@ -90,10 +96,21 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (spec(**game(deals=0)), "games.0.deals: should be greater than or equal to 1, not 0"),
     (spec(**game(pairing="al")), 'games.0.pairing: "al" is no pairing: write all, self, a list of'),
     (spec(players={}), "players: write each player as LABEL: {strategy: NAME} or another entry"),
+    (spec(players={"": {"strategy": "linear"}}), "players: a player has no name; write LABEL: be"),
+    (spec(players={True: {"strategy": "linear"}}), "players: YAML reads a label as true; put it i"),
+    (spec(players={None: {"strategy": "linear"}}), "players: YAML reads a label as null; put it "),
+    (
+        spec(players={"a": {"model": "vllm/x", "answers": "json"}}),
+        "players.a.answers: should be 'auto', 'schema', 'tool' or 'text', not \"json\"",
+    ),
+    (
+        spec(players={"a": {"model": "vllm/x", "reasoning": "extreme"}}),
+        "players.a.reasoning: should be 'none', 'minimal', 'low', 'medium' or 'high', or a whole n",
+    ),
     (spec(players=[{"strategy": "linear"}]), "players: write each player as LABEL: "),
     (spec(players={"a": "linear"}), "players.a: a player is written as a mapping, such as "),
     (spec(players={"a": {"stratgy": "linear"}}), 'players.a: unknown key "stratgy" (did you mean'),
-    (spec(players={"a": {"model": 5}}), "players.a.model: should be a valid string, not 5"),
+    (spec(players={"a": {"model": 5}}), "players.a.model: should be text, not 5"),
     (
         spec(players={"a": {"model": "vllm/x", "temperature": 9}}),
         "players.a.temperature: should be less than or equal to 2, not 9",
@@ -134,10 +151,13 @@ def test_a_wrong_study_is_told_where_and_what_is_right(
     [
         ("", "a study file is a mapping with a name, games and players"),
         ("- name", "a study file is a mapping"),
-        ("name: [", "cannot be read as YAML: "),
-        ("name: a\nseed: 1\nname: b", 'cannot be read as YAML: the key "name" stands twice'),
+        ("name: [a", "line 1, column 9: it ends before a bracket or a quote is closed"),
+        ("name: a\n\tseed: 1", "line 2, column 1: a tab; indent with spaces"),
+        ("name: a\n---\nname: b", "line 2, column 1: a second document begins; write one in each"),
+        ("name: a: b", "line 1, column 8: a colon that does not belong here; indent alike, or put"),
+        ("name: a\nseed: 1\nname: b", 'line 3, column 1: the key "name" stands twice'),
         ("players: {a: {strategy: x}, a: {strategy: y}}", 'the key "a" stands twice'),
-        ("name: !!python/object:os.system x", "cannot be read as YAML: could not determine"),
+        ("name: !!python/object:os.system x", "as YAML: line 1, column 7: could not determine"),
     ],
 )
 def test_a_file_that_is_no_study_is_told_so(text: str, saying: str, tmp_path: Path) -> None:
@@ -154,7 +174,7 @@ def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
         ct.load_study(tmp_path / "nowhere.yaml")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ct.StudyError, match=r"binary\.yaml: cannot be read: 'utf-8'"):
+    with pytest.raises(ct.StudyError, match=r"binary\.yaml: cannot be read as text; save it as"):
         ct.load_study(binary)
 
 

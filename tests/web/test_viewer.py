@@ -18,6 +18,7 @@ import cheaptalk as ct
 from cheaptalk.records import browsing
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
+from tests.fakes import Canned, Refusing, study, with_model
 from tests.measures import judged
 from tests.pages import Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
@@ -27,8 +28,8 @@ from tests.played import BADLY, EVIL, HALTED, WELL, play
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three stores, each with the study it is named after."""
     made = tmp_path_factory.mktemp("stores")
-    for study in (WELL, BADLY, HALTED):
-        play(made, study)
+    for spec in (WELL, BADLY, HALTED):
+        play(made, spec)
     return made
 
 
@@ -123,12 +124,23 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
     out = tmp_path / "report.html"
     ct.reports.report(badly.store, "badly", out)
     page = Page(out.read_text())
+    headings = page.headings("badly-persuasion-pairings")
+    faulty = {
+        record.id for record in badly.store.records("badly")
+        if any(set(kinds) - {"ok"} for kinds in record.kinds.values())
+    }  # fmt: skip
     for row in page.tables["badly-persuasion-pairings"][1:]:
-        for cell in row[2:]:
+        for heading, cell in zip(headings[2:], row[2:], strict=True):
             if cell.link:
-                counted = row[2] if "data-n" in cell.attributes else cell
-                path = cell.link.removeprefix(f"http://127.0.0.1:{PORT}")
-                assert len(badly.matches(path)) == counted.number()
+                found = badly.matches(cell.link.removeprefix(f"http://127.0.0.1:{PORT}"))
+                if heading == "Valid at first try":
+                    assert len(found) == sum(cell.number() or 0 for cell in row[2:5])
+                elif heading == "Other answers":
+                    assert found
+                    assert set(found) <= faulty
+                else:
+                    counted = row[2] if "data-n" in cell.attributes else cell
+                    assert len(found) == counted.number()
 
 
 def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:
@@ -271,6 +283,32 @@ def test_a_match_shows_what_judges_said_of_it(talked: Viewer) -> None:
     assert "What judges said" in text
     assert "false value" in text
     assert "vllm/judge" in text
+
+
+def test_dropped_and_redealt_matches_are_told_as_such(tmp_path: Path) -> None:
+    made = study(**with_model(), unanswered={"refused": "redeal"})
+    with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
+        ct.run(made, store, models=Refusing(1), concurrency=1)
+        viewer = Viewer(store)
+        text = viewer.page("/studies/small").text
+        assert "1 match dropped from measures, 1 match dealt afresh" in text
+        pages = {one.id: viewer.page(f"/matches/{one.id}").text for one in store.records()}
+        (first,) = (one for one in store.records() if "forfeited" in one.status.value)
+        (again,) = (one for one in store.records() if "+" in one.deal_key)
+        said = "dropped from measures: alice refused"
+        assert [id_ for id_, page in pages.items() if said in page] == [first.id]
+        assert viewer.page("/studies/small/bargaining").text.count(said) == 1
+        assert f"dealt afresh in place of match {first.id}" in pages[again.id]
+        store.register_study("small", made.written() | {"unanswered": {}})
+        assert said not in viewer.page(f"/matches/{first.id}").text
+
+
+def test_a_study_says_why_its_last_run_halted(tmp_path: Path) -> None:
+    made = study(**with_model(), budget={"calls": 1})
+    with ct.Store.open(tmp_path / "s.sqlite", create=True) as store:
+        ct.run(made, store, models=Canned())
+        text = Viewer(store).page("/studies/small").text
+    assert "The last run halted: the budget of 1 call is used up." in text
 
 
 def test_pages_follow_a_store_that_is_written_to(talked: Viewer) -> None:

@@ -8,4 +8,4 @@ def generosity(result: ct.Result) -> float:
     return float(result.outcome.amount / result.outcome.pie)
 
 
-MEASURES = (ct.Measure("generosity", generosity),)
+MEASURES = (ct.Measure("generosity", generosity, unit="share of the sum", bounds=ct.SHARE),)

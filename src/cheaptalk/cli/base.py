@@ -12,13 +12,15 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
 import cheaptalk as ct
+from cheaptalk.models.files import parse_yaml
+from cheaptalk.rules.problems import first_problem
 
 ORDER = (
     "games", "players", "rosters", "prompt", "preset", "prices", "plan", "run", "resume", "ctl",
@@ -29,10 +31,18 @@ ORDER = (
 
 
 class InOrder(TyperGroup):
-    """Lists the commands in :data:`ORDER`."""
+    """Lists the commands in :data:`ORDER`, and words what is wrong with their options as we do."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=ORDER.index)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if isinstance(error.__cause__, ValidationError):
+                error.message = first_problem(error.__cause__)
+            raise
 
 
 app = typer.Typer(
@@ -131,12 +141,24 @@ def find_study(
     if not players and not rosters:
         return study
     data = study.written() | {"roster": list(rosters)}
-    for written in players:
-        label, equals, spec = written.partition("=")
-        if not equals or not label:
-            raise typer.BadParameter(f'"{written}" is not LABEL=SPEC', param_hint="--player")
-        data["players"][label] = player_entry(spec)
+    data["players"] |= _added(players)
     return ct.studies.parse_study(data, name)
+
+
+def _added(players: Sequence[str]) -> dict[str, Any]:
+    """Roster entries as written behind ``--player``."""
+    entries: dict[str, Any] = {}
+    for written in players:
+        label, _, spec = (part.strip() for part in written.partition("="))
+        problem = None
+        if not label or not spec:
+            problem = f'"{written}" is not LABEL=SPEC, such as rival=linear or gpt=openai/gpt-4o'
+        elif label in entries:
+            problem = f'"{label}" stands twice; give one of them another label'
+        if problem is not None:
+            raise typer.BadParameter(problem, param_hint="--player")
+        entries[label] = player_entry(spec)
+    return entries
 
 
 def _study_named(name: str, store: Path) -> ct.Study:
@@ -176,14 +198,20 @@ def player_entry(written: str) -> Any:
     Raises:
         StudyError: it is not YAML.
     """
-    try:
-        data = yaml.safe_load(written)
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise ct.StudyError(f"{written} cannot be read as YAML: {problem}") from None
+    data = _yaml(written)
     if isinstance(data, str):
         return {"model": data} if "/" in data else {"strategy": data}
     return data
+
+
+def excluded_text(found: ct.records.Excluded) -> str:
+    """What a study's policy for matches without an answer has come to, in one line.
+
+    >>> excluded_text(ct.records.Excluded(dropped=1, redealt=1))
+    '1 match dropped from measures, 1 match dealt afresh'
+    """
+    dropped, redealt = (ct.rules.counted(number, "match") for number in found)
+    return f"{dropped} dropped from measures, {redealt} dealt afresh"
 
 
 def parameters(written: list[str]) -> dict[str, Any]:
@@ -193,8 +221,16 @@ def parameters(written: list[str]) -> dict[str, Any]:
         name, equals, value = one.partition("=")
         if not equals:
             raise typer.BadParameter(f'"{one}" is not NAME=VALUE', param_hint="--set")
-        values[name] = yaml.safe_load(value)
+        values[name] = _yaml(value)
     return values
+
+
+def _yaml(written: str) -> Any:
+    """What is written in YAML on the command line."""
+    try:
+        return parse_yaml(written)
+    except ValueError as error:
+        raise ct.StudyError(f"{written} cannot be read as YAML: {error}") from None
 
 
 def as_yaml(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -51,6 +52,11 @@ def batches(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> Non
     if not found:
         out.print("no batch was submitted")
         return
+    print_batches(found)
+
+
+def print_batches(found: Sequence[ct.records.BatchSummary]) -> None:
+    """Print batches as a table."""
     rows: list[list[object]] = [
         [one.name or "", one.model, one.state, one.calls, _ago(one.planned)] for one in found
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json as jsonlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -23,6 +24,7 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.rules import counted
 
 CacheOption = Annotated[
     bool | None,
@@ -82,7 +84,7 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
     if rows:
         print_table(None, ["model", "replies", "tokens", "first", "last"], rows)
     total = sum(shelf.replies for shelf in shelves)
-    out.print(f"{cache.path}: {total:,} replies, {size / 1e6:,.1f} MB", markup=False)
+    out.print(f"{cache.path}: {counted(total, 'reply')}, {size / 1e6:,.1f} MB", markup=False)
     if cache.damaged:
         out.print(f"{cache.damaged:,} damaged entries; they are bought anew when they are needed")
 
@@ -103,12 +105,26 @@ def clear(
         if not yes:
             typer.confirm(f"Drop replies from {cache.path}?", abort=True)
         dropped = cache.clear(model, None if before is None else before.timestamp())
-    out.print(f"{dropped:,} replies dropped")
+        if not dropped:
+            _has(cache, model)
+    out.print(f"{counted(dropped, 'reply')} dropped")
+
+
+def _has(cache: ct.records.Cache, model: str) -> None:
+    """Refuse a pattern that no model of the cache fits: most likely it is misspelt."""
+    there = [shelf.model for shelf in cache.shelves()]
+    if there and not any(fnmatchcase(one, model) for one in there):
+        raise ct.StoreError(
+            f'{cache.path} holds nothing of "{model}", only of {", ".join(there)}; write the '
+            "model with its URL, or a pattern such as 'openai/*'"
+        )
 
 
 @commands.command()
 def export(
-    to: Annotated[Path, typer.Argument(help="The file to write: a JSON object in each line.")],
+    to: Annotated[
+        Path, typer.Option("--out", help="The file to write: a JSON object in each line.")
+    ],
     cache_file: CacheFileOption = None,
 ) -> None:
     """Write all requests and replies of the cache as JSON lines."""
@@ -117,7 +133,7 @@ def export(
         for entry in cache.entries():
             file.write(jsonlib.dumps(entry._asdict()) + "\n")
             written += 1
-    out.print(f"{written:,} replies written to {to}", markup=False)
+    out.print(f"{counted(written, 'reply')} written to {to}", markup=False)
     if cache.damaged:
         err.print(f"{cache.damaged:,} damaged entries left out")
 
@@ -148,7 +164,7 @@ def explain(
         if _is(one, "request", request) and _is(one, "seat", seat)
     ]  # fmt: skip
     if not chosen:
-        raise ct.StoreError(f"{match}: there is no such call to a model")
+        raise _no_call(match, found)
     with _opened(cache_file) as cache:
         told = [_explained(cache, one) for one in chosen]
     if json:
@@ -158,6 +174,19 @@ def explain(
         out.print(f"[bold]{escape(one['call'])}[/]: {escape(one['result'])}")
         for line in one["differences"]:
             out.print(f"  {line}", markup=False)
+
+
+def _no_call(match: str, found: Sequence[Asked]) -> ct.StoreError:
+    """That no call is meant, with those that could be."""
+    there = ", ".join(dict.fromkeys(_seat(one) for one in found))
+    if not there:
+        return ct.StoreError(f"{match}: no call to a model was made")
+    return ct.StoreError(f"{match}: there is no such call to a model; there are: {there}")
+
+
+def _seat(asked: Asked) -> str:
+    """A call's request and seat, without the attempt."""
+    return asked.place.partition(",")[0]
 
 
 def _explained(cache: ct.records.Cache, asked: Asked) -> dict[str, Any]:

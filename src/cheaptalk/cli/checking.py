@@ -13,6 +13,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, out, print_json
+from cheaptalk.rules import counted
 
 
 @app.command()
@@ -67,4 +68,5 @@ def _store_check(path: Path) -> tuple[str, bool, str]:
             count = sum(sum(one.counts.values()) for one in opened.studies())
     except ct.CheaptalkError as error:
         return ("store", False, str(error))
-    return ("store", problem is None, problem or f"{path} is sound and holds {count:,} matches")
+    sound = f"{path} is sound and holds {counted(count, 'match')}"
+    return ("store", problem is None, problem or sound)

@@ -18,9 +18,12 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.cli.batching import print_batches
+from cheaptalk.cli.caps import CAPS, cap_of
+from cheaptalk.rules import counted
 
-LIFTED = ("none", "auto")
-"""What is written to lift a cap, or to let a lane tune itself."""
+TUNED = "auto"
+"""What is written behind ``--limit`` to let a lane tune itself."""
 
 
 class Action(StrEnum):
@@ -57,16 +60,13 @@ def ctl(
         ),
     ] = None,
     budget: Annotated[
-        str | None,
-        typer.Option(
-            help="set: what the study may spend; none lifts a cap.",
-            metavar="calls=N,tokens=N,dollars=X",
-        ),
+        list[str] | None,
+        typer.Option(help="set: what the study may spend; none lifts a cap.", metavar=CAPS),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Look after a study while it runs: see how it does, pause it, stop it, or retune it."""
-    what = _settings(concurrency, limit or [], budget)
+    what = _settings(concurrency, limit or [], budget or [])
     if bool(what) != (action is Action.SET):
         raise typer.BadParameter(
             "--concurrency, --limit and --budget go with set, and set with one of them"
@@ -75,45 +75,43 @@ def ctl(
         state = ct.studies.watch(store, study)
     else:
         state = ct.studies.give_order(store, study, action.value, **what)
-    if json:
-        print_json(state.model_dump())
-    elif action is Action.STATUS:
-        _show(state)
-    else:
+    if not json and action is not Action.STATUS:
         out.print(f"{study}: {DONE[action]}", soft_wrap=True)
+        return
+    with ct.Store.open(store) as opened:
+        waiting = ct.records.waiting_batches(opened, study)
+    if json:
+        print_json(state.model_dump() | {"batches": [one._asdict() for one in waiting]})
+        return
+    _show(state)
+    if waiting:
+        print_batches(waiting)
 
 
-def _settings(concurrency: int | None, limits: list[str], budget: str | None) -> dict[str, Any]:
+def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> dict[str, Any]:
     """What is to be set, as :func:`cheaptalk.studies.give_order` takes it."""
     what: dict[str, Any] = {}
     if concurrency is not None:
         what["concurrency"] = concurrency
     if limits:
-        what["limits"] = dict(_number(one, "--limit", "MODEL=N", int) for one in limits)
-    if budget is not None:
-        caps = budget.split(",")
-        what["budget"] = dict(_number(one, "--budget", "NAME=NUMBER", float) for one in caps)
+        what["limits"] = dict(map(_limit, limits))
+    if budget:
+        what["budget"] = cap_of(budget).model_dump(exclude_unset=True)
     return what
 
 
-def _number(
-    written: str, option: str, form: str, read: type[int] | type[float]
-) -> tuple[str, float | None]:
-    """A name and its number, None where it is lifted."""
-    name, _, value = (part.strip() for part in written.rpartition("="))
-    try:
-        number = None if value in LIFTED else read(value)
-    except ValueError:
-        name = ""
-    if not name:
-        raise typer.BadParameter(f'"{written}" is not {form}', param_hint=option)
-    return name, number
+def _limit(written: str) -> tuple[str, int | None]:
+    """A model and the calls to it that may be under way at once; None to let it tune itself."""
+    model, _, value = (part.strip() for part in written.rpartition("="))
+    if not model or not (value == TUNED or value.isdecimal()):
+        raise typer.BadParameter(f'"{written}" is not MODEL=N', param_hint="--limit")
+    return model, None if value == TUNED else int(value)
 
 
 def _show(state: ct.studies.RunState) -> None:
     left = f", about {duration(state.eta)} left" if state.eta is not None else ""
     out.print(
-        f"{state.study}: {state.state}, {state.done:,} of {state.planned:,} matches done, "
+        f"{state.study}: {state.state}, {state.done:,} of {counted(state.planned, 'match')} done, "
         f"{state.live:,} under way of {state.concurrency:,} at once, {state.failed:,} failed{left}",
         markup=False,
     )
@@ -138,13 +136,18 @@ def _failures(failures: dict[str, int]) -> str:
 
 
 def spent(state: ct.studies.RunState) -> str:
-    """What a study has cost so far, and what it may.
+    """What a study has cost so far, of what it may.
 
     Dollars are left out where nobody knows them.
     """
-    parts = [f"{state.calls:,} calls", f"{state.tokens:,} tokens"]
-    if state.dollars is not None:
-        parts.append(f"${state.dollars:,.2f}")
+    parts = []
+    for unit in ct.studies.UNITS:
+        used, most = getattr(state, unit), state.budget.get(unit)
+        if most is not None and used is not None:
+            so_far = ct.studies.money(used) if unit == "dollars" else f"{used:,}"
+            parts.append(f"{so_far} of {ct.studies.amount_text(unit, most)}")
+        elif used is not None:
+            parts.append(ct.studies.amount_text(unit, used))
     return ", ".join(parts)
 
 

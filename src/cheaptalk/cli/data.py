@@ -10,6 +10,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, err, out, print_json
+from cheaptalk.rules import counted
 
 SHOWN = 20
 """Skipped games that are listed; ``--json`` lists all."""
@@ -93,7 +94,7 @@ def _take_in(
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
         def show(intake: ct.records.importers.Intake) -> None:
-            shown.update(f"{study}: {intake.read:,} games read")
+            shown.update(f"{study}: {counted(intake.read, 'game')} read")
 
         intake = ct.take_in(found, opened, study, show)
     _summarise(intake, study, store, as_json)
@@ -112,9 +113,9 @@ def _summarise(intake: ct.records.importers.Intake, study: str, store: Path, as_
             }
         )
     else:
-        redacted = f", {intake.redactions:,} names redacted" if intake.redactions else ""
+        redacted = f", {counted(intake.redactions, 'name')} redacted" if intake.redactions else ""
         out.print(
-            f"{study}: {intake.imported:,} game{'s' if intake.imported != 1 else ''} imported, "
+            f"{study}: {counted(intake.imported, 'game')} imported, "
             f"{intake.present:,} were there before, "
             f"{len(intake.skipped):,} skipped{redacted}"
         )
@@ -139,7 +140,9 @@ class Form(StrEnum):
 @app.command()
 def export(
     study: Annotated[str, typer.Argument(help="The name of a study in the store.")],
-    to: Annotated[Path, typer.Option(help="A new folder, or a .zip file.", metavar="DIR|FILE.zip")],
+    to: Annotated[
+        Path, typer.Option("--out", help="A new folder, or a .zip file.", metavar="DIR|FILE.zip")
+    ],
     form: Annotated[
         Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
     ] = Form.CSV,
@@ -147,10 +150,16 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write a study's matches, answers and calls to files, with a codebook."""
+    if to.suffix in {f".{one}" for one in Form}:
+        raise typer.BadParameter(
+            f"{to} would be a folder of several files; name a folder or a .zip file",
+            param_hint="--out",
+        )
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
         done = ct.export(opened, study, to, form.value)
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return
-    counts = ", ".join(f"{count:,} {table}" for table, count in done.rows.items())
+    rows = {"matches": "match", "answers": "answer", "calls": "call", "judgements": "judgement"}
+    counts = ", ".join(counted(count, rows[table]) for table, count in done.rows.items())
     out.print(f"{study}: {counts} written to {done.path}", markup=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-import yaml
-from pydantic import ValidationError
+from rich.text import Text
 
 import cheaptalk as ct
 from cheaptalk.cli.base import (
@@ -23,17 +23,20 @@ from cheaptalk.cli.base import (
     out,
     player_entry,
     print_json,
-    print_table,
 )
 from cheaptalk.cli.caching import CacheFileOption, CacheOption, cache_at
-from cheaptalk.cli.reporting import extra
-
-EVERY = 5.0
-"""Seconds between two lines of progress."""
+from cheaptalk.cli.caps import CAPS, cap_of
+from cheaptalk.cli.controlling import spent
+from cheaptalk.cli.pricing import PricesOption, cost_text
+from cheaptalk.cli.progress import EVERY
+from cheaptalk.cli.verdicts import print_verdicts
+from cheaptalk.rules import counted
+from cheaptalk.studies.affording import shortfalls
 
 
 @app.command()
 def judge(
+    context: typer.Context,
     study: Annotated[str, typer.Argument(help="The name of a study in the store.")],
     by: Annotated[
         str | None,
@@ -54,17 +57,18 @@ def judge(
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
     budget: Annotated[
         list[str] | None,
-        typer.Option(
-            help="What the judge may spend on the study in all, such as calls=500.",
-            metavar="NAME=VALUE",
-        ),
+        typer.Option(help="What the judge may spend on the study in all its runs.", metavar=CAPS),
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Matches judged at once.")] = 32,
     cache: CacheOption = None,
     cache_file: CacheFileOption = None,
+    prices: PricesOption = None,
     store: StoreOption = DEFAULT_STORE,
     ask: Annotated[
         bool, typer.Option("--ask", help="Show what the judge is asked first, and ask nothing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what judging would take, and ask nothing.")
     ] = False,
     report: Annotated[
         bool, typer.Option("--report", help="Ask nothing; show verdicts and agreement so far.")
@@ -74,7 +78,7 @@ def judge(
     """Have a model judge a study's matches by a rubric; what is judged is not judged again."""
     with ct.Store.open(store) as opened:
         if report:
-            _report(opened, study, json)
+            print_verdicts(opened, study, json)
             return
         if by is None or (model is None and not ask):
             missing = "--judge" if by is None else "--model"
@@ -83,48 +87,88 @@ def judge(
         if ask:
             _ask(opened, study, judge, sample, seed, json)
             return
+        known = ct.models.load_prices(prices)
+        cap = cap_of(budget or [])
+        if dry_run or _costs(judge, known):
+            with err.status(f"{study}: estimating"):
+                takes = ct.measures.estimate_judging(
+                    opened, study, judge, sample=sample, seed=seed, prices=known
+                )
+            if dry_run:
+                _foretell(study, judge, takes, cap, _again(context), json)
+                return
+            for line in (f"estimated {takes.amounts.line}", *_doubts(takes, cap)):
+                err.print(f"{study}: {line}", markup=False, soft_wrap=True)
         started = time.monotonic()
         try:
-            state = ct.judge(
-                opened, study, judge, sample=sample, seed=seed, budget=_budget(budget or []),
-                concurrency=concurrency, progress=_shown(study),
-                cache=cache_at(cache, cache_file),
-            )  # fmt: skip
+            with _progress(study) as show:
+                state = ct.judge(
+                    opened, study, judge, sample=sample, seed=seed, budget=cap, prices=known,
+                    concurrency=concurrency, progress=show, cache=cache_at(cache, cache_file),
+                )  # fmt: skip
         except KeyboardInterrupt:
-            err.print("stopped; what was judged is kept: run the same command again to go on")
+            again = f"stopped; what was judged is kept; go on with: {_again(context)}"
+            err.print(again, markup=False, soft_wrap=True)
             raise
-    _summarise(study, judge, state, time.monotonic() - started, store, json)
+    seconds = time.monotonic() - started
+    if json:
+        print_json(_as_json(study, judge, state, seconds))
+    else:
+        _summarise(study, state, _again(context), store)
     if state.halted or state.problems:
         raise typer.Exit(1)
 
 
-def _budget(written: list[str]) -> ct.studies.Cap:
-    """A budget of NAME=VALUE pairs.
-
-    Raises:
-        CheaptalkError: one is no such pair, or has no legal value.
-    """
-    pairs = [one.partition("=") for one in written]
-    try:
-        return ct.studies.Cap.model_validate({name: yaml.safe_load(v) for name, _, v in pairs})
-    except ValidationError as error:
-        raise ct.CheaptalkError(f"--budget: {ct.studies.spec.first_problem(error)}") from None
+def _costs(judge: ct.measures.Judge, prices: ct.models.Prices) -> bool:
+    """Whether a judge costs something and the price is known."""
+    price = prices.of(judge.seat.model)
+    return price is not None and not price.free
 
 
-def _shown(study: str) -> Callable[[ct.measures.Judging], None]:
+def _again(context: typer.Context) -> str:
+    """The command as it was typed, without --dry-run and --json."""
+    words = ["cheaptalk", "judge"]
+    for one in context.command.params:
+        name, value = str(one.name), context.params[str(one.name)]
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        if one.param_type_name == "argument":
+            words.append(str(value))
+        elif not isinstance(value, bool):
+            for each in value if isinstance(value, list | tuple) else [value]:
+                words += [one.opts[0], str(each)]
+        elif name == "cache":
+            words.append((one.opts if value else one.secondary_opts)[0])
+    return shlex.join(words)
+
+
+@contextmanager
+def _progress(study: str) -> Iterator[Callable[[ct.measures.Judging], None]]:
     """Show progress: in place on a terminal, a line now and then elsewhere."""
+
+    def line(state: ct.measures.Judging) -> str:
+        how_far = f"{study}: {state.done:,} of {counted(state.matches, 'match')} judged"
+        parts = [how_far, counted(state.judged, "verdict")]
+        parts += [f"{state.invalid:,} without one"] if state.invalid else []
+        parts += [f"{state.failed:,} failed"] if state.failed else []
+        if state.state is not None:
+            parts += [one for one in (spent(state.state), state.state.notice) if one]
+        return ", ".join(parts)
+
+    if sys.stderr.isatty():
+        with err.status(f"{study}: judging") as status:
+            yield lambda state: status.update(Text(line(state)))
+        return
     last = time.monotonic()
 
     def show(state: ct.measures.Judging) -> None:
         nonlocal last
-        now = time.monotonic()
-        if now - last < (0.2 if sys.stderr.isatty() else EVERY):
-            return
-        last = now
-        line = f"{study}: {state.done:,} of {state.matches:,} matches, {state.judged:,} verdicts"
-        err.print(line, end="\r" if sys.stderr.isatty() else "\n")
+        if time.monotonic() - last >= EVERY:
+            last = time.monotonic()
+            err.print(line(state), markup=False)
 
-    return show
+    yield show
 
 
 def _ask(
@@ -146,82 +190,96 @@ def _ask(
         out.print(message["content"], markup=False)
 
 
-def _summarise(
+def _foretell(
     study: str,
     judge: ct.measures.Judge,
-    state: ct.measures.Judging,
-    seconds: float,
-    store: Path,
+    takes: ct.measures.JudgingEstimate,
+    cap: ct.studies.Cap,
+    command: str,
     as_json: bool,
 ) -> None:
-    kinds = {kind.value: count for kind, count in state.kinds.items()}
+    """Say what judging would take."""
     if as_json:
         print_json(
-            {
-                "study": study, "judge": judge.digest, "rubric": judge.rubric.name,
-                "model": judge.seat.model, "matches": state.matches, "done": state.done,
-                "before": state.before, "judged": state.judged, "verdicts": state.verdicts,
-                "kinds": kinds, "cost": state.cost.as_json(), "problems": state.problems,
-                "halted": state.halted, "seconds": round(seconds, 2),
-            }
+            {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
+             "model": judge.seat.model, "doubts": [*_doubts(takes, cap)]} | takes.as_json()
         )  # fmt: skip
         return
+    about = "" if takes.read == takes.matches else "about "
     out.print(
-        f"{study}: {state.judged:,} judged now, {state.before:,} before, in {state.done:,} of "
-        f"{state.matches:,} matches",
+        f"{study}: {about}{counted(takes.items, 'item')} to judge in "
+        f"{counted(takes.matches, 'match')}, {about}{takes.before:,} judged before",
         markup=False,
     )
+    if takes.nothing:
+        out.print(f"nothing to judge: {takes.nothing}", markup=False)
+        return
+    out.print(f"{judge.seat.model}: {takes.amounts.line}", markup=False, soft_wrap=True)
+    for doubt in _doubts(takes, cap):
+        out.print(doubt, markup=False, soft_wrap=True)
+    out.print("This assumes:")
+    for one in takes.assumes:
+        out.print(f"- {one}", markup=False)
+    out.print(f"Nothing was asked. Judge with: {command}", markup=False, soft_wrap=True)
+
+
+def _doubts(takes: ct.measures.JudgingEstimate, cap: ct.studies.Cap) -> Iterator[str]:
+    """Where the judge may not, or cannot, end within its budget."""
+    return shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
+
+
+def _as_json(
+    study: str, judge: ct.measures.Judge, state: ct.measures.Judging, seconds: float
+) -> dict[str, Any]:
+    return {
+        "study": study, "judge": judge.digest, "rubric": judge.rubric.name,
+        "model": judge.seat.model, "matches": state.matches, "done": state.done,
+        "failed": state.failed, "judged": state.judged, "no_verdict": state.invalid,
+        "before": state.before, "no_verdict_before": state.invalid_before,
+        "verdicts": state.verdicts,
+        "kinds": {kind.value: count for kind, count in state.kinds.items()},
+        "cost": state.cost.as_json(), "spent": state.spent.as_json(),
+        "unresolved": state.unresolved, "problems": state.problems,
+        "nothing": state.nothing, "halted": state.halted, "seconds": round(seconds, 2),
+    }  # fmt: skip
+
+
+def _summarise(study: str, state: ct.measures.Judging, command: str, store: Path) -> None:
+    parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
+    if without := state.invalid + state.invalid_before:
+        parts.append(f"{without:,} without a verdict")
+    where = f"in {state.done:,} of {counted(state.matches, 'match')}"
+    out.print(f"{study}: {', '.join([*parts, where])}", markup=False)
     for verdict, count in state.verdicts.most_common():
         out.print(f"  {count:,} x {verdict}", markup=False)
-    bad = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if kind != "ok")
-    if bad:
-        out.print(f"of the judge's answers: {bad}")
-    for problem, count in state.problems.most_common(10):
-        out.print(f"  {count:,} x no verdict: {problem}", markup=False)
-    if state.halted:
-        cure = "; raise --budget to go on" if state.short else ""
-        out.print(f"halted: {state.halted}{cure}", markup=False)
-    again = f"cheaptalk judge {study} --report --store {shlex.quote(str(store))}"
-    out.print(f"see verdicts and agreement with: {again}", markup=False, soft_wrap=True)
-
-
-def _report(store: ct.Store, study: str, as_json: bool) -> None:
-    """What all judges of a study said, and how well they agree."""
-    with extra("analysis"):
-        sections = ct.reports.judge_sections(store, study)
-    if as_json:
-        print_json({"study": study, "judges": [section.as_json() for section in sections]})
-        return
-    if not sections:
-        out.print(f"{study} has not been judged: name --judge and --model", markup=False)
-    for section in sections:
-        _verdicts(section)
-        for agreement in section.agreements:
-            _agreement(agreement, section.names[agreement.reference])
-        out.print()
-
-
-def _verdicts(section: ct.reports.JudgeSection) -> None:
-    """What a judge said of each player: the estimates, then how often it said what."""
-    estimates: list[list[object]] = [
-        [one.player, one.items, one.invalid, *one.numbers] for one in section.players
-    ]
-    what = "mean score" if section.rubric.scale else "share found"
-    columns = ["player", "items", "no verdict", what, "95 % interval"]
-    print_table(section.name, columns, estimates)
-    counts: list[list[object]] = [
-        [label, *(one.verdicts.get(label, 0) for one in section.players)]
-        for label in section.rubric.labels
-    ]
-    print_table(None, ["verdict", *(one.player for one in section.players)], counts)
-
-
-def _agreement(one: ct.measures.Agreement, reference: str) -> None:
-    """How well a judge agrees with a reference, in words and as a table."""
-    out.print(f"against {reference}:", markup=False)
-    for line in ct.reports.agreement_lines(one):
+    for line in _notes(state):
         out.print(f"  {line}", markup=False)
-    rows: list[list[object]] = [
-        [name, *counts] for name, counts in zip(one.labels, one.table, strict=True)
-    ]
-    print_table(None, [f"{reference} \\ judge", *one.labels], rows)
+    if state.halted:
+        out.print(f"halted: {state.halted}", markup=False)
+    if left := state.matches - state.done:
+        cure = "raise --budget in" if state.short else "go on with"
+        next_step = f"{left:,} left; {cure}: {command}"
+    else:
+        where = f"cheaptalk judge {study} --report --store {shlex.quote(str(store))}"
+        next_step = f"see verdicts and agreement with: {where}"
+    out.print(next_step, markup=False, soft_wrap=True)
+
+
+def _notes(state: ct.measures.Judging) -> Iterator[str]:
+    """What there is to say of a run besides its verdicts, a line each."""
+    kinds = {kind.value: count for kind, count in state.kinds.items()}
+    if repaired := kinds.pop("repaired", 0):
+        yield f"{counted(repaired, 'verdict')} only after asking again"
+    yield from (
+        f"{count:,} x no verdict: {kind.replace('_', ' ')}"
+        for kind, count in kinds.items()
+        if kind != "ok"
+    )
+    for problem, count in state.problems.most_common(10):
+        yield f"{count:,} x not judged: {problem}"
+    if state.nothing:
+        yield f"nothing to judge: {state.nothing}"
+    if state.unresolved:
+        yield f"{counted(state.unresolved, 'call')} of an earlier run stayed without a reply"
+    if state.spent.sendings:
+        yield f"the judge has taken {cost_text(state.spent)} for this study"

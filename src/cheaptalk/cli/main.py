@@ -5,6 +5,9 @@ wait in a provider's batch, 130 stopped by Ctrl-C.
 """
 
 import sys
+from typing import Annotated
+
+import typer
 
 import cheaptalk as ct
 from cheaptalk.cli import (
@@ -23,13 +26,23 @@ from cheaptalk.cli import (
     running,
     showing,
 )
-from cheaptalk.cli.base import app, err
+from cheaptalk.cli.base import app, err, out
 
 COMMANDS = (
     listing, prompting, pricing, planning, running, controlling, batching, caching, showing,
     playing, judging, reporting, data, checking,
 )  # fmt: skip
 """The modules whose commands make up the application."""
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+) -> None:
+    """Options that stand before a command."""
+    if version:
+        out.print(f"cheaptalk {ct.__version__}")
+        raise typer.Exit
 
 
 def main() -> None:
@@ -41,7 +54,8 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
-        err.print(f"error: {error}", markup=False)
+        about = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        err.print(f"error: {about}", markup=False)
         sys.exit(1)
     except Exception as error:
         if not isinstance(error, ct.CheaptalkError):

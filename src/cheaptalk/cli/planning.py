@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from cheaptalk.cli.base import (
     StoreOption,
     StudyArgument,
     app,
+    excluded_text,
     find_study,
     naming,
     out,
@@ -25,7 +27,9 @@ from cheaptalk.cli.base import (
     reading,
     stored_study,
 )
-from cheaptalk.cli.pricing import PricesOption, cost_text, estimated
+from cheaptalk.cli.outlook import Outlook, outlook
+from cheaptalk.cli.pricing import PricesOption, cost_text
+from cheaptalk.rules import counted
 
 SHOWN = 200
 """Seatings that are listed; ``--json`` lists all."""
@@ -45,22 +49,25 @@ def plan(
     spec = find_study(study, store, player or (), roster or ())
     with reading(store) as opened, naming(study):
         laid = ct.studies.lay_out(spec, opened)
+        ct.studies.check_prices(laid, table := ct.models.load_prices(prices), ct.studies.Cap())
         ct.studies.try_strategies(laid)
-        known = opened.statuses(match.id for match in laid.matches) if opened else {}
-    settled = sum(status in ct.studies.SETTLED for status in known.values())
-    takes = estimated(laid, store, ct.models.load_prices(prices))
+    seen = outlook(laid, store, table)
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
             "matches": len(laid.matches),
-            "settled": settled,
+            "settled": seen.settled,
             "configurations": laid.configurations(),
             "seatings": [
                 {"game": game, "seating": seating, "matches": count}
                 for (game, seating), count in laid.counts().items()
             ],
             "idle": laid.idle,
-            "estimate": takes.as_json() if takes.players else None,
+            "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
+            "spent": seen.spent.as_json(),
+            "estimate": seen.takes.as_json() if seen.takes.players else None,
+            "budget": spec.budget.model_dump(exclude_defaults=True),
+            "doubts": seen.doubts,
         }
         if matches:
             data["plan"] = [_planned(match) for match in laid.matches]
@@ -83,12 +90,24 @@ def plan(
     for label, game in laid.idle:
         out.print(f"{label} does not play {game}", markup=False)
     for game, count in laid.configurations().items():
-        out.print(f"{game}: {count:,} configuration{'s' if count != 1 else ''}")
-    there = f"{settled:,} of them already in" if store.exists() else "none played: there is no"
-    planned = f"{len(laid.matches):,} match{'es' if len(laid.matches) != 1 else ''}"
-    out.print(f"[bold]{planned}[/], {there} {escape(str(store))}")
-    if takes.players:
-        out.print(f"\nEstimate: {takes}", markup=False)
+        out.print(f"{game}: {counted(count, 'configuration')}")
+    if not all(match.scripted for match in laid.matches):
+        out.print(f"matches without a valid answer: {spec.unanswered.line}")
+    there = f"{seen.settled:,} of them already in" if store.exists() else "none played: there is no"
+    out.print(f"[bold]{counted(len(laid.matches), 'match')}[/], {there} {escape(str(store))}")
+    for line in _of_money(seen, spec.budget):
+        out.print(line, markup=False)
+
+
+def _of_money(seen: Outlook, budget: ct.studies.Budget) -> Iterator[str]:
+    """What there is to say of what a study has taken, is going to take, and may take."""
+    if seen.spent.sendings:
+        yield f"bought already: {cost_text(seen.spent)}"
+    if seen.takes.players:
+        yield f"\nEstimate{' of what is left' if seen.spent.sendings else ''}: {seen.takes}"
+    if budget != ct.studies.Budget():
+        yield f"\nBudget: {ct.studies.budget_text(budget)}"
+        yield from (f"- {doubt}" for doubt in seen.doubts)
 
 
 def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
@@ -115,11 +134,13 @@ def status(
         problems = {one.name: opened.problems(one.name) for one in summaries}
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
+        excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
         print_json(
             {
                 "studies": [
                     {"name": one.name, "planned": planned[one.name], "matches": one.counts,
+                     **excluded[one.name]._asdict(), "halted": one.halted,
                      "problems": problems[one.name], "cost": costs[one.name].as_json()}
                     for one in summaries
                 ],
@@ -134,17 +155,32 @@ def status(
         rows.append([one.name, "?" if whole is None else whole, *counts])
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
-    for name, took in costs.items():
-        if took.calls:
-            out.print(f"{name}: {cost_text(took)}", markup=False)
-    for name, found in problems.items():
-        for reason, count in found.items():
-            out.print(f"{name}: {count:,} x {reason}", markup=False)
+    for one in summaries:
+        for note in _notes(one, excluded[one.name], costs[one.name], problems[one.name]):
+            out.print(f"{one.name}: {note}", markup=False, soft_wrap=True)
     if unresolved:
-        out.print(f"{len(unresolved)} calls were sent and their replies never recorded:")
+        lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
+        out.print(f"{lost} sent and no reply ever recorded:")
         for call in unresolved:
             place = f"match {call['match_id']} request {call['request']} {call['seat']}"
             out.print(f"  {place}, sending {call['try']}")
+
+
+def _notes(
+    summary: ct.records.StudySummary,
+    excluded: ct.records.Excluded,
+    cost: ct.records.Cost,
+    problems: dict[str, int],
+) -> Iterator[str]:
+    """What there is to say of a study besides how far it is."""
+    if any(excluded):
+        yield excluded_text(excluded)
+    if cost.sendings:
+        yield cost_text(cost)
+    for reason, count in problems.items():
+        yield f"{count:,} x {reason}"
+    if summary.halted:
+        yield f"the last run halted: {summary.halted}"
 
 
 def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 import cheaptalk as ct
-from cheaptalk.cli.base import JsonOption, app, err, out, print_json, print_table, reading
+from cheaptalk.cli.base import JsonOption, app, out, print_json
+from cheaptalk.models.names import hint
+from cheaptalk.models.prices import PACKAGE
+from cheaptalk.rules import counted
 
 FILE = "prices.yaml"
 PricesOption = Annotated[
@@ -41,32 +47,10 @@ def allowance(
     Raises:
         PriceError: the file of prices cannot be read.
     """
-    if dollars is not None and dollars <= 0:
+    if dollars is not None and not 0 < dollars < math.inf:
         raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint="--max-dollars")
     cap = ct.studies.Cap(calls=calls, tokens=tokens, dollars=dollars)
     return Allowance(cap, ct.models.load_prices(prices))
-
-
-def estimated(laid: ct.studies.Plan, store: Path, prices: ct.models.Prices) -> ct.studies.Estimate:
-    """What is left of a plan is going to take."""
-    with reading(store) as opened:
-        known = opened.statuses(match.id for match in laid.matches) if opened else {}
-    settled = {id_ for id_, status in known.items() if status in ct.studies.SETTLED}
-    with err.status(f"{laid.study.name}: estimating"):
-        return ct.studies.estimate(laid, prices, settled)
-
-
-def announce(laid: ct.studies.Plan, store: Path, prices: ct.models.Prices) -> None:
-    """Say what a run is going to cost, where it costs something and the price is known."""
-    models = {
-        one.spec.model
-        for one in laid.players().values()
-        if isinstance(one.spec, ct.players.ModelSeat)
-    }
-    known = [price for price in map(prices.of, models) if price is not None]
-    if any(not price.free for price in known):
-        line = estimated(laid, store, prices).line
-        err.print(f"{laid.study.name}: estimated {line}", markup=False, soft_wrap=True)
 
 
 def cost_text(cost: ct.records.Cost) -> str:
@@ -75,13 +59,15 @@ def cost_text(cost: ct.records.Cost) -> str:
     >>> cost_text(ct.records.Cost(calls=3, dollars=0.25, unpriced=1))
     '3 calls, 0 tokens, $0.25, 1 of unknown price'
     """
-    parts = [f"{cost.calls:,} calls", f"{cost.tokens:,} tokens"]
+    parts = [counted(cost.calls, "call"), counted(cost.tokens, "token")]
     if cost.dollars_known is not None:
         parts.append(ct.studies.money(cost.dollars))
     if cost.unpriced:
         parts.append(f"{cost.unpriced:,} of unknown price")
     if cost.unresolved:
         parts.append(f"{cost.unresolved:,} unresolved")
+    if cost.unreached:
+        parts.append(f"{counted(cost.unreached, 'attempt')} that reached no server")
     return ", ".join(parts)
 
 
@@ -106,33 +92,60 @@ def prices(
     if json:
         print_json(rows)
         return
-    names = ("input", "cached_input", "output", "batch")
-    cells: list[list[object]] = [
-        [row["models"], *("?" if row[name] is None else f"{row[name]:g}" for name in names),
-         row["as_of"] or "", row["source"], row["note"] or ""]
-        for row in rows
-    ]  # fmt: skip
-    columns = ["models", "input", "cached", "output", "batch", "as of", "from", "note"]
-    print_table("Dollars per million tokens", columns, cells)
-    out.print("\nList prices as of their dates: check them. Edit a copy: "
-              "cheaptalk prices --init prices.yaml")  # fmt: skip
+    out.print(_table(rows))
+    for row in rows:
+        if row["input"] is None:
+            out.print(f"{row['models'][0]}: {row['note']}", markup=False)
+    out.print("\nList prices as of their dates: check them before you trust a bill to them.")
+    out.print("Edit a copy: cheaptalk prices --init prices.yaml")
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Prices as a table; under a price's models stand its note and the user's file it is from."""
+    table = Table(
+        title="Dollars per million tokens; batch: the share of them that a batch costs",
+        title_justify="left", header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    table.add_column("models", overflow="fold")
+    for column in ("input", "cached", "output", "batch", "as of"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        source = row["source"] and row["source"] != PACKAGE and f"from {row['source']}"
+        models = Text("\n".join(row["models"]))
+        note = row["note"] if row["input"] is not None else None
+        models.append("".join(f"\n  {one}" for one in (note, source) if one), style="dim")
+        rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
+        table.add_row(models, *rates, row["as_of"] or "?")
+    return table
+
+
+def _rate(dollars: float | None) -> str:
+    """Dollars with cents, and with more digits where there are some.
+
+    >>> _rate(10), _rate(0.01875), _rate(None)
+    ('10.00', '0.01875', '?')
+    """
+    if dollars is None:
+        return "?"
+    return f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
 
 
 def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
-    return [_shown(", ".join(one.price.models), one.price, one.source) for one in table.listed()]
+    return [_shown(list(one.price.models), one.price, one.source) for one in table.listed()]
 
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
     """The price of one model; without numbers where it is not known."""
     price = table.of(model)
-    source = next((one.source for one in table.listed() if one.price is price), "")
-    return _shown(model, price, source)
-
-
-def _shown(models: str, price: Any, source: str) -> dict[str, Any]:
     if price is None:
         blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))
-        return {"models": models} | blank | {"note": "no price is known", "source": ""}
+        note = "; ".join(filter(None, ("no price is known", hint(model))))
+        return {"models": [model]} | blank | {"note": note, "source": ""}
+    source = next(one.source for one in table.listed() if one.price is price)
+    return _shown([model], price, source)
+
+
+def _shown(models: list[str], price: ct.models.Price, source: str) -> dict[str, Any]:
     data: dict[str, Any] = price.model_dump(mode="json")
     cached = price.input if price.cached_input is None else price.cached_input
     return data | {"models": models, "cached_input": cached, "source": source}

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import cheaptalk as ct
 from cheaptalk.cli.base import err
 from cheaptalk.cli.controlling import spent
+from cheaptalk.rules import counted
 
 EVERY = 5.0
 """Seconds between two plain lines of progress."""
@@ -62,7 +63,7 @@ def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
         if time.monotonic() - last < EVERY:
             return
         last = time.monotonic()
-        how_far = f"{name}: {progress.done:,} of {progress.planned:,} matches"
+        how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
         err.print(", ".join([how_far, *_said(progress)]), markup=False)
 
     return show

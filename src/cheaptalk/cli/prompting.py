@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 import cheaptalk as ct
 from cheaptalk.cli.base import (
@@ -19,10 +19,15 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.models.names import hint
+from cheaptalk.models.routes import ways
+from cheaptalk.models.settings import wire
 from cheaptalk.players import ModelSeat, StrategySeat
 from cheaptalk.players.previewing import STAND_IN, Preview, preview
+from cheaptalk.players.prompting import History
 from cheaptalk.players.rosters import Roster, chosen, roster, roster_names
-from cheaptalk.studies.spec import first_problem
+from cheaptalk.rules import counted
+from cheaptalk.rules.problems import first_problem
 
 SEEDS = 100
 """Sample matches that are tried until one is long enough."""
@@ -105,7 +110,7 @@ def prompt(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the messages that a model would be sent in a sample match. Nothing is sent."""
+    """Show what a model would be sent in a sample match, with its settings. Nothing is sent."""
     rules = _game(game, set_ or [])
     places = list(rules.places)
     mine = place or places[0]
@@ -121,7 +126,7 @@ def prompt(
             return
     where = f"with seed {seed}" if seed is not None else f"in {SEEDS} sample matches"
     raise ct.StudyError(
-        f"{mine} is asked fewer than {turn} times {where}: choose an earlier --turn"
+        f"{mine} is asked fewer than {counted(turn, 'time')} {where}: choose an earlier --turn"
     )
 
 
@@ -130,7 +135,7 @@ def _game(name: str, written: list[str]) -> ct.Game:
     ct.game_box(name)
     grid = {"game": name, "fixed": parameters(written)}
     study = {"name": "prompt", "games": [grid], "players": {"x": {"model": STAND_IN}}}
-    return ct.studies.parse_study(study, "cheaptalk prompt").games[0].configurations()[0]
+    return ct.studies.parse_study(study, "--set").games[0].configurations()[0]
 
 
 def _model(written: str, style: str | None, game: ct.Game, place: str) -> ModelSeat:
@@ -140,7 +145,9 @@ def _model(written: str, style: str | None, game: ct.Game, place: str) -> ModelS
         data = {"model": STAND_IN} | data | ({"style": style} if style else {})
     spec = _seat(data, game, place, "--player")
     if not isinstance(spec, ModelSeat):
-        raise ct.StudyError("--player: only models are sent prompts; write {model: provider/NAME}")
+        roster = f"write {written}:LABEL" if written in roster_names() else ""
+        cure = roster or hint(written) or "write {model: provider/NAME}"
+        raise ct.StudyError(f"--player: only models are sent prompts; {cure}")
     return spec
 
 
@@ -189,7 +196,7 @@ def _show(
         calls = [call.model_dump(mode="json", exclude_none=True) for call in found.calls]
         about = {"game": game.name, "place": place, "seat": found.seat, "turn": turn}
         words = {"style": spec.style, "words": spec.words}
-        print_json(about | words | {"calls": calls})
+        print_json(about | words | _settings(found, spec, game) | {"calls": calls})
         return
     for number, call in enumerate(found.calls, start=1):
         if len(found.calls) > 1:
@@ -197,4 +204,27 @@ def _show(
         for message in call.messages:
             out.print(f"--- {message.role}", style="bold")
             out.print(message.content, markup=False)
-    out.print(f"--- style {spec.style}, words {spec.words}", style="dim")
+    settings = _settings(found, spec, game)
+    routes = ", else ".join(settings.pop("routes"))
+    for line in (
+        f"model {settings.pop('model')}, answers by {routes}",
+        f"settings sent: {as_yaml(settings.pop('sent'))}",
+        ", ".join(f"{key} {as_yaml(value)}" for key, value in settings.items()),
+        f"style {spec.style}, words {spec.words}",
+    ):
+        out.print(f"--- {line}", style="dim", markup=False)
+
+
+def _settings(found: Preview, spec: ModelSeat, game: ct.Game) -> dict[str, Any]:
+    """How the model is asked, beside the words: its settings as they go over the wire, the ways to
+    ask for the answer, and what it remembers."""
+    return {
+        "model": spec.model,
+        "sent": wire(spec.settings(), spec.model),
+        "routes": list(ways(found.calls[-1])),
+        "tries": spec.tries or game.tries,
+        "reask": spec.reask,
+        "history": TypeAdapter(History).dump_python(spec.history),
+        "past_answers": spec.past_answers,
+        "deadline": spec.deadline,
+    }

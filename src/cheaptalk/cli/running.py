@@ -21,6 +21,7 @@ from cheaptalk.cli.base import (
     StudyArgument,
     app,
     err,
+    excluded_text,
     find_study,
     naming,
     out,
@@ -30,6 +31,7 @@ from cheaptalk.cli.base import (
 )
 from cheaptalk.cli.batching import WAITING, BatchOption, NoWaitOption, PollOption, in_batches
 from cheaptalk.cli.caching import CacheFileOption, CacheOption, cache_at
+from cheaptalk.cli.outlook import announce
 from cheaptalk.cli.pricing import (
     Allowance,
     MaxCalls,
@@ -37,10 +39,10 @@ from cheaptalk.cli.pricing import (
     MaxTokens,
     PricesOption,
     allowance,
-    announce,
     cost_text,
 )
 from cheaptalk.cli.progress import shown
+from cheaptalk.rules import counted
 
 Workers = Annotated[
     int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
@@ -152,7 +154,7 @@ def _play(
 ) -> None:
     with naming(name):
         laid = _laid_out(study, path, batching, money)
-    announce(laid, path, money.prices)
+    announce(laid, path, money.prices, cache)
     started = time.monotonic()
     try:
         with ct.Store.open(path, create=True) as store, shown(study.name) as show:
@@ -194,6 +196,7 @@ def _summarise(
                 "before": progress.before,
                 "played": counts,
                 "left": progress.left,
+                **progress.excluded._asdict(),
                 "halted": progress.halted,
                 "unresolved": progress.unresolved,
                 "waiting": progress.waiting,
@@ -208,39 +211,54 @@ def _summarise(
     played = sum(counts.values())
     rate = f", {played / seconds:,.0f} a second" if played else ""
     out.print(
-        f"{study.name}: {progress.done:,} of {progress.planned:,} matches done "
+        f"{study.name}: {progress.done:,} of {counted(progress.planned, 'match')} done "
         f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate})"
     )
     for problem, count in progress.problems.most_common(10):
         out.print(f"  {count:,} x {problem}", markup=False)
     if len(progress.problems) > 10:
-        out.print(f"  and {len(progress.problems) - 10} further problems: cheaptalk status")
+        further = counted(len(progress.problems) - 10, "further problem")
+        out.print(f"  and {further}: cheaptalk status")
     if progress.kinds.keys() - {"ok"}:
         total = progress.kinds.total()
         shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in progress.kinds.most_common()]
         out.print(f"  answers: {', '.join(shares).replace('_', ' ')}")
+    if any(progress.excluded):
+        out.print(f"  {excluded_text(progress.excluded)}")
     for note in _of_calls(progress):
         out.print(f"  {note}", markup=False)
     if progress.halted:
         out.print(f"halted: {progress.halted}", markup=False)
-    if progress.left and progress.short:
-        where = f"cheaptalk run FILE --store {shlex.quote(str(path))}"
-        next_step = f"{progress.left:,} left; raise the budget in the study's file, then: {where}"
-    elif progress.left:
-        next_step = f"{progress.left:,} left; go on with: {_resume(study, path, batching)}"
-    else:
-        where = shlex.quote(str(path))
-        next_step = f"report it with: cheaptalk report {study.name} --store {where}"
-    out.print(next_step, markup=False, soft_wrap=True)
+    out.print(_next_step(study, path, progress, batching), markup=False, soft_wrap=True)
+
+
+def _next_step(
+    study: ct.Study, path: Path, progress: ct.Progress, batching: ct.studies.Batching | None
+) -> str:
+    """What there is to do after a run: to report it, or what helps it on."""
+    where = f"--store {shlex.quote(str(path))}"
+    if not progress.left:
+        return f"report it with: cheaptalk report {study.name} {where}"
+    left = f"{progress.left:,} left"
+    used_up = progress.used_up >= progress.left
+    if progress.short or used_up:
+        cap = "the budget" if progress.short else "budget.per_match"
+        again = f"cheaptalk run FILE {where}{' --batch' if batching else ''}"
+        return f"{left}; raise {cap} in the study's file, then: {again}"
+    if progress.used_up:
+        left += f", {progress.used_up:,} of them until budget.per_match is raised"
+    return f"{left}; go on with: {_resume(study, path, batching)}"
 
 
 def _of_calls(progress: ct.Progress) -> Iterator[str]:
     """What there is to say of a run's calls, a line each."""
     if progress.unresolved:
-        yield f"{progress.unresolved} calls of an earlier run stayed without a reply"
-    if progress.cost is not None and progress.cost.calls:
+        lost = counted(progress.unresolved, "call")
+        yield f"{lost} of an earlier run stayed without a reply"
+    if progress.cost is not None and progress.cost.sendings:
         yield f"the study has taken {cost_text(progress.cost)}"
     if progress.cached is not None:
         yield str(progress.cached)
     if progress.waiting:
-        yield f"{progress.waiting:,} calls are in batches that have not ended"
+        waiting = counted(progress.waiting, "call")
+        yield f"{waiting} {'is' if progress.waiting == 1 else 'are'} in batches that have not ended"

@@ -10,6 +10,9 @@ from rich.markup import escape
 
 import cheaptalk as ct
 from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, out, print_json
+from cheaptalk.records.browsing import studies_of
+from cheaptalk.records.redeals import Stand, Standing
+from cheaptalk.rules import counted
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
@@ -33,12 +36,14 @@ def show(
     with ct.Store.open(store) as opened:
         record = opened.find(match)
         ledger = opened.open_calls(record.id)
+        stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
     chosen = _Chosen(seat, turn, calls)
     if json:
-        print_json(chosen.part_of(record.as_json() | {"open_calls": ledger}))
+        more = {"open_calls": ledger, "studies": [one._asdict() for one in stands]}
+        print_json(chosen.part_of(record.as_json() | more))
         return
     if turn is None:
-        _header(record)
+        _header(record, stands)
     waiting = chosen.waiting(ledger)
     if record.body.get("answers") is not None:
         _play(record, chosen, waiting)
@@ -83,9 +88,15 @@ class _Chosen(NamedTuple):
         return data | kept
 
 
-def _header(record: ct.MatchRecord) -> None:
+def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
     reason = f" ({record.reason})" if record.reason else ""
     out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
+    for one in stands:
+        if one.dropped:
+            why = f"dropped from the measures of {one.study}: {one.dropped_because}"
+            out.print(why, markup=False)
+        if one.in_place_of:
+            out.print(f"dealt afresh in place of match {one.in_place_of}")
     for places, player in ct.records.runs(record.seats):
         settings = {key: value for key, value in player["spec"].items() if value is not None}
         out.print(f"{' to '.join(places)}: {player['label']} {settings}", markup=False)
@@ -109,9 +120,8 @@ def _play(
         raise ct.rules.unknown("seat", chosen.seat, seats)
     asked = sorted({line.request + 1 for line in lines if line.request is not None})
     if chosen.turn is not None and chosen.turn not in asked:
-        raise ct.CheaptalkError(
-            f"match {record.id} has {len(asked)} questions, and none of number {chosen.turn}"
-        )
+        has = f"match {record.id} has {counted(len(asked), 'question')}"
+        raise ct.CheaptalkError(f"{has}, and none of number {chosen.turn}")
     colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
     failed = {where: waiting.pop(where) for where in list(waiting) if where[0] + 1 in asked}
     wanted = [line for line in lines if chosen.has(line.seat, line.request)]

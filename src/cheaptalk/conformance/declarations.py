@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 from cheaptalk.conformance.matches import (
+    SLACK,
     broken,
     in_bounds,
     new_table,
@@ -109,7 +110,10 @@ def check_payoffs(box: GameBox, game: Game, seed: str) -> None:
 
 
 def check_measures(box: GameBox, game: Game, seed: str) -> None:
-    """Every measure says what it is and reads a finite number, or None, off a finished match."""
+    """Every measure says what it is and reads a number, or None, off a finished match.
+
+    The number is finite and within the measure's bounds.
+    """
     match = played(box, game, seed)
     result = Result(game, match.deal, outcome_of(match), lambda: match.given)
     for measure in box.measures.values():
@@ -120,6 +124,12 @@ def check_measures(box: GameBox, game: Game, seed: str) -> None:
                 value = measure.variant(as_published)(result)
             if value is not None and not math.isfinite(value):
                 raise broken(game, f'measure "{measure.name}" of {match.outcome!r} is {value}')
+            low, high = measure.bounds
+            if value is not None and not low - SLACK <= value <= high + SLACK * max(1.0, abs(high)):
+                raise broken(
+                    game, f'measure "{measure.name}" of {match.outcome!r} is {value}, '
+                    f"out of {low} to {high}",
+                )  # fmt: skip
 
 
 def check_json(box: GameBox, game: Game, seed: str) -> None:

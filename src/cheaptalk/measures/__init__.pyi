@@ -1,21 +1,27 @@
 from .agreement import CHECK, Agreement, Share, agreements
+from .choosing import first_item, matches_for
+from .foretelling import JudgingEstimate, estimate_judging
 from .items import Item, items_of
 from .judges import Judge, Verdict, judge_of
-from .judging import Judging, first_item, judge, matches_for
+from .judging import Judging, judge
+from .resampling import Interval
 from .rubrics import Rubric, Scale, find_rubric, load_rubric, rubric_names
 from .verdicts import verdict_frame
 
 __all__ = [
     "CHECK",
     "Agreement",
+    "Interval",
     "Item",
     "Judge",
     "Judging",
+    "JudgingEstimate",
     "Rubric",
     "Scale",
     "Share",
     "Verdict",
     "agreements",
+    "estimate_judging",
     "find_rubric",
     "first_item",
     "items_of",

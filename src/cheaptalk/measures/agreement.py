@@ -1,7 +1,9 @@
 """How well judges agree: with the exact check of a game, and with one another."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -10,32 +12,29 @@ from numpy.typing import NDArray
 
 from cheaptalk.measures.items import move_name
 from cheaptalk.measures.judging import label
+from cheaptalk.measures.resampling import Counts, Interval, Statistic, interval
 from cheaptalk.measures.rubrics import Rubric
 from cheaptalk.records import Store
 from cheaptalk.records.browsing import some
-from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.judgements import deals_of, judges_of, read_judgements
 from cheaptalk.rules import game_box
 
-DRAWS = 2_000
-"""Resamples of a bootstrap."""
-CELLS = 2_000_000
-"""Numbers that a bootstrap draws at once, so that memory stays flat."""
 CHECK = "exact check"
 
-Counts = NDArray[np.int64]
 Labels = Mapping[str, Mapping[str, str]]
 """What was said of items, by match and item."""
 
 
 class Share(NamedTuple):
-    """A part of a whole; ``value`` is None where the whole is empty."""
+    """A part of some items, with the interval of the share; no value where there are none."""
 
     part: int
     whole: int
+    interval: Interval
 
     @property
     def value(self) -> float | None:
-        return self.part / self.whole if self.whole else None
+        return self.interval.value
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,11 @@ class Agreement:
         finds: the labels that count as finds.
         matches: matches with an item of which both said something.
         silent: items that the judge judged and of which the reference says nothing.
-        kappa: Cohen's kappa; None where it is not defined.
-        low, high: its interval; None with fewer than two matches.
+        kappa: Cohen's kappa.
+        same: of the items of which both said something, those of which both said the same.
+        precision: of the items in which the judge found something, those in which the reference
+            did.
+        recall: of the items in which the reference found something, those in which the judge did.
     """
 
     judge: str
@@ -60,40 +62,15 @@ class Agreement:
     finds: tuple[str, ...]
     matches: int
     silent: int
-    kappa: float | None
-    low: float | None
-    high: float | None
+    kappa: Interval
+    same: Share
+    precision: Share
+    recall: Share
 
     @property
     def items(self) -> int:
         """Items of which both said something."""
         return sum(map(sum, self.table))
-
-    @property
-    def same(self) -> Share:
-        """Items of which both said the same."""
-        return Share(sum(row[place] for place, row in enumerate(self.table)), self.items)
-
-    @property
-    def precision(self) -> Share:
-        """Of the items in which the judge found something, those in which the reference did."""
-        return Share(self._found(both=True), self._found(both=False, judge=True))
-
-    @property
-    def recall(self) -> Share:
-        """Of the items in which the reference found something, those in which the judge did."""
-        return Share(self._found(both=True), self._found(both=False, judge=False))
-
-    def _found(self, *, both: bool, judge: bool = True) -> int:
-        places = {place for place, name in enumerate(self.labels) if name in self.finds}
-        return sum(
-            count
-            for row, counts in enumerate(self.table)
-            for column, count in enumerate(counts)
-            if (
-                row in places and column in places if both else (column if judge else row) in places
-            )
-        )
 
 
 def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
@@ -105,9 +82,8 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     Cohen's kappa (1960, A coefficient of agreement for nominal scales) is 1 - D / E: D is how much
     the two disagree, E how much they would if each kept its own frequencies and they were
     independent. Two different categories disagree by 1; two scores by the square of their
-    difference (Cohen 1968, weighted kappa). Its interval is the 2.5 % and 97.5 % quantile over
-    2,000 bootstrap samples of whole matches (Efron and Tibshirani 1993, chapter 13), since what is
-    said in one match is not independent.
+    difference (Cohen 1968, weighted kappa). How its interval and those of the shares are made says
+    :func:`.interval`.
 
     Args:
         seed: of the bootstrap.
@@ -119,15 +95,16 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     judges = judges_of(store, study)
     rubrics = {key: Rubric.model_validate(spec["rubric"]) for key, spec in judges.items()}
     said = {key: _said(store, study, key) for key in judges}
+    compare = partial(_compare, deals=deals_of(store, study), seed=seed)
     found = []
     for key, rubric in rubrics.items():
         checked = _checked(store, study, rubric, list(said[key]))
         if any(checked.values()):
-            found.append(_compare(key, CHECK, rubric, said[key], checked, seed))
+            found.append(compare(key, CHECK, rubric, said[key], checked))
     for one, other in combinations(rubrics, 2):
         alike = rubrics[one].name == rubrics[other].name
         if alike and rubrics[one].labels == rubrics[other].labels:
-            both = _compare(other, one, rubrics[one], said[other], said[one], seed)
+            both = compare(other, one, rubrics[one], said[other], said[one])
             found += [both] if both.items else []
     return found
 
@@ -155,35 +132,77 @@ def _checked(
 
 
 def _compare(
-    judge: str, reference: str, rubric: Rubric, said: Labels, referred: Labels, seed: int
+    judge: str,
+    reference: str,
+    rubric: Rubric,
+    said: Labels,
+    referred: Labels,
+    *,
+    deals: Mapping[str, Hashable],
+    seed: int,
 ) -> Agreement:
     """One judge against a reference."""
     labels = list(rubric.labels)
     labels += sorted({one for of in referred.values() for one in of.values()} - set(labels))
-    pairs = list(_pairs(said, referred))
-    tables = np.zeros((len(pairs), len(labels), len(labels)), np.int64)
-    for number, match in enumerate(pairs):
-        for theirs, ours in match:
-            tables[number, labels.index(theirs), labels.index(ours)] += 1
+    pairs = dict(_pairs(said, referred))
+    by_deal: defaultdict[Hashable, Counts] = defaultdict(
+        lambda: np.zeros((len(labels), len(labels)), np.int64)
+    )
+    for match, both in pairs.items():
+        for theirs, ours in both:
+            by_deal[deals[match]][labels.index(theirs), labels.index(ours)] += 1
+    tables = np.array([*by_deal.values()]).reshape(-1, len(labels), len(labels))
+    found = np.isin(labels, rubric.finds)
+    everywhere = np.full_like(found, True)
     weights = _weights(labels, squared=rubric.scale is not None)
-    together: Counts = tables.sum(axis=0)
-    low, high = _interval(tables, weights, np.random.default_rng(seed))
-    items = sum(map(len, said.values()))
-    value = float(kappa(together[None], weights)[0])
+    share = partial(_share, tables, seed=seed)
+    items, table = sum(map(len, said.values())), tables.sum(axis=0)
     return Agreement(
-        judge, reference, tuple(labels), tuple(map(tuple, together.tolist())),
-        tuple(rubric.finds), len(pairs), items - sum(map(len, pairs)),
-        None if np.isnan(value) else value, low, high,
+        judge, reference, tuple(labels), tuple(map(tuple, table.tolist())), tuple(rubric.finds),
+        len(pairs), items - int(table.sum()),
+        interval(tables, partial(kappa, weights=weights), _of(everywhere, everywhere), seed),
+        share(_same, _of(everywhere, everywhere)),
+        share(_of(found, found), _of(everywhere, found)),
+        share(_of(found, found), _of(found, everywhere)),
     )  # fmt: skip
 
 
-def _pairs(said: Labels, referred: Labels) -> Iterator[list[tuple[str, str]]]:
+def _share(tables: Counts, part: Statistic, whole: Statistic, *, seed: int) -> Share:
+    """A part of a whole, both counted in tables."""
+
+    def value(some: NDArray[Any]) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return part(some) / whole(some)
+
+    table = tables.sum(axis=0)[None]
+    return Share(
+        int(part(table)[0]), int(whole(table)[0]), interval(tables, value, whole, seed)
+    )  # fmt: skip
+
+
+def _same(tables: NDArray[Any]) -> NDArray[np.float64]:
+    """Items of which both said the same."""
+    counts: NDArray[np.float64] = tables.trace(axis1=1, axis2=2, dtype=float)
+    return counts
+
+
+def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
+    """Counts the items of which the reference said one of some verdicts, and the judge too."""
+
+    def count(tables: NDArray[Any]) -> NDArray[np.float64]:
+        counts: NDArray[np.float64] = tables[:, rows][:, :, columns].sum(axis=(1, 2), dtype=float)
+        return counts
+
+    return count
+
+
+def _pairs(said: Labels, referred: Labels) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """By match, what the reference and the judge said of items of which both said something."""
     for match, verdicts in sorted(said.items()):
         theirs = referred.get(match, {})
         both = [(theirs[item], ours) for item, ours in verdicts.items() if item in theirs]
         if both:
-            yield both
+            yield match, both
 
 
 def _weights(labels: Sequence[str], *, squared: bool) -> NDArray[np.float64]:
@@ -208,25 +227,3 @@ def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.floa
             expected * weights
         ).sum(axis=(1, 2))
     return value
-
-
-def _interval(
-    tables: Counts, weights: NDArray[np.float64], draw: np.random.Generator
-) -> tuple[float | None, float | None]:
-    """The percentile interval of kappa over resamples of matches."""
-    matches = len(tables)
-    if matches < 2:
-        return None, None
-    flat = tables.reshape(matches, -1).astype(float)
-    values: list[NDArray[np.float64]] = []
-    at_once = max(1, CELLS // matches)
-    for start in range(0, DRAWS, at_once):
-        size = min(at_once, DRAWS - start)
-        times = draw.multinomial(matches, np.full(matches, 1 / matches), size=size)
-        values.append(kappa((times @ flat).reshape(size, *tables.shape[1:]), weights))
-    drawn = np.concatenate(values)
-    drawn = drawn[~np.isnan(drawn)]
-    if not len(drawn):
-        return None, None
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(low), float(high)

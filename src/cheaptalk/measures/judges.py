@@ -1,6 +1,6 @@
 """A judge: a rubric put to a model, one item at a time."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
@@ -14,7 +14,7 @@ from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model import FAILED
 from cheaptalk.records import digest, digest_key
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
-from cheaptalk.studies.spec import first_problem
+from cheaptalk.rules.problems import first_problem
 from cheaptalk.styles import Illegal, Unreadable
 from cheaptalk.styles.codec import JsonCodec
 
@@ -79,14 +79,10 @@ class Judge:
     def think(self, item: Item) -> Generator[ModelCall, Reply, Verdict]:
         """Ask the model about an item, and again with the reason where the reply is no verdict."""
         messages = self.messages(item)
-        form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
         codec, ask = JsonCodec(), Ask("judge", self.answer, Event())
         kind = Kind.UNPARSABLE
         for attempt in range(self.seat.tries or TRIES):
-            reply = yield ModelCall(
-                model=self.seat.model, messages=tuple(messages), settings=self.seat.settings(),
-                form=form,
-            )  # fmt: skip
+            reply = yield self.call(messages)
             if reply.text is None:
                 return Verdict(
                     None, FAILED[reply.failure] if reply.failure else Kind.PROVIDER_ERROR
@@ -106,6 +102,14 @@ class Judge:
                 kind = Kind.REPAIRED if attempt else Kind.OK
                 return Verdict(said.model_dump(mode="json"), kind)
         return Verdict(None, kind)
+
+    def call(self, messages: Sequence[Message]) -> ModelCall:
+        """The call in which the model reads these messages."""
+        form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
+        settings = self.seat.settings()
+        return ModelCall(
+            model=self.seat.model, messages=tuple(messages), settings=settings, form=form
+        )
 
     def messages(self, item: Item) -> list[Message]:
         """What the judge reads of an item: the rubric, alike for all items, then the record."""

@@ -1,33 +1,34 @@
 """Judging a study: every item that has no verdict of this judge yet is put to its model.
 
 A judge's calls take the same way as a player's, from the ledger or over the wire, and its verdicts
-are kept apart from the matches: to judge again is to go on, and nothing is bought twice.
+are kept apart from the matches: to judge again is to go on, and nothing is bought twice. While it
+runs, ``cheaptalk ctl`` looks after it as after a study.
 """
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cheaptalk.measures.choosing import matches_for, why_nothing
 from cheaptalk.measures.items import Item, items_of
 from cheaptalk.measures.judges import Judge, Verdict
 from cheaptalk.models import Reply
-from cheaptalk.models.flow import CEILING
 from cheaptalk.models.lanes import Lanes
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, digest
-from cheaptalk.records.browsing import ended_matches, some
+from cheaptalk.records import MatchRecord, Store
+from cheaptalk.records.browsing import some
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import (
     Judgement,
     judge_cost,
+    judged_items,
     ledger_id,
-    read_judgements,
     register_judge,
     write_judgement,
 )
@@ -35,7 +36,9 @@ from cheaptalk.records.ledger import CallKey, Ledger, begun_matches, mark_unreso
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.studies.caching import CacheStation
 from cheaptalk.studies.calling import Caller, Desk, Models
+from cheaptalk.studies.control import Control
 from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible, over_the_wire
+from cheaptalk.studies.orders import Matches, RunState
 from cheaptalk.studies.purse import NO_CAP, Halted, Purse, unpriced
 from cheaptalk.studies.spec import Budget, Cap
 from cheaptalk.studies.stations import opened
@@ -46,32 +49,51 @@ CONCURRENCY = 32
 
 @dataclass
 class Judging:
-    """How far a judge is. ``matches`` are those to be judged, ``done`` those that were looked at.
+    """How far a judge is.
 
     Attributes:
-        before: items that had a verdict before this run.
+        matches: those to be judged.
+        done: those of them in which nothing is left to be judged.
+        failed: those in which something is, because a call failed or the match does not replay.
+        before, invalid_before: items that had a verdict before this run, and those of which the
+            judge finally gave none.
         verdicts: this run's verdicts by category or score.
-        kinds: the judge's answers of this run by kind.
-        problems: why items have no verdict, and how many have none for each reason.
+        kinds: the judge's final answers of this run by kind, those without a verdict included.
+        problems: why items were not judged, and how many for each reason.
+        unresolved: calls of earlier runs whose replies were never recorded.
         cost: what this run's accepted calls took.
+        spent: what the judge has taken for the study over all its runs, once this one is over.
         halted: why the run stopped before its end, if it did.
         short: whether its budget allowed no more.
+        nothing: why nothing was judged, where there was nothing to judge.
+        state: how the run is doing, about once a second anew.
     """
 
     matches: int = 0
     done: int = 0
+    failed: int = 0
     before: int = 0
+    invalid_before: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[Kind] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
+    unresolved: int = 0
     cost: Cost = field(default_factory=Cost)
+    spent: Cost = field(default_factory=Cost)
     halted: str | None = None
     short: bool = False
+    nothing: str | None = None
+    state: RunState | None = None
 
     @property
     def judged(self) -> int:
-        """Items judged in this run, those included that brought no valid verdict."""
-        return sum(self.kinds.values())
+        """Items of which the judge gave a verdict in this run."""
+        return self.verdicts.total()
+
+    @property
+    def invalid(self) -> int:
+        """Items of which the judge finally gave no valid verdict in this run."""
+        return self.kinds.total() - self.judged
 
     def note(self, judgement: Judgement) -> None:
         """Count a judgement."""
@@ -111,7 +133,7 @@ def judge(
         budget: what this judge may spend on this study, over all its runs.
         cache: a file of replies bought before, made where there is none; None for no cache.
         concurrency: matches judged at once.
-        progress: told after every match.
+        progress: told after every match, and about once a second.
         models: makes the calls; by default over HTTP.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
 
@@ -128,52 +150,12 @@ def judge(
         raise CheaptalkError(unpriced(by.seat.model))
     with opened(cache) as station, store.writing():
         register_judge(store, by.digest, by.written)
-        mark_unresolved(store)
         run = _Run(store, study, by, chosen, progress)
-        purse = Purse(
-            Budget(**budget.model_dump()), judge_cost(store, by.digest, study), known
-        )  # fmt: skip
-        drive(run.go(purse, station, concurrency, models), lambda: run.desk)
+        spent = judge_cost(store, by.digest, study)
+        purse = Purse(Budget(**budget.model_dump()), spent, known)
+        with run.control:
+            drive(run.go(purse, station, concurrency, models), lambda: run.desk)
     return run.state
-
-
-def matches_for(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
-) -> list[str]:
-    """The matches that a judge is to judge: finished ones of games that its rubric fits.
-
-    Raises:
-        StoreError: there is no such study.
-        CheaptalkError: it has none.
-    """
-    store.study(study)
-    ended = ended_matches(store, study, Status.FINISHED)
-    games = sorted({game for _, game in ended})
-    found = [id_ for id_, game in ended if by.rubric.fits(game)]
-    if not found:
-        of = f"its games are {', '.join(games)}" if games else "it has no finished match"
-        fits = f", which fits {', '.join(by.rubric.games)}" if by.rubric.games else ""
-        raise CheaptalkError(f"{study} has nothing to judge by {by.rubric.name}{fits}: {of}")
-    if sample is None or sample >= len(found):
-        return found
-    drawn = set(sorted(found, key=lambda id_: digest("sample", seed, id_))[:sample])
-    return [id_ for id_ in found if id_ in drawn]
-
-
-def first_item(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
-) -> tuple[str, Item]:
-    """The first thing that a judge is asked about, with its match's id.
-
-    Raises:
-        StoreError: there is no such study.
-        CheaptalkError: it has nothing to judge.
-    """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed)
-    for record in some(store, study, chosen, batch=20):
-        for item in items_of(record, by.rubric):
-            return record.id, item
-    raise CheaptalkError(f"{study} has nothing to judge by {by.rubric.name}: nobody said a word")
 
 
 class _Run:
@@ -190,11 +172,13 @@ class _Run:
         self.by = by
         self.chosen = chosen
         self.report = report
-        self.state = Judging(len(chosen))
+        self.state = Judging(len(chosen), unresolved=mark_unresolved(store))
+        self.control = Control(store.path, study, self.matches)
         self.desk: Desk | None = None
-        self.known = {
-            (one.match_id, one.item) for one in read_judgements(store, study=study, judge=by.digest)
-        }
+        self.known = judged_items(store, study, by.digest)
+
+    def matches(self) -> Matches:
+        return Matches(self.state.matches, self.state.done, self.state.failed)
 
     async def go(
         self, purse: Purse, cache: CacheStation | None, concurrency: int, models: Models | None
@@ -204,45 +188,64 @@ class _Run:
             models = models or over_the_wire(stack)
             self.desk = desk = Desk(
                 self.store, ledger, models, purse, cache=cache, begun=begun_matches(self.store),
-                lanes=Lanes(ceiling=max(CEILING, concurrency)),
+                lanes=Lanes(concurrency=concurrency), concurrency=concurrency,
             )  # fmt: skip
-            waiting = self.waiting()
+            await stack.enter_async_context(self.control.minding(desk, self.tell))
             with interruptible(desk):
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(min(concurrency, len(self.chosen))):
-                        group.create_task(self.work(waiting, desk))
+                    for record in some(self.store, self.study, self.chosen):
+                        await desk.sit_down()
+                        if desk.halted:
+                            break
+                        group.create_task(self.look_at(record, desk))
         self.state.halted, self.state.short = desk.halted, purse.short
+        self.state.spent = purse.spent
+        if not self.state.kinds and self.state.done == len(self.chosen):
+            before = self.state.before + self.state.invalid_before
+            self.state.nothing = why_nothing(self.by.rubric, before)
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
 
-    def waiting(self) -> Iterator[tuple[MatchRecord, list[Item]]]:
-        """Matches with their items that are not judged yet, read in pages."""
-        for record in some(self.store, self.study, self.chosen):
-            try:
-                items = items_of(record, self.by.rubric)
-            except ReplayMismatch as mismatch:
-                self.state.problems[str(mismatch)] += 1
-                items = []
-            fresh = [item for item in items if (record.id, item.name) not in self.known]
-            self.state.before += len(items) - len(fresh)
-            yield record, fresh
+    def tell(self, state: RunState) -> None:
+        self.state.state = state
+        self.report(self.state)
 
-    async def work(self, waiting: Iterator[tuple[MatchRecord, list[Item]]], desk: Desk) -> None:
-        for record, items in waiting:
-            if desk.halted:
-                return
+    async def look_at(self, record: MatchRecord, desk: Desk) -> None:
+        """Judge what is not judged yet of a match."""
+        state = self.state
+        try:
             caller = Caller(ledger_id(self.by.digest, record.id), desk, record.id)
-            for item in items:
-                try:
-                    await self.put(record, item, caller, desk)
-                except Halted as halt:
-                    desk.halt(str(halt))
-                    return
-            self.state.done += 1
-            self.report(self.state)
+            is_whole = True
+            for item in self.fresh(record):
+                is_whole &= await self.put(record, item, caller, desk)
+            state.done += is_whole
+            state.failed += not is_whole
+        except Halted as halt:
+            desk.halt(str(halt))
+        except ReplayMismatch as mismatch:
+            state.problems[str(mismatch)] += 1
+            state.failed += 1
+        finally:
+            desk.get_up()
+        self.report(state)
 
-    async def put(self, record: MatchRecord, item: Item, caller: Caller, desk: Desk) -> None:
-        """Put an item to the judge; store what it says with every call it took."""
+    def fresh(self, record: MatchRecord) -> list[Item]:
+        """The items of a match that the judge was not asked about before."""
+        found = []
+        for item in items_of(record, self.by.rubric):
+            verdict = self.known.get((record.id, item.name))
+            if verdict is None:
+                found.append(item)
+            self.state.before += verdict is True
+            self.state.invalid_before += verdict is False
+        return found
+
+    async def put(self, record: MatchRecord, item: Item, caller: Caller, desk: Desk) -> bool:
+        """Put an item to the judge; store what it says with every call it took.
+
+        Returns:
+            Whether it is settled: not where the provider failed.
+        """
         thinking = self.by.think(item)
         calls: list[dict[str, Any]] = []
         keys: list[CallKey] = []
@@ -260,9 +263,10 @@ class _Run:
         if verdict.kind is Kind.PROVIDER_ERROR:
             detail = reply.detail if reply else None
             self.state.problems[detail or "the provider failed"] += 1
-            return
+            return False
         made = Judgement(
             record.id, self.by.digest, item.name, verdict.kind, verdict.data, calls, time.time()
         )
         await desk.ledger.write(lambda connection: write_judgement(connection, made, keys))
         self.state.note(made)
+        return True

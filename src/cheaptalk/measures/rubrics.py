@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, suggest
-from cheaptalk.studies.spec import first_problem, read_yaml
+from cheaptalk.rules.problems import first_problem
+from cheaptalk.studies.spec import read_yaml
 
 FOLDER = Path(__file__).parent / "rubrics"
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]

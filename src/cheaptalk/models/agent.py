@@ -1,15 +1,13 @@
 """Anyone's agent over HTTP: it is posted what its seat sees, and answers with JSON."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from cheaptalk.models.calls import ModelCall, Reply, Usage
+from cheaptalk.models.calls import Count, ModelCall, Reply, Usage
 from cheaptalk.models.names import ModelName
 from cheaptalk.models.wire import CALL_HEADER, Wire, complaint
-
-Count = Annotated[int, Meta(ge=0)]
 
 
 class Used(Struct, forbid_unknown_fields=True):

@@ -4,15 +4,17 @@ The client is as thin as the chat format's: adapting the official package would 
 """
 
 import json
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Failure, Message, ModelCall, Reply, Route, Usage
+from cheaptalk.models.calls import Count, Failure, Message, ModelCall, Reply, Route, Usage
 from cheaptalk.models.names import ModelName
+from cheaptalk.models.routes import Known
 from cheaptalk.models.schemas import sendable
-from cheaptalk.models.settings import routes, wire
+from cheaptalk.models.settings import wire
 from cheaptalk.models.wire import CALL_HEADER, Wire, complaint
 
 VERSION = "2023-06-01"
@@ -32,10 +34,10 @@ class Block(Struct):
 class Counted(Struct):
     """Tokens used: three kinds of input apart."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
 
 
 class Said(Struct):
@@ -54,7 +56,7 @@ def headers(key: str | None) -> dict[str, str]:
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
-    """A call in the messages format: the system's words apart, and no empty message.
+    """A call in the messages format: the system's words apart, and no message without words.
 
     Args:
         route: how the answer's form is asked for: in words, or as a tool that must be called.
@@ -66,7 +68,7 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
     sent: dict[str, Any] = {
         "model": ModelName.parse(call.model).model,
         "messages": [
-            _written(one) for one in call.messages if one.role != "system" and one.content
+            _written(one) for one in call.messages if one.role != "system" and one.content.strip()
         ],
     }
     if system:
@@ -124,6 +126,7 @@ class AnthropicModels:
 
     def __init__(self, wire: Wire | None = None) -> None:
         self._wire = wire or Wire()
+        self._routes = Known()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -140,19 +143,10 @@ class AnthropicModels:
             ValueError: the model does not take the call's settings.
         """
         name = ModelName.parse(call.model)
-        route = route_of(call)
-        reply = await self._wire.post(
-            f"{name.url}/messages", headers(name.key) | {CALL_HEADER: number}, body(call, route),
-            name.key, deadline, read,
-        )  # fmt: skip
-        used = route if call.form else None
-        return reply.model_copy(update={"sent": wire(call.settings, call.model), "route": used})
+        carried = headers(name.key) | {CALL_HEADER: number}
 
+        def send(route: Route, left: float) -> Awaitable[Reply]:
+            url, sent = f"{name.url}/messages", body(call, route)
+            return self._wire.post(url, carried, sent, name.key, left, read)
 
-def route_of(call: ModelCall) -> Route:
-    """How the answer is asked for: as asked, else as strictly as the call's settings allow."""
-    if call.form is None:
-        return "text"
-    if call.form.route != "auto":
-        return call.form.route
-    return routes(call.settings, ModelName.parse(call.model))[0]
+        return await self._routes.ask(call, deadline, send)

@@ -45,11 +45,13 @@ class Results(NamedTuple):
         replies: by the id of the line.
         rest: what is to be said of every other call.
         full: whether the provider had no room for the batch, and has to be asked again later.
+        missing: how many replies there are, by the provider's count, that could not be read.
     """
 
     replies: dict[str, Reply]
     rest: Reply
     full: bool = False
+    missing: int = 0
 
 
 class BatchTrouble(Exception):
@@ -100,7 +102,7 @@ def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
     for line in data.splitlines():
         try:
             found = msgspec.json.decode(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             yield found

@@ -8,16 +8,47 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
+
 from cheaptalk.models import anthropic
 from cheaptalk.models.batch import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
 from cheaptalk.models.batch_wire import BatchWire
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.names import ModelName
+from cheaptalk.models.routes import ways
 from cheaptalk.models.settings import wire
 from cheaptalk.models.wire import broken, complaint
 
+ENDED = "ended"
 PAGE = "100"
 """Batches in one page of the list."""
+STATUSES = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402,
+    "permission_error": 403, "not_found_error": 404, "request_too_large": 413,
+    "rate_limit_error": 429, "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
+"""The statuses of errors, as the provider's documentation lists them."""
+
+
+class Job(Struct):
+    """A batch, as far as it is known."""
+
+    id: str
+    created_at: datetime
+    processing_status: str
+    request_counts: dict[str, int]
+
+    @property
+    def size(self) -> int:
+        """How many calls it is made of."""
+        return sum(self.request_counts.values())
+
+
+class Page(Struct):
+    """A page of the list of batches."""
+
+    data: list[Job]
+    has_more: bool = False
 
 
 class AnthropicBatches:
@@ -30,66 +61,51 @@ class AnthropicBatches:
         await self._wire.close()
 
     def line(self, line: Line) -> dict[str, Any]:
-        params = anthropic.body(line.call, anthropic.route_of(line.call))
+        params = anthropic.body(line.call, ways(line.call)[0])
         return {"custom_id": line.id, "params": params}
 
     def says(self, call: ModelCall) -> dict[str, Any]:
-        route = anthropic.route_of(call) if call.form else None
+        route = ways(call)[0] if call.form else None
         return {"sent": wire(call.settings, call.model), "route": route}
 
     async def submit(self, tag: str, lines: Sequence[Line]) -> str:
         requests = [self.line(line) for line in lines]
-        return _id(await self._wire.post("messages/batches", json={"requests": requests}))
+        return (await self._wire.post(Job, "messages/batches", json={"requests": requests})).id
 
     async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
         after: dict[str, str] = {}
         while True:
-            page = await self._wire.get("messages/batches", limit=PAGE, **after)
-            for batch in page.get("data") or ():
-                if _time(batch) < since - CLOCKS:
+            page = await self._wire.get(Page, "messages/batches", limit=PAGE, **after)
+            for batch in page.data:
+                if batch.created_at.timestamp() < since - CLOCKS:
                     return None
-                if _size(batch) == len(lines) and await self._holds(batch, lines):
-                    return _id(batch)
-                after = {"after_id": _id(batch)}
-            if not page.get("has_more"):
+                if batch.size == len(lines) and await self._holds(batch, lines):
+                    return batch.id
+                after = {"after_id": batch.id}
+            if not page.has_more:
                 return None
 
-    async def _holds(self, batch: dict[str, Any], lines: Sequence[Line]) -> bool:
+    async def _holds(self, batch: Job, lines: Sequence[Line]) -> bool:
         """Whether a batch is made of these calls, which can be told once it has ended."""
-        if batch.get("processing_status") != "ended":
+        if batch.processing_status != ENDED:
             raise BatchTrouble(
                 broken("waiting for a batch that may be this one and has not ended", retry=True)
             )
-        return lines[0].id in (await self.results(_id(batch))).replies
+        found = await self.results(batch.id)
+        if found.missing and not found.replies:
+            raise BatchTrouble(broken("results that may be this batch's are cut off", retry=True))
+        return any(line.id in found.replies for line in lines)
 
     async def look(self, name: str) -> Look:
-        batch = await self._wire.get(f"messages/batches/{name}")
-        state = str(batch.get("processing_status"))
-        counts = batch.get("request_counts") or {}
-        return Look(state, state == "ended", _size(batch) - (counts.get("processing") or 0))
+        batch = await self._wire.get(Job, f"messages/batches/{name}")
+        state = batch.processing_status
+        return Look(state, state == ENDED, batch.size - batch.request_counts.get("processing", 0))
 
     async def results(self, name: str) -> Results:
-        data = await self._wire.read("GET", f"messages/batches/{name}/results")
+        batch = await self._wire.get(Job, f"messages/batches/{name}")
+        replies = dict(_read(await self._wire.read("GET", f"messages/batches/{name}/results")))
         rest = broken("the batch ended without a result for this call", retry=True)
-        return Results(dict(_read(data)), rest)
-
-
-def _id(found: dict[str, Any]) -> str:
-    if not isinstance(found.get("id"), str):
-        raise BatchTrouble(broken("the server's reply names nothing", retry=True))
-    return str(found["id"])
-
-
-def _size(batch: dict[str, Any]) -> int:
-    return sum((batch.get("request_counts") or {}).values())
-
-
-def _time(batch: dict[str, Any]) -> float:
-    """When a batch was made, in seconds since 1970."""
-    try:
-        return datetime.fromisoformat(str(batch.get("created_at"))).timestamp()
-    except ValueError as error:
-        raise BatchTrouble(broken(f"a batch has no time: {error}", retry=True)) from None
+        return Results(replies, rest, missing=max(0, batch.size - len(replies)))
 
 
 def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
@@ -113,14 +129,7 @@ def _reply(result: dict[str, Any]) -> Reply:
 
 
 def _error(error: Any) -> Reply:
-    """An error of one call: of a request that is wrong, or of the server's own."""
-    inner = error.get("error", error) if isinstance(error, dict) else {}
-    wrong = isinstance(inner, dict) and inner.get("type") in WRONG
-    return complaint(error).model_copy(update={"retry": not wrong})
-
-
-WRONG = frozenset(
-    {"invalid_request_error", "authentication_error", "permission_error", "not_found_error",
-     "billing_error", "request_too_large"}
-)  # fmt: skip
-"""Errors that a second try would meet again."""
+    """An error of one call, with the status that it would have brought by itself."""
+    inner = error.get("error", error) if isinstance(error, dict) else None
+    kind = inner.get("type") if isinstance(inner, dict) else None
+    return complaint(error, STATUSES.get(str(kind), 500))

@@ -8,13 +8,14 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from msgspec import Struct
 
 from cheaptalk.models import chat
-from cheaptalk.models.anthropic import route_of
-from cheaptalk.models.batch import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
+from cheaptalk.models.batch import CLOCKS, Line, Look, Results, json_lines
 from cheaptalk.models.batch_wire import BatchWire
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.names import ModelName
+from cheaptalk.models.routes import ways
 from cheaptalk.models.settings import wire
 from cheaptalk.models.wire import broken, complaint
 
@@ -27,12 +28,59 @@ PAGE = "100"
 """Batches in one page of the list."""
 
 
+class File(Struct):
+    """A file that went up."""
+
+    id: str
+
+
+class Counts(Struct):
+    """How many calls of a batch were answered and how many failed."""
+
+    completed: int = 0
+    failed: int = 0
+
+
+class Problem(Struct):
+    """Why a batch was not accepted."""
+
+    code: str | None = None
+    message: str | None = None
+
+
+class Problems(Struct):
+    """All that was wrong with a batch."""
+
+    data: list[Problem] | None = None
+
+
+class Job(Struct):
+    """A batch, as far as it is known."""
+
+    id: str
+    status: str = "unknown"
+    created_at: float | None = None
+    metadata: dict[str, Any] | None = None
+    request_counts: Counts | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: Problems | None = None
+
+
+class Page(Struct):
+    """A page of the list of batches."""
+
+    data: list[Job]
+    has_more: bool = False
+
+
 class OpenAIBatches:
     """Batches of chat completions."""
 
     def __init__(self, name: ModelName) -> None:
         headers = {"Authorization": f"Bearer {name.key}"} if name.key else {}
         self._wire = BatchWire(name, headers)
+        self._uploaded: dict[str, str] = {}  # files of batches that wait to be accepted, by tag
 
     async def close(self) -> None:
         await self._wire.close()
@@ -42,62 +90,60 @@ class OpenAIBatches:
             "custom_id": line.id,
             "method": "POST",
             "url": "/v1/chat/completions",
-            "body": chat.body(line.call, route_of(line.call)),
+            "body": chat.body(line.call, ways(line.call)[0]),
         }
 
     def says(self, call: ModelCall) -> dict[str, Any]:
-        route = route_of(call) if call.form else None
+        route = ways(call)[0] if call.form else None
         return {"sent": wire(call.settings, call.model), "route": route}
 
     async def submit(self, tag: str, lines: Sequence[Line]) -> str:
-        form = aiohttp.FormData({"purpose": "batch"})
-        file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
-        form.add_field("file", file, filename=f"{tag}.jsonl", content_type="application/jsonl")
-        uploaded = await self._wire.post("files", data=form)
+        if tag not in self._uploaded:
+            self._uploaded[tag] = await self._upload(tag, lines)
         wanted = {
-            "input_file_id": _id(uploaded),
+            "input_file_id": self._uploaded[tag],
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
             "metadata": {TAG: tag},
         }
-        return _id(await self._wire.post("batches", json=wanted))
+        made = await self._wire.post(Job, "batches", json=wanted)
+        del self._uploaded[tag]
+        return made.id
+
+    async def _upload(self, tag: str, lines: Sequence[Line]) -> str:
+        form = aiohttp.FormData({"purpose": "batch"})
+        file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
+        form.add_field("file", file, filename=f"{tag}.jsonl", content_type="application/jsonl")
+        return (await self._wire.post(File, "files", data=form)).id
 
     async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
         after: dict[str, str] = {}
         while True:
-            page = await self._wire.get("batches", limit=PAGE, **after)
-            for batch in page.get("data") or ():
-                if batch.get("created_at", since) < since - CLOCKS:
+            page = await self._wire.get(Page, "batches", limit=PAGE, **after)
+            for batch in page.data:
+                if batch.created_at is not None and batch.created_at < since - CLOCKS:
                     return None
-                if (batch.get("metadata") or {}).get(TAG) == tag:
-                    return _id(batch)
-                after = {"after": _id(batch)}
-            if not page.get("has_more"):
+                if (batch.metadata or {}).get(TAG) == tag:
+                    return batch.id
+                after = {"after": batch.id}
+            if not page.has_more:
                 return None
 
     async def look(self, name: str) -> Look:
-        batch = await self._wire.get(f"batches/{name}")
-        state = str(batch.get("status"))
-        counts = batch.get("request_counts") or {}
-        done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
-        return Look(state, state in ENDED, done)
+        batch = await self._wire.get(Job, f"batches/{name}")
+        counts = batch.request_counts or Counts()
+        return Look(batch.status, batch.status in ENDED, counts.completed + counts.failed)
 
     async def results(self, name: str) -> Results:
-        batch = await self._wire.get(f"batches/{name}")
-        replies: dict[str, Reply] = {}
-        for file in ("error_file_id", "output_file_id"):
-            if batch.get(file):
-                data = await self._wire.read("GET", f"files/{batch[file]}/content")
-                replies |= dict(_read(data))
-        codes = [str(one.get("code")) for one in _errors(batch)]
-        full = batch.get("status") == "failed" and bool(codes) and set(codes) <= FULL
-        return Results(replies, _rest(batch), full)
-
-
-def _id(found: Any) -> str:
-    if not isinstance(found.get("id"), str):
-        raise BatchTrouble(broken("the server's reply names nothing", retry=True))
-    return str(found["id"])
+        batch = await self._wire.get(Job, f"batches/{name}")
+        failed, answered = [
+            dict(_read(await self._wire.read("GET", f"files/{file}/content"))) if file else {}
+            for file in (batch.error_file_id, batch.output_file_id)
+        ]
+        codes = {one.code for one in _problems(batch)}
+        full = batch.status == "failed" and bool(codes) and codes <= FULL
+        missing = (batch.request_counts or Counts()).completed - len(answered)
+        return Results(failed | answered, _rest(batch), full, max(0, missing))
 
 
 def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
@@ -121,15 +167,14 @@ def _reply(response: dict[str, Any]) -> Reply:
         return broken(f"the server's reply is not what it should be: {error}", retry=True)
 
 
-def _errors(batch: dict[str, Any]) -> list[dict[str, Any]]:
+def _problems(batch: Job) -> list[Problem]:
     """Why a batch was not accepted."""
-    return (batch.get("errors") or {}).get("data") or []
+    return (batch.errors and batch.errors.data) or []
 
 
-def _rest(batch: dict[str, Any]) -> Reply:
+def _rest(batch: Job) -> Reply:
     """What is to be said of calls that the results do not hold."""
-    state = batch.get("status")
-    if state == "failed":
-        said = "; ".join(str(one.get("message") or one.get("code")) for one in _errors(batch))
+    if batch.status == "failed":
+        said = "; ".join(str(one.message or one.code) for one in _problems(batch))
         return broken(f"the batch was not accepted: {said}", retry=False)
-    return broken(f"the batch ended as {state} without a reply to this call", retry=True)
+    return broken(f"the batch ended as {batch.status} without a reply to this call", retry=True)

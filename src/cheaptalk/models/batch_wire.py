@@ -1,16 +1,19 @@
 """HTTP to a provider's batch endpoint."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 import msgspec
 
 from cheaptalk.models.batch import BatchTrouble
 from cheaptalk.models.names import ModelName
-from cheaptalk.models.wire import broken, complaint, proxy_of
+from cheaptalk.models.wire import blanked, broken, complaint, lost_connection, proxy_of
 
-PATIENCE = aiohttp.ClientTimeout(total=None, connect=60, sock_read=300)
+T = TypeVar("T")
+
+PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
+"""Seconds for one request, of which the largest takes up or brings down hundreds of megabytes."""
 
 
 class BatchWire:
@@ -22,13 +25,13 @@ class BatchWire:
         self._headers = headers
         self._session: aiohttp.ClientSession | None = None
 
-    async def get(self, path: str, **query: str) -> Any:
-        """The JSON at a path."""
-        return self._json(await self.read("GET", path, params=query))
+    async def get(self, kind: type[T], path: str, **query: str) -> T:
+        """The JSON at a path, as it should be."""
+        return self._read(kind, await self.read("GET", path, params=query))
 
-    async def post(self, path: str, **what: Any) -> Any:
-        """What comes back for a form (``data``) or for JSON (``json``)."""
-        return self._json(await self.read("POST", path, **what))
+    async def post(self, kind: type[T], path: str, **what: Any) -> T:
+        """What comes back for a form (``data``) or for JSON (``json``), as it should be."""
+        return self._read(kind, await self.read("POST", path, **what))
 
     async def read(self, method: str, path: str, **what: Any) -> bytes:
         """The bytes that come back."""
@@ -40,15 +43,14 @@ class BatchWire:
             ) as response:  # fmt: skip
                 data = await response.read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise self._trouble(
-                f"connection failed: {str(error) or type(error).__name__}"
-            ) from None
+            raise self._trouble(lost_connection(error)) from None
+        data = blanked(data, self._key)
         if response.status == 200:
             return data
         try:
-            said = complaint(msgspec.json.decode(self._safe(data)), response.status)
-        except ValueError:
-            words = self._safe(data)[:2000].decode(errors="replace")
+            said = complaint(msgspec.json.decode(data), response.status)
+        except (ValueError, RecursionError):
+            words = data[:2000].decode(errors="replace")
             again = response.status == 429 or response.status >= 500
             raise self._trouble(f"status {response.status}: {words}", again=again) from None
         raise BatchTrouble(said.model_copy(update={"status": response.status}))
@@ -59,20 +61,14 @@ class BatchWire:
             await self._session.close()
             self._session = None
 
-    def _json(self, data: bytes) -> Any:
+    def _read(self, kind: type[T], data: bytes) -> T:
         try:
-            found = msgspec.json.decode(data)
-        except ValueError as error:
+            return msgspec.json.decode(data, type=kind)
+        except (ValueError, RecursionError) as error:
             raise self._trouble(f"the server's reply is not what it should be: {error}") from None
-        if not isinstance(found, dict):
-            raise self._trouble("the server's reply is not what it should be: no JSON object")
-        return found
-
-    def _safe(self, data: bytes) -> bytes:
-        return data.replace(self._key.encode(), b"[key]") if self._key else data
 
     def _trouble(self, detail: str, *, again: bool = True) -> BatchTrouble:
-        said = detail.replace(self._key, "[key]") if self._key else detail
+        said = blanked(detail.encode(), self._key).decode()
         return BatchTrouble(broken(said, retry=again))
 
     def _pool(self) -> aiohttp.ClientSession:

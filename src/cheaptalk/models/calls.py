@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
+from msgspec import Meta
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -24,14 +25,15 @@ Reasoning: TypeAlias = (
 Route: TypeAlias = Literal["schema", "tool", "text"]
 """How an answer is asked for: by the provider's own JSON schema, as the arguments of a tool, or in
 words alone."""
-AskedRoute: TypeAlias = Literal["auto"] | Route
+AskedRoute: TypeAlias = Literal["auto", Route]
 """A route, or the strictest that the server knows."""
 
 
 class ModelSettings(_Frozen):
     """How a model is to answer. What is not set is left to the provider and not sent.
 
-    Not every model takes every setting: :func:`~cheaptalk.models.check_settings` says which.
+    Not every model takes every setting: :func:`~cheaptalk.models.check_settings` says which. With
+    ``stream`` the answer comes in pieces as it is written, which keeps long connections alive.
     """
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -40,6 +42,7 @@ class ModelSettings(_Frozen):
     seed: int | None = None
     stop: tuple[str, ...] | None = None
     reasoning: Reasoning | None = None
+    stream: Literal[True] | None = None
 
 
 class AnswerForm(_Frozen):
@@ -89,6 +92,10 @@ class Failure(StrEnum):
     PROVIDER_ERROR = "provider_error"
 
 
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+"""Tokens of one call as a server tells them: below none and above this they are no count."""
+
+
 class Usage(_Frozen):
     """Tokens of one call, as the provider counts them.
 
@@ -123,6 +130,7 @@ class Reply(_Frozen):
         retry: whether trying again may help.
         retry_after: seconds after which the provider wants to be asked again.
         status: the HTTP status of a failure that came with one.
+        unreached: true where no server could be reached, so that nothing was sent.
         model: the model id that came back.
         fingerprint: what the provider calls the system behind it.
         finish: the provider's finish reason; ``length`` where the text was cut off.
@@ -143,6 +151,7 @@ class Reply(_Frozen):
     retry: bool = False
     retry_after: float | None = None
     status: int | None = None
+    unreached: Literal[True] | None = None
     model: str | None = None
     fingerprint: str | None = None
     finish: str | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
+from cheaptalk.models.calls import Count, Failure, ModelCall, Reply, Route, Usage
 from cheaptalk.models.names import ModelName
 from cheaptalk.models.schemas import sendable
 from cheaptalk.models.settings import wire
@@ -48,16 +48,16 @@ class Choice(Struct):
 class Details(Struct):
     """Tokens of a special kind."""
 
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
 
 
 class Counted(Struct):
     """Tokens used."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
     prompt_tokens_details: Details | None = None
     completion_tokens_details: Details | None = None
 

@@ -23,6 +23,10 @@ LOCAL_TOKENS = 1_024
 """Likewise for a model in this process."""
 
 
+def _level(level: Reasoning) -> dict[str, Any]:
+    return {"reasoning": level}
+
+
 def _effort(level: Reasoning) -> dict[str, Any]:
     return {"reasoning_effort": level}
 
@@ -96,9 +100,11 @@ def _same(*names: str) -> dict[str, str]:
 
 
 SAMPLING = _same("temperature", "top_p")
-CHAT = SAMPLING | _same("max_tokens", "seed", "stop")
+LOCAL = SAMPLING | _same("max_tokens", "seed", "stop")
+CHAT = LOCAL | _same("stream")
 OPENAI = CHAT | {"max_tokens": "max_completion_tokens"}
-OPENAI_REASONING = {"max_tokens": "max_completion_tokens", "seed": "seed"}
+OPENAI_REASONING = {"max_tokens": "max_completion_tokens"} | _same("seed", "stream")
+GEMINI = SAMPLING | _same("max_tokens", "stop", "stream")
 MESSAGES = {"max_tokens": "max_tokens", "stop": "stop_sequences"}
 TOOL: tuple[Route, ...] = ("tool", "text")
 TEXT: tuple[Route, ...] = ("text",)
@@ -115,6 +121,10 @@ FAMILIES = (
     Family("openai", "gpt-5*", OPENAI_REASONING, _effort, ("minimal", *THREE)),
     Family("openai", "gpt-[6-9]*", OPENAI_REASONING, _effort, ("none", *THREE)),
     Family("openai", "o[1-9]*", OPENAI_REASONING, _effort, THREE),
+    Family("openai", "gpt-3.5*", OPENAI, routes=TOOL),
+    Family("openai", "gpt-4", OPENAI, routes=TOOL),
+    Family("openai", "gpt-4-*", OPENAI, routes=TOOL),
+    Family("openai", "gpt-4o-2024-05-13", OPENAI, routes=TOOL),
     Family("openai", "*", OPENAI),
     Family("anthropic", "claude-3-7*", MESSAGES | SAMPLING, _budget, ("none", *BUDGETS),
            budget=True, either=True, hottest=1, routes=TOOL, answer_tokens=ANSWER_TOKENS),
@@ -124,12 +134,15 @@ FAMILIES = (
            budget=True, either=True, hottest=1, routes=TOOL, answer_tokens=ANSWER_TOKENS),
     Family("anthropic", "*", MESSAGES, _adaptive, THREE, routes=TOOL,
            answer_tokens=ANSWER_TOKENS),
-    Family("gemini", "gemini-2.5*", SAMPLING | _same("max_tokens", "stop"), _gemini,
+    Family("gemini", "gemini-2.5-pro*", GEMINI, _gemini,
+           tuple(BUDGETS), budget=True),
+    Family("gemini", "gemini-2.5*", GEMINI, _gemini,
            ("none", *BUDGETS), budget=True),
-    Family("gemini", "gemini-[3-9]*", SAMPLING | _same("max_tokens", "stop"), _gemini,
+    Family("gemini", "gemini-[3-9]*", GEMINI, _gemini,
            tuple(BUDGETS)),
-    Family("gemini", "*", SAMPLING | _same("max_tokens", "stop")),
-    Family("openrouter", "anthropic/claude-*4.[7-9]*", _same("max_tokens", "stop"), always=EXACT),
+    Family("gemini", "*", GEMINI),
+    Family("openrouter", "anthropic/claude-*4.[7-9]*", _same("max_tokens", "stop", "stream"),
+           always=EXACT),
     Family("openrouter", "*", CHAT, _openrouter, ("none", *BUDGETS), budget=True, always=EXACT),
     Family("together", "openai/gpt-oss*", CHAT, _effort, THREE),
     Family("together", "*", CHAT),
@@ -138,9 +151,9 @@ FAMILIES = (
     Family("ollama", "*gpt-oss*", CHAT, _effort, THREE, routes=("schema", "text")),
     Family("ollama", "*", CHAT, _effort, SWITCH, routes=("schema", "text")),
     Family("openai-compatible", "*", CHAT),
-    Family("hf", "*", CHAT, _switch, SWITCH, routes=TEXT, answer_tokens=LOCAL_TOKENS),
+    Family("hf", "*", LOCAL, _switch, SWITCH, routes=TEXT, answer_tokens=LOCAL_TOKENS),
     Family("agent", "*", {}, routes=("schema", "text")),
-    Family("script", "*", {}, routes=TEXT),
+    Family("script", "*", CHAT, _level, ("none", *BUDGETS), budget=True),
 )  # fmt: skip
 """All families; of those that fit a model, the first is its own."""
 

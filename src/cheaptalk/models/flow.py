@@ -21,7 +21,7 @@ CEILING = 1_000.0
 DECREASE = 0.75
 """What remains of a limit after a sign of overload."""
 TOLERATED = 0.05
-"""Share of signs of overload, among the replies of a round trip, that is taken for noise."""
+"""Share of signs of overload, among the calls of a round trip, that is taken for noise."""
 BREATH = 0.1
 """Seconds of the shortest pause after a sign of overload."""
 SPREAD = 1.5
@@ -136,11 +136,10 @@ class Lane:
     full lane raise the limit by one, a sign of overload leaves three quarters of it. Until the
     first such sign every answer raises it by one, so that it doubles each round trip ("slow start",
     Jacobson 1988). A server that now and then turns a call away is not overloaded: up to
-    :data:`TOLERATED` of the replies may say so. Overload is heard once a round trip: what was sent
+    :data:`TOLERATED` of the calls may be. Overload is heard once a round trip: what was sent
     before a cut says nothing about the time after it. After a cut the lane pauses for a moment and
     one call goes ahead. If that is turned away too, the lane keeps to the server's Retry-After, at
-    most for :data:`LONGEST`, or doubles its pause; then one call goes ahead again. So a lane never
-    freezes.
+    most for :data:`LONGEST`, or doubles its pause; then one goes ahead again. It never freezes.
 
     Attributes:
         limit: calls that may be under way, as learned; at least 1.
@@ -257,7 +256,8 @@ class Lane:
         if not (overload or outage):
             return
         self._signs += overload
-        if not outage and not self._turned_away and self._signs <= TOLERATED * self._heard:
+        tolerated = TOLERATED * max(self._heard, self.in_flight)  # answers take longer than signs
+        if not outage and not self._turned_away and self._signs <= tolerated:
             return
         self._heard = self._signs = 0.0
         self._turn += 1
@@ -294,7 +294,7 @@ class Lane:
             self.paused_until = self.clock() + LONGEST
             return GivenUp(
                 f"{self.name} answered none of the last {row.total()} calls: {detail}; "
-                "resume when the server is up",
+                "see that its server is up at this URL, then resume",
                 wrong=False,
             )
         return None

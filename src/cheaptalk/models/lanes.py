@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cheaptalk.models.calls import Reply
-from cheaptalk.models.flow import CEILING, PATIENCE, Lane, Sent
+from cheaptalk.models.flow import CEILING, PATIENCE, START, Lane, Sent
 
 
 class Slot(NamedTuple):
@@ -63,6 +63,8 @@ class Lanes:
     """One lane for each model string: its provider, URL, model and key.
 
     Args:
+        concurrency: matches that are played at once: half as many calls to one model may be under
+            way before anything is known of its server.
         ceiling: calls to one model that may be under way at most.
         patience: seconds for which a server may be overloaded or away.
         clock, luck: for tests.
@@ -71,12 +73,14 @@ class Lanes:
     def __init__(
         self,
         *,
+        concurrency: int = 1,
         ceiling: float = CEILING,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
         luck: random.Random | None = None,
     ) -> None:
-        self.ceiling = ceiling
+        self.start = max(START, concurrency / 2)
+        self.ceiling = max(ceiling, concurrency)
         self.patience = patience
         self.clock = clock
         self.luck = luck or random.SystemRandom()
@@ -138,7 +142,7 @@ class Lanes:
         door = self._doors.get(model)
         if door is None:
             lane = Lane(
-                model, ceiling=self.ceiling, patience=self.patience,
+                model, start=self.start, ceiling=self.ceiling, patience=self.patience,
                 clock=self.clock, luck=self.luck,
             )  # fmt: skip
             door = self._doors[model] = _Door(lane, closed=self.paused)

@@ -124,14 +124,19 @@ class Worker:
 
     def _answer(self, asked: "Generator", calls: list[Waiting]) -> None:
         live = [one for one in calls if one.reply.set_running_or_notify_cancel()]
-        if not live:
-            return
-        try:
-            replies = asked.answer([one.call for one in live], max(one.until for one in live))
-        except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
-            replies = [broken(f"the model failed: {error}", retry=False)] * len(live)
-        for one, reply in zip(live, replies, strict=True):
-            one.reply.set_result(reply)
+        if live:
+            for one, reply in zip(live, answers(asked, live), strict=True):
+                one.reply.set_result(reply)
+
+
+def answers(asked: "Generator", calls: list[Waiting]) -> list[Reply]:
+    """What a model says to calls together; to each alone where one, or their number, breaks it."""
+    try:
+        return asked.answer([one.call for one in calls], max(one.until for one in calls))
+    except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
+        if len(calls) == 1:
+            return [broken(f"the model failed: {error}", retry=False)]
+    return [reply for one in calls for reply in answers(asked, [one])]
 
 
 def together(waiting: list[Waiting]) -> tuple[list[Waiting], list[Waiting]]:
@@ -172,7 +177,9 @@ class Generator:
         ).to(self.model.device)  # fmt: skip
         left = max(0.0, until - time.monotonic())
         with self.torch.random.fork_rng(), self.torch.inference_mode():
-            if settings.seed is not None:
+            if settings.seed is None:
+                self.torch.seed()  # afresh: what is forked is the same for every call
+            else:
                 self.torch.manual_seed(settings.seed)
             made = self.model.generate(
                 **inputs, max_time=left, pad_token_id=self.tokenizer.pad_token_id,

@@ -2,11 +2,14 @@
 
 import os
 import re
-from functools import lru_cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
-from cheaptalk.rules import unknown
+from cheaptalk.models.prices import own_prices, read_prices
+from cheaptalk.rules import UnknownName, unknown
 
 Protocol = Literal["chat", "messages", "agent", "in process", "script"]
 """How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
@@ -43,6 +46,8 @@ PROVIDERS = {
     "script": Provider("", "", needs_key=False, protocol="script"),
 }
 """Whoever can be asked, by the first part of a model string."""
+MAKERS = ("openai", "anthropic", "gemini")
+"""Providers whose models' names begin alike."""
 IN_PROCESS_NEEDS = ("torch", "transformers")
 """The packages that a model in this process needs: the extra ``lm``."""
 
@@ -91,12 +96,14 @@ class ModelName(NamedTuple):
 def _parsed(text: str) -> ModelName:
     provider, slash, rest = text.partition("/")
     if not slash or not rest:
-        raise ValueError(
-            f'"{text}" is no model string: write provider/NAME or provider/NAME@URL, '
-            f"with a provider of {', '.join(PROVIDERS)}"
+        cure = hint(text) or (
+            f"write provider/NAME or provider/NAME@URL, with a provider of {', '.join(PROVIDERS)}"
         )
+        raise ValueError(f'"{text}" is no model string: {cure}')
+    if rest != rest.strip():
+        raise ValueError(f'"{text}" begins or ends its name with a blank: leave it out')
     if provider not in PROVIDERS:
-        raise unknown("provider", provider, list(PROVIDERS))
+        raise _no_provider(provider, rest)
     known = PROVIDERS[provider]
     if known.protocol == "in process":
         return ModelName(provider, rest, "")
@@ -105,12 +112,65 @@ def _parsed(text: str) -> ModelName:
     if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
         raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
     name, url = found.groups() if found else (rest, known.url)
+    _check_port(url)
     if known.protocol == "script":
         if found or name not in SCRIPTS:
             raise unknown("scripted model", rest, list(SCRIPTS))
     elif not url:
         raise ValueError(f'"{text}": say where it listens: {provider}/{name}@http://HOST:PORT/PATH')
     return ModelName(provider, name, url.rstrip("/"))
+
+
+def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
+    """What to say of a provider that nothing is known of: it may be a URL, or a maker's name."""
+    if written in ("http:", "https:"):
+        return ValueError(
+            f'"{written}/{rest}" is a URL alone: write openai-compatible/NAME@{written}/{rest}'
+        )
+    found = unknown("provider", written, list(PROVIDERS))
+    cure = _makers_hint(rest.casefold())
+    return UnknownName(f"{found}; {cure}") if cure and "did you mean" not in str(found) else found
+
+
+def _check_port(url: str) -> None:
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        raise ValueError(f'"{url}": its port is no number from 0 to 65535') from None
+
+
+def hint(text: str) -> str:
+    """How to write what looks like a model without its provider; empty where nothing does.
+
+    >>> hint("gpt-4o"), hint("ollama:llama3.2"), hint("linear")
+    ('for the model write openai/gpt-4o', 'for the model write ollama/llama3.2', '')
+    >>> hint("gpt4o")
+    'a model is written with its provider, such as openai/gpt-4o'
+    """
+    provider, colon, rest = text.partition(":")
+    if colon and rest and provider in PROVIDERS:
+        return f"for the model write {provider}/{rest}"
+    digits = "/" not in text and any(letter.isdigit() for letter in text)
+    other = f"a model is written with its provider, such as ollama/{text}" if digits else ""
+    return _makers_hint(text.casefold()) or other
+
+
+def _makers_hint(name: str) -> str:
+    known = _known()
+    if name in known:
+        return f"for the model write {known[name]}/{name}"
+    if name.startswith(tuple(one.partition("-")[0] for one in known)):
+        near = get_close_matches(name, known, n=1, cutoff=0)[0]
+        return f"a model is written with its provider, such as {known[near]}/{near}"
+    return ""
+
+
+@cache
+def _known() -> dict[str, str]:
+    """The providers of models whose price is known, by the models' names."""
+    patterns = (one for price in read_prices(own_prices()) for one in price.models)
+    parts = [one.partition("/") for one in patterns if "*" not in one]
+    return {name: provider for provider, _, name in parts if provider in MAKERS}
 
 
 SCRIPTS = {

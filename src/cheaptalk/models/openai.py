@@ -1,21 +1,12 @@
 """Models behind any URL that speaks OpenAI's chat format."""
 
-import re
+from collections.abc import Awaitable
 
 from cheaptalk.models import chat
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
+from cheaptalk.models.calls import ModelCall, Reply, Route
 from cheaptalk.models.names import ModelName
-from cheaptalk.models.settings import routes, wire
+from cheaptalk.models.routes import Known
 from cheaptalk.models.wire import CALL_HEADER, Wire
-
-COMPLAINTS: dict[Route, re.Pattern[str]] = {
-    "schema": re.compile(
-        "response_format|schema|structured|grammar|guided|strict|requested parameters",
-        re.IGNORECASE,
-    ),
-    "tool": re.compile("tool|function|schema|strict|requested parameters", re.IGNORECASE),
-}
-"""What a server's refusal names that does not know a way of asking for an answer's form."""
 
 
 class OpenAIModels:
@@ -27,7 +18,7 @@ class OpenAIModels:
 
     def __init__(self, wire: Wire | None = None) -> None:
         self._wire = wire or Wire()
-        self._refused: set[tuple[str, Route]] = set()
+        self._routes = Known()
 
     async def __aenter__(self) -> "OpenAIModels":
         return self
@@ -50,39 +41,12 @@ class OpenAIModels:
             ValueError: the model does not take the call's settings.
         """
         name = ModelName.parse(call.model)
-        sent = wire(call.settings, call.model)
         headers = {CALL_HEADER: number}
         if name.key:
             headers["Authorization"] = f"Bearer {name.key}"
-        seconds = 0.0
-        for route in self._routes(call, name):
-            reply = await self._wire.post(
-                f"{name.url}/chat/completions", headers, chat.body(call, route), name.key,
-                deadline - seconds, chat.read,
-            )  # fmt: skip
-            seconds += reply.seconds
-            if not _refuses(reply, route):
-                break
-            self._refused.add((call.model, route))
-        used = route if call.form else None
-        return reply.model_copy(update={"sent": sent, "route": used, "seconds": seconds})
 
-    def _routes(self, call: ModelCall, name: ModelName) -> list[Route]:
-        """The ways to ask for the answer, in the order in which they are tried."""
-        if call.form is None:
-            return ["text"]
-        if call.form.route != "auto":
-            return [call.form.route]
-        return [
-            one for one in routes(call.settings, name) if (call.model, one) not in self._refused
-        ]
+        def send(route: Route, left: float) -> Awaitable[Reply]:
+            url, sent = f"{name.url}/chat/completions", chat.body(call, route)
+            return self._wire.post(url, headers, sent, name.key, left, chat.read)
 
-
-def _refuses(reply: Reply, route: Route) -> bool:
-    """Whether a server refused a call for the way in which its answer was asked for."""
-    return (
-        route in COMPLAINTS
-        and reply.failure is Failure.PROVIDER_ERROR
-        and reply.status in (400, 404, 422)
-        and COMPLAINTS[route].search(reply.detail or "") is not None
-    )
+        return await self._routes.ask(call, deadline, send)

@@ -8,16 +8,19 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from cheaptalk.models.calls import Reply, Usage
 from cheaptalk.models.files import read_yaml
-from cheaptalk.rules import CheaptalkError, Value, explain
+from cheaptalk.rules import CheaptalkError, Value
+from cheaptalk.rules.problems import first_problem
 
 VARIABLE = "CHEAPTALK_PRICES"
 """The environment variable that names a file of prices."""
 FILE = Path("prices.yaml")
 """The file of prices that is read where the variable names none, if it is there."""
+PACKAGE = "cheaptalk"
+"""What stands for the file of prices that comes with the package."""
 MILLION = 1_000_000
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
@@ -129,9 +132,6 @@ def without_url(model: str) -> str:
     return model.partition("@http")[0]
 
 
-LIST: TypeAdapter[tuple[Price, ...]] = TypeAdapter(tuple[Price, ...])
-
-
 def own_prices() -> Traversable:
     """The file of prices that comes with the package."""
     return files("cheaptalk.models") / "prices.yaml"
@@ -150,7 +150,7 @@ def load_prices(file: Path | None = None) -> Prices:
     named = os.environ.get(VARIABLE)
     own = file or (Path(named) if named else FILE if FILE.exists() else None)
     lists = {} if own is None else {str(own): read_prices(own)}
-    return Prices(lists | {"cheaptalk": read_prices(own_prices())})
+    return Prices(lists | {PACKAGE: read_prices(own_prices())})
 
 
 def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
@@ -168,7 +168,11 @@ def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
             f"{source}: a file of prices is a list; write one to edit with: "
             "cheaptalk prices --init FILE"
         )
+    return tuple(_price(entry, f"{source}: entry {n}") for n, entry in enumerate(data, start=1))
+
+
+def _price(data: object, place: str) -> Price:
     try:
-        return LIST.validate_python(data)
+        return Price.model_validate(data)
     except ValidationError as error:
-        raise PriceError(f"{source}: {explain(error)}") from None
+        raise PriceError(f"{place}: {first_problem(error)}") from None

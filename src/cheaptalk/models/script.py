@@ -6,6 +6,7 @@ from typing import Any
 
 from cheaptalk.models.calls import AnswerForm, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.names import ModelName
+from cheaptalk.models.settings import wire
 
 WORDS = "No comment."
 """What a scripted model says where it may say what it likes."""
@@ -14,7 +15,8 @@ WORDS = "No comment."
 class ScriptedModels:
     """Makes calls to scripted models: :data:`~cheaptalk.models.SCRIPTS` lists them.
 
-    A token is a word. What a model says depends on the call alone.
+    A token is a word. What a model says depends on the messages and the form alone: settings are
+    noted as sent, so that a roster can be rehearsed with them, and heeded by nobody.
     """
 
     async def close(self) -> None:
@@ -28,19 +30,21 @@ class ScriptedModels:
             deadline: likewise.
         """
         name = ModelName.parse(call.model).model
+        sent = wire(call.settings, call.model)
         words = sum(len(message.content.split()) for message in call.messages)
         if name in ("refuse", "fail"):
             failure = Failure.REFUSED if name == "refuse" else Failure.PROVIDER_ERROR
             spent = Usage(input_tokens=words if failure is Failure.REFUSED else 0)
             detail = f"{call.model} always does"
-            return Reply(failure=failure, detail=detail, model=name, usage=spent, sent={})
+            return Reply(failure=failure, detail=detail, model=name, usage=spent, sent=sent)
         text = SAYS[name](call)
+        route = call.form and ("text" if call.form.route == "auto" else call.form.route)
         return Reply(
             text=text,
             model=name,
             finish="stop",
-            route="text" if call.form else None,
-            sent={},
+            route=route,
+            sent=sent,
             usage=Usage(input_tokens=words, output_tokens=len(text.split())),
         )
 

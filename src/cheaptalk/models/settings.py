@@ -96,6 +96,8 @@ def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
     sent: dict[str, Any] = {kind.settings[setting]: value for setting, value in given.items()}
     if settings.reasoning is not None and kind.reasoning is not None:
         sent |= kind.reasoning(settings.reasoning)
+    if settings.stream and name.protocol == "chat":
+        sent["stream_options"] = {"include_usage": True}  # or the tokens go untold
     if kind.answer_tokens:
         tokens = kind.answer_tokens + tokens_of(settings.reasoning or "none")
         sent.setdefault(kind.settings["max_tokens"], tokens)

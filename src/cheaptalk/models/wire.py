@@ -3,6 +3,8 @@
 import asyncio
 import email.utils
 import math
+import os
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -63,8 +65,9 @@ class Wire:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
         except (aiohttp.ClientError, OSError) as error:
-            what = f"connection failed: {str(error) or type(error).__name__}"
-            reply = broken(blanked(what.encode(), key).decode(), retry=True)
+            what = blanked(lost_connection(error).encode(), key).decode()
+            unreached = isinstance(error, aiohttp.ClientConnectorError) or None
+            reply = broken(what, retry=True, unreached=unreached)
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
 
     async def close(self) -> None:
@@ -136,6 +139,20 @@ def proxy_of(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
+def lost_connection(error: Exception) -> str:
+    """Why a connection was never made, or broke, with the system's words for it."""
+    if not isinstance(error, aiohttp.ClientConnectorError):
+        return f"connection failed: {str(error) or type(error).__name__}"
+    cause, number = error.__cause__, error.errno or 0
+    if isinstance(cause, ssl.SSLError):
+        why = cause.strerror or cause.reason
+    elif number > 0:
+        why = os.strerror(number)
+    else:
+        why = error.strerror or "no connection"
+    return f"no server answers at {error.host}:{error.port} ({why})"
+
+
 def broken(detail: str, *, retry: bool, **more: Any) -> Reply:
     """A failure of the provider, in one line of its own words."""
     said = " ".join(detail.split())[:SAID]
@@ -150,10 +167,16 @@ def complaint(error: Any, status: int | None = None) -> Reply:
     if status is None:
         status = code if isinstance(code, int) and 400 <= code < 600 else 500
     said = said if isinstance(said, str) else msgspec.json.encode(said or error).decode()
-    reply = broken(f"status {status}: {said}", retry=_worth_retrying(status, code), status=status)
+    reply = broken(_with_status(status, said), retry=_worth_retrying(status, code), status=status)
     if isinstance(code, str) and code in FILTERS:
         return reply.model_copy(update={"failure": Failure.FILTERED})
     return reply
+
+
+def _with_status(status: int, said: str) -> str:
+    """A server's complaint behind its status, which many repeat in their words."""
+    rest = said.strip().removeprefix(str(status)).lstrip(" :,-")
+    return f"status {status}: {rest}" if rest else f"status {status}"
 
 
 def _worth_retrying(status: int, code: object) -> bool:
@@ -165,7 +188,7 @@ def _refused(status: int, headers: Mapping[str, str], data: bytes) -> Reply:
         reply = complaint(msgspec.json.decode(data), status)
     except (ValueError, RecursionError):
         said = data[: 4 * SAID].decode(errors="replace")
-        reply = broken(f"status {status}: {said}", retry=_worth_retrying(status, None))
+        reply = broken(_with_status(status, said), retry=_worth_retrying(status, None))
     after = retry_after(headers, datetime.now(UTC))
     return reply.model_copy(update={"retry_after": after, "status": status})
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
@@ -26,18 +26,19 @@ from cheaptalk.players.prompting import (
     Reask,
     Refine,
 )
-from cheaptalk.rules import Game, Value
+from cheaptalk.rules import Game, UnknownName, Value, games, suggest
 from cheaptalk.rules.errors import shown
-from cheaptalk.styles import JsonCodec, style
+from cheaptalk.styles import JsonCodec, Style, style
 
 
 def _is_count(data: object) -> bool:
     return type(data) is int and data >= 0
 
 
-LATER = ("reasoning", "answers", "history", "past_answers", "refine", "reask")
+LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask")
 """Settings that are younger than the first records. They are written only where they are set, so
 that whoever leaves them alone stays the same player, and matches of then stay the same matches."""
+Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
 class ModelSeat(Value):
@@ -45,8 +46,9 @@ class ModelSeat(Value):
 
     Attributes:
         model: ``provider/NAME`` or ``provider/NAME@URL``.
-        style: the style of the game's words; the game's default one if not set.
+        style: the style of the game's words, or styles by game; the game's default one if not set.
         reasoning: how much it is to reason before it answers: a level, or a budget of tokens.
+        stream: whether its server is to send each answer in pieces, as it is written.
         answers: how its answers are asked for: ``auto`` takes the strictest way that its server
             knows; ``text``, the default with a chain of thought, asks in words alone.
         persona: who it is told to be, before the game's words: a sentence, or a name from
@@ -68,13 +70,14 @@ class ModelSeat(Value):
     """
 
     model: str
-    style: str | None = None
+    style: str | dict[str, str] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
-    stop: tuple[str, ...] | None = None
+    stop: Annotated[tuple[Stop, ...], Field(min_length=1)] | None = None
     reasoning: Reasoning | None = None
+    stream: Literal[True] | None = None
     answers: AskedRoute | None = None
     persona: Persona | None = None
     chain_of_thought: ChainOfThought | None = None
@@ -94,6 +97,14 @@ class ModelSeat(Value):
         except LookupError as error:
             raise ValueError(str(error)) from None
         return text
+
+    @field_validator("style")
+    @classmethod
+    def _is_of_games(cls, named: str | dict[str, str] | None) -> str | dict[str, str] | None:
+        for game in named if isinstance(named, dict) else ():
+            if game not in games():
+                raise ValueError(f"unknown game {suggest(game, list(games()))}")
+        return named
 
     @field_validator("history", mode="before")
     @classmethod
@@ -128,7 +139,7 @@ class ModelSeat(Value):
             ValueError: its settings do not go with the words.
             UnknownName: the game has no such style.
         """
-        words = style(game.name, self.style)
+        words = self._words(game)
         if not isinstance(words.codec, JsonCodec):
             answers = f'answers in the style "{words.name}" of {game.name} are not'
             if self.refine:
@@ -146,8 +157,21 @@ class ModelSeat(Value):
         """Who sits down at a game with these settings."""
         prompt = Prompt(**{name: getattr(self, name) for name in Prompt._fields})
         tries = self.tries or game.tries
-        words = style(game.name, self.style)
+        words = self._words(game)
         return LanguageModel(game, words, self.model, self.settings(), prompt, tries, self.route)
+
+    def _words(self, game: Game) -> Style:
+        """The style of a game's words."""
+        if isinstance(self.style, dict):
+            return style(game.name, self.style.get(game.name))
+        try:
+            return style(game.name, self.style)
+        except UnknownName as error:
+            others = [one.name for one in games().values() if self.style in one.styles]
+            if not others:
+                raise
+            cure = f"for {others[0]} alone write style: {{{others[0]}: {self.style}}}"
+            raise UnknownName(f"{error}; {cure}") from None
 
     @property
     def route(self) -> AskedRoute:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from cheaptalk.models import Reply
 from cheaptalk.players.thinking import Kind
+from cheaptalk.rules import counted
 from cheaptalk.styles import Illegal, Unreadable
 
 ECHO = 8_000
@@ -24,7 +25,7 @@ def fault(problem: Unreadable, reply: Reply) -> Fault:
         kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
         return Fault(kind, str(problem))
     tokens = reply.usage.output_tokens
-    after = f" after {tokens:,} tokens" if tokens else ""
+    after = f" after {counted(tokens, 'token')}" if tokens else ""
     return Fault(Kind.TRUNCATED, f"the reply was cut off{after}; answer more briefly")
 
 

@@ -113,6 +113,9 @@ class Entry(Value):
     def _read(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
+        kinds = [key for key in ("strategy", "strategies", *FORMS) if key in data]
+        if len(kinds) > 1:
+            raise ValueError(f"{' and '.join(kinds)} do not go together: a player is one of them")
         for key, form in FORMS.items():
             if key in data:
                 spec = form.model_validate(dict(data))
@@ -126,7 +129,10 @@ class Entry(Value):
             return {"strategies": _strategies(data)}
         keys = ["strategy", "strategies", *FORMS]
         if data:
-            raise ValueError(f"unknown key {suggest(str(next(iter(data))), keys)}")
+            key = str(next(iter(data)))
+            if key.partition(":")[0] in keys:
+                raise ValueError(f'"{key}" lacks a space behind its colon')
+            raise ValueError(f"unknown key {suggest(key, keys)}")
         raise ValueError(f"a player needs one of {', '.join(keys)}")
 
     @model_serializer
@@ -171,6 +177,20 @@ class Entry(Value):
         if _by_part(named):
             named = named.get(place, named.get(role))
         return None if named is None else strategy_seat(game.name, role, named)
+
+
+def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
+    """Entries under their labels; numbers become text.
+
+    Raises:
+        ValueError: a label cannot be read, or is no text to YAML.
+    """
+    for label in players:
+        if not str(label).strip():
+            raise ValueError("a player has no name; write LABEL: before its entry")
+        if label is None or isinstance(label, bool):
+            raise ValueError(f"YAML reads a label as {shown(label)}; put it in quotes")
+    return {str(label): entry for label, entry in players.items()}
 
 
 def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:

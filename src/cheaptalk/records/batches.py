@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
+from cheaptalk.models.routes import REFUSALS
 from cheaptalk.records import schema
 from cheaptalk.records.errors import clear_errors
+from cheaptalk.records.reading import members_of
 from cheaptalk.records.store import Store
 
 batches, calls = schema.batches, schema.calls
@@ -145,9 +147,33 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
     return [batch for number, batch in found.items() if number in ours]
 
 
+def refused_in_batches(store: Store) -> list[tuple[str, Reply]]:
+    """What calls in batches brought that may have been refused for how they asked, by model."""
+    model, reply = calls.c.call["model"].as_string(), calls.c.reply
+    refused = reply["status"].as_integer().in_(REFUSALS)
+    query = sa.select(model, reply).where(calls.c.batch.is_not(None), refused)
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return [(row[0], Reply.model_validate(row[1])) for row in connection.execute(query)]
+
+
 def all_batches(store: Store) -> list[BatchSummary]:
     """All batches of a store, the oldest first."""
-    query = sa.select(batches).order_by(batches.c.id)
+    return _summaries(store, sa.true())
+
+
+def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
+    """The batches that are not collected yet and hold calls of a study, the oldest first."""
+    matches = schema.matches
+    ours = (
+        sa.select(calls.c.batch)
+        .join(matches, matches.c.id == calls.c.match_id)
+        .where(matches.c.number.in_(members_of(study)))
+    )
+    return _summaries(store, sa.and_(batches.c.state != "collected", batches.c.id.in_(ours)))
+
+
+def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:
+    query = sa.select(batches).where(where).order_by(batches.c.id)
     with clear_errors(store.path), store.engine.connect() as connection:
         return [
             BatchSummary(

@@ -90,46 +90,59 @@ class Wanted:
     says: str | None = None
 
 
-def pairings(store: Store, study: str) -> list[Pairing]:
-    """All pairings of a study with their matches counted, by game and labels."""
+class Overview(NamedTuple):
+    """What takes a look at all matches of a study.
+
+    Attributes:
+        pairings: all of them with their matches counted, by game and labels.
+        places: those of each game, over all its configurations in order, with their roles. Games
+            of which no match has begun are left out.
+    """
+
+    pairings: list[Pairing]
+    places: dict[str, dict[str, str]]
+
+
+def overview(store: Store, study: str) -> Overview:
+    """Who met whom in a study, and where they sat: one look at all its matches."""
     seats = sa.cast(matches.c.seats, sa.String)
     query = (
-        sa.select(configurations.c.game, seats, matches.c.status, sa.func.count())
+        sa.select(
+            configurations.c.game, seats, matches.c.status, sa.func.count(),
+            sa.func.min(matches.c.number),
+        )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study)))
         .group_by(configurations.c.game, seats, matches.c.status)
-    )
+    )  # fmt: skip
     found: dict[tuple[Any, ...], Pairing] = {}
+    firsts: dict[tuple[Any, ...], int] = {}
     with clear_errors(store.path), store.engine.connect() as connection:
         labels = people_of(connection, study)
-        for game, seated, status, count in connection.execute(query):
+        for game, seated, status, number, first in connection.execute(query):
             people = {at: labels[player]["label"] for at, player in json.loads(seated).items()}
             pairing = found.setdefault((game, *people.items()), Pairing(game, people, {}))
-            pairing.counts[status] = pairing.counts.get(status, 0) + count
-    sizes: dict[str, list[dict[str, str]]] = {}
-    for pairing in found.values():
-        sizes.setdefault(pairing.game, []).append(pairing.players)
-    places = {game: united(players) for game, players in sizes.items()}
-    return [
-        one._replace(without=next((at for at in places[one.game] if at not in one.players), None))
-        for one in (found[key] for key in sorted(found))
-    ]
+            pairing.counts[status] = pairing.counts.get(status, 0) + number
+            firsts[game, *people] = min(first, firsts.get((game, *people), first))
+    places = _places(store, study, firsts.values())
+    missing = {
+        key: next((place for place in places[one.game] if place not in one.players), None)
+        for key, one in found.items()
+    }
+    return Overview([found[key]._replace(without=missing[key]) for key in sorted(found)], places)
 
 
 def places_of(store: Store, study: str) -> dict[str, dict[str, str]]:
-    """The places of each game of a study, over all its configurations in order, with their roles.
+    """The places of each game of a study with their roles; see :class:`Overview`."""
+    return overview(store, study).places
 
-    Games of which no match has begun are left out.
-    """
-    firsts = (
-        sa.select(sa.func.min(matches.c.number))
-        .where(matches.c.number.in_(members_of(study)))
-        .group_by(matches.c.configuration_id)
-    )
-    found: dict[str, list[dict[str, str]]] = {}
-    for record in store.records(study, where=matches.c.number.in_(firsts)):
-        found.setdefault(record.game, []).append(record.places)
-    return {game: united(sizes) for game, sizes in found.items()}
+
+def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
+    """The places of games, read off one match of each set of places."""
+    sizes: dict[str, list[dict[str, str]]] = {}
+    for record in store.records(study, where=matches.c.number.in_(list(numbers))):
+        sizes.setdefault(record.game, []).append(record.places)
+    return {game: united(of) for game, of in sizes.items()}
 
 
 def united(sizes: Sequence[Mapping[str, str]]) -> dict[str, str]:

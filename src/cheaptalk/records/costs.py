@@ -14,11 +14,12 @@ class Cost:
     """What some calls to models took. Replies from a cache took nothing and are not counted.
 
     Attributes:
-        calls: sendings, whatever came of them.
+        calls: sendings that reached a server, whatever came of them.
         usage: their tokens, as far as they came back.
         dollars: what they cost at the prices of the time, as far as these were known.
         unpriced: calls that cost something nobody knows: no price, or no count of tokens.
         unresolved: calls whose reply never came to the record; they may have cost something too.
+        unreached: attempts that reached no server; they are no calls and took nothing.
     """
 
     calls: int = 0
@@ -26,6 +27,12 @@ class Cost:
     dollars: float = 0.0
     unpriced: int = 0
     unresolved: int = 0
+    unreached: int = 0
+
+    @property
+    def sendings(self) -> int:
+        """Calls, and attempts that reached no server."""
+        return self.calls + self.unreached
 
     @property
     def tokens(self) -> int:
@@ -44,6 +51,7 @@ class Cost:
             self.dollars + other.dollars,
             self.unpriced + other.unpriced,
             self.unresolved + other.unresolved,
+            self.unreached + other.unreached,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -54,6 +62,7 @@ class Cost:
             "dollars": self.dollars,
             "unpriced_calls": self.unpriced,
             "unresolved_calls": self.unresolved,
+            "unreached": self.unreached,
         }
 
 
@@ -63,6 +72,8 @@ def cost_of(reply: Mapping[str, Any] | None) -> Cost:
         return Cost(calls=1, unresolved=1)
     if reply.get("cached"):
         return Cost()
+    if reply.get("unreached"):
+        return Cost(unreached=1)
     usage = Usage.model_validate(reply.get("usage", {}))
     dollars = reply.get("dollars")
     paid = Cost(1, usage, dollars or 0.0)

@@ -16,6 +16,10 @@ class StoreError(CheaptalkError):
 
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
+HELD = (
+    "another cheaptalk is writing to it; wait for it to end, or stop it (look after a run with: "
+    "cheaptalk ctl STUDY)"
+)
 DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
 LOCKED_OUT = "it cannot be written; check the file, its folder and their permissions"
 CURES = {

@@ -102,6 +102,29 @@ def read_judgements(
             yield Judgement(**{**row, "kind": Kind(row["kind"])})
 
 
+def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], bool]:
+    """The items of a study that a judge was asked about, by match and item.
+
+    True where it gave a verdict, False where it finally gave none.
+    """
+    columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
+    query = sa.select(*columns).where(_of(study), judgements.c.judge == judge)
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return {
+            (match_id, item): Kind(kind) in (Kind.OK, Kind.REPAIRED)
+            for match_id, item, kind in connection.execute(query)
+        }
+
+
+def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
+    """What each match of a study was played on: its configuration and deal."""
+    matches = schema.matches.c
+    query = sa.select(matches.id, matches.configuration_id, matches.deal)
+    with clear_errors(store.path), store.engine.connect() as connection:
+        rows = connection.execute(query.where(matches.number.in_(members_of(study))))
+        return {id_: (configuration, deal) for id_, configuration, deal in rows}
+
+
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     """What a judge has taken for a study so far, over all its runs and all sendings."""
     start = ledger_id(judge, "")

@@ -14,10 +14,15 @@ matches, calls = schema.matches, schema.calls
 def lost_calls(store: StoreReader, study: str) -> Counter[str]:
     """How many calls of a study's matches were lost, by what became of them.
 
-    ``timed_out`` and ``provider_error`` calls were sent again or failed their match. Of
+    ``timed_out`` and ``provider_error`` calls were sent again or failed their match; ``unreached``
+    ones found no server. Of
     ``unresolved`` ones nobody knows: the run was killed while they were under way.
     """
-    failure = sa.func.coalesce(calls.c.reply["failure"].as_string(), calls.c.state)
+    reply = calls.c.reply
+    failure = sa.case(
+        (reply["unreached"].as_boolean(), "unreached"),
+        else_=sa.func.coalesce(reply["failure"].as_string(), calls.c.state),
+    )
     query = (
         sa.select(failure, sa.func.count())
         .join(matches, matches.c.id == calls.c.match_id)

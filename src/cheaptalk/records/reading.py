@@ -15,7 +15,8 @@ from cheaptalk.rules import suggest
 class StudySummary(NamedTuple):
     """A study in the store, with how many of its matches are of each status.
 
-    ``package`` is the version that last registered it.
+    ``package`` is the version that last registered it; ``halted`` says why its last run stopped
+    before its end, if it did.
     """
 
     name: str
@@ -23,6 +24,7 @@ class StudySummary(NamedTuple):
     package: str
     created: float
     counts: dict[str, int]
+    halted: str | None = None
 
 
 class StoreReader:
@@ -49,30 +51,35 @@ class StoreReader:
             rows = connection.execute(query)
             return {id_: kinds or {} for id_, kinds in rows if id_ in wanted}
 
-    def studies(self) -> list[StudySummary]:
-        """All studies with their matches counted by status, in the order they were begun."""
+    def studies(self, *, counted: bool = True) -> list[StudySummary]:
+        """All studies in the order they were begun.
+
+        Args:
+            counted: with their matches counted by status, which takes a look at all of them.
+        """
         members, matches = schema.members, schema.matches
-        with clear_errors(self.path), self.engine.connect() as connection:
-            counted = connection.execute(
-                sa.select(members.c.study_id, matches.c.status, sa.func.count())
-                .join(matches, matches.c.number == members.c.match_number)
-                .group_by(members.c.study_id, matches.c.status)
-            ).all()
-            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
+        query = (
+            sa.select(members.c.study_id, matches.c.status, sa.func.count())
+            .join(matches, matches.c.number == members.c.match_number)
+            .group_by(members.c.study_id, matches.c.status)
+        )
         counts: dict[int, dict[str, int]] = {}
-        for study_id, status, count in counted:
-            counts.setdefault(study_id, {})[status] = count
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
+            for study_id, status, count in connection.execute(query) if counted else ():
+                counts.setdefault(study_id, {})[status] = count
         return [
-            StudySummary(r.name, r.spec, r.package, r.created, counts.get(r.id, {})) for r in rows
+            StudySummary(r.name, r.spec, r.package, r.created, counts.get(r.id, {}), r.halted)
+            for r in rows
         ]
 
-    def study(self, name: str) -> StudySummary:
-        """A study by name.
+    def study(self, name: str, *, counted: bool = True) -> StudySummary:
+        """A study by name; see :meth:`studies`.
 
         Raises:
             StoreError: there is none of that name.
         """
-        found = {summary.name: summary for summary in self.studies()}
+        found = {summary.name: summary for summary in self.studies(counted=counted)}
         if name not in found:
             raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
         return found[name]

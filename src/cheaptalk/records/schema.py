@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration; a store of a later one is refused."""
 
 metadata = MetaData()
@@ -28,6 +28,7 @@ studies = Table(
     Column("spec", JSON, nullable=False, comment="the study as written"),
     Column("package", String, nullable=False, comment="the version that registered it"),
     Column("created", Float, nullable=False, comment="seconds since 1970"),
+    Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
 )
 
 configurations = Table(

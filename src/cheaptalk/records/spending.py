@@ -1,6 +1,7 @@
 """What studies, matches and players have taken so far, read from the store."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -48,30 +49,69 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
         return _in_ledger(connection, calls.c.match_id == match_id)
 
 
-def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
-    """What a study has taken so far, by the label of the player whose calls they were."""
-    waiting: dict[str, list[tuple[str, Cost]]] = {}
+def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
+    """What replies took that wait in the ledger for their matches to go on, by match and seat.
+
+    Replies from a cache are among them; a resumed match makes none of these calls again.
+    """
+    query = sa.select(calls.c.match_id, calls.c.seat, calls.c.reply).where(
+        calls.c.state == "answered", _to_model()
+    )
+    found: dict[str, dict[str, Cost]] = {}
+    with clear_errors(store.path), store.engine.connect() as connection:
+        for match_id, seat, reply in connection.execute(query):
+            usage = Usage.model_validate(reply.get("usage", {}))
+            seats = found.setdefault(match_id, {})
+            seats[seat] = seats.get(seat, Cost()) + Cost(1, usage)
+    return found
+
+
+class Sending(NamedTuple):
+    """One sending of a call to a model.
+
+    Attributes:
+        player: the label of the player whose call it was.
+        model: the model string asked.
+        reply: as recorded; None where none came.
+        ended: when its match ended, in seconds since 1970; None where it has not.
+    """
+
+    player: str
+    model: str
+    reply: Mapping[str, Any] | None
+    ended: float | None
+
+
+def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
+    """Every sending of a study's calls to models so far, match by match."""
+    waiting: dict[str, list[tuple[str, str, Any]]] = {}
+    model = calls.c.call["model"].as_string()
     query = (
-        sa.select(calls.c.match_id, calls.c.seat, calls.c.reply)
+        sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply)
         .join(matches, matches.c.id == calls.c.match_id)
         .where(matches.c.number.in_(members_of(study)), _to_model())
     )
     with clear_errors(store.path), store.engine.connect() as connection:
-        for match_id, seat, reply in connection.execute(query):
-            waiting.setdefault(match_id, []).append((seat, cost_of(reply)))
+        for match_id, *call in connection.execute(query):
+            waiting.setdefault(match_id, []).append(tuple(call))
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
-    found: dict[str, Cost] = {}
     for record in store.records(study, bodies=True, where=called):
         at = {seat.name: seat.place for seat in record.rules.seats}
-        for seat, cost in [*_recorded(record), *waiting.get(record.id, ())]:
-            label = record.label(at[seat])
-            found[label] = found.get(label, Cost()) + cost
+        for seat, asked, reply in [*_recorded(record), *waiting.get(record.id, ())]:
+            yield Sending(record.label(at[seat]), asked, reply, record.finished)
+
+
+def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
+    """What a study has taken so far, by the label of the player whose calls they were."""
+    found: dict[str, Cost] = {}
+    for one in sendings(store, study):
+        found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
     return found
 
 
-def _recorded(record: MatchRecord) -> list[tuple[str, Cost]]:
+def _recorded(record: MatchRecord) -> list[tuple[str, str, Any]]:
     return [
-        (answer.seat, cost_of(entry.get("reply")))
+        (answer.seat, entry["call"]["model"], entry.get("reply"))
         for answer in record.answers
         for entry in answer.calls
         if "model" in entry["call"]
@@ -88,11 +128,14 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     unknown = sa.and_(
         dollars.is_(None), sa.or_(reply["text"].as_string().is_not(None), tokens[0] + tokens[1] > 0)
     )
-    query = sa.select(
-        sa.func.count(),
-        *map(_total, (*tokens, dollars, sa.cast(unknown, sa.Integer))),
-        _total(sa.cast(calls.c.state == "unresolved", sa.Integer)),
-    ).where(where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False))
+    unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
+    unresolved = sa.cast(calls.c.state == "unresolved", sa.Integer)
+    counts = (
+        1 - unreached, *tokens, dollars, sa.cast(unknown, sa.Integer), unresolved, unreached,
+    )  # fmt: skip
+    query = sa.select(*map(_total, counts)).where(
+        where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
+    )
     return _cost(*connection.execute(query).one())
 
 
@@ -113,6 +156,7 @@ def _cost(
     dollars: float,
     unpriced: int,
     unresolved: int = 0,
+    unreached: int = 0,
 ) -> Cost:
     usage = Usage(
         input_tokens=input_tokens,
@@ -120,4 +164,4 @@ def _cost(
         cached_tokens=cached_tokens,
         reasoning_tokens=reasoning_tokens,
     )
-    return Cost(number, usage, float(dollars), unpriced, unresolved)
+    return Cost(number, usage, float(dollars), unpriced, unresolved, unreached)

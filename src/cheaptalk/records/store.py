@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk import __version__
 from cheaptalk.records import schema
-from cheaptalk.records.errors import StoreError, clear_errors
+from cheaptalk.records.errors import HELD, StoreError, clear_errors
 from cheaptalk.records.packing import text_of
 from cheaptalk.records.places import address, is_writable
 from cheaptalk.records.reading import StoreReader
@@ -122,9 +122,7 @@ class Store(StoreReader):
         try:
             lock.acquire(timeout=wait)
         except Timeout:
-            raise StoreError(
-                f"{self.path}: another cheaptalk is writing to it; wait for it to end, or stop it"
-            ) from None
+            raise StoreError(f"{self.path}: {HELD}") from None
         except OSError as error:
             raise StoreError(
                 f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.records import Status
-from cheaptalk.studies.policies import Policy, policies_of
+from cheaptalk.records.policies import Policy, policies_of
+from cheaptalk.records.redeals import AFRESH
 
 
 class Unanswering(NamedTuple):
@@ -44,8 +45,7 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
     return Exclusions(
         [one for one in kinds if one.matches or one.kind in policies.model_fields_set],
         sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
-        sum(frame.filter(pl.col("deal").str.contains("+", literal=True)).height
-            for frame in frames.values()),
+        sum(frame.filter(pl.col("deal").str.contains(AFRESH)).height for frame in frames.values()),
         policies.redeals,
     )  # fmt: skip
 

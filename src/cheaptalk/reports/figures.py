@@ -11,8 +11,9 @@ import polars as pl
 
 from cheaptalk.records import FEW
 from cheaptalk.reports.lines import Estimate, Line, Score
-from cheaptalk.reports.pages import capital
+from cheaptalk.reports.pages import capital, fixed
 from cheaptalk.reports.scores import GameScores
+from cheaptalk.rules import counted
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#4C9BC9")
 """By role, in the game's order."""
@@ -54,6 +55,7 @@ def gains(game: GameScores) -> list[Panel]:
         data = [_dots(game, role, score) for role in reversed(roles)]  # the last is drawn on top
         axis = {"type": "category", "categoryorder": "array", "categoryarray": order[::-1],
                 "tickvals": order, "ticktext": list(map(short, order)),
+                "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
                 "range": [-0.6, len(order) - 0.4]}  # fmt: skip
         layout = {"yaxis": axis, "scattermode": "group", "scattergap": 0.6}
         if not any(value for trace in data for value in trace["x"]):
@@ -63,8 +65,8 @@ def gains(game: GameScores) -> list[Panel]:
 
 
 def _order(game: GameScores) -> list[str]:
-    """All players, those who gained most in the first role on top."""
-    lines = [line for role in game.roles for line in game.players[role]]
+    """All players with a scored match, those who gained most in the first role on top."""
+    lines = [line for role in game.roles for line in game.players[role] if line.estimates]
     return list(dict.fromkeys(label for line in lines for label in line.players.values()))
 
 
@@ -75,6 +77,7 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "name": capital(role),
         "y": [line.players[role] for line in lines],
         "x": [one.mean for one in found],
@@ -90,18 +93,16 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
 
 def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
     """Error bars; none where two deals give an interval so wide that it would hide the others."""
-    halves = [one.half if one.clusters > 2 else None for one in found]
+    sides = [one.sides if one.sides and one.clusters > 2 else (0, 0) for one in found]
     return {
-        "type": "data", "array": [half or 0 for half in halves], "color": colour,
-        "thickness": 1.5, "width": 0,
+        "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
+        "arrayminus": [below for below, _ in sides], "array": [above for _, above in sides],
     }  # fmt: skip
 
 
 def _said(one: Estimate, places: int) -> str:
-    half = "one deal, no interval" if one.half is None else f"± {one.half:,.{places}f}"
-    matches = f"{one.n:,} match{'es' if one.n != 1 else ''}"
-    deals = f"{one.clusters:,} deal{'s' if one.clusters != 1 else ''}"
-    return f"{one.mean:,.{places}f} {half}<br>{matches} in {deals}"
+    matches, deals = counted(one.n, "match"), counted(one.clusters, "deal")
+    return f"{fixed(one.mean, places)} {one.interval(places)}<br>{matches} in {deals}"
 
 
 def matrices(game: GameScores) -> list[Panel]:
@@ -110,11 +111,12 @@ def matrices(game: GameScores) -> list[Panel]:
     There are none where a game has not exactly two places. Where these have one role, no measure
     tells them apart, and what the first got is shown too.
     """
-    if len(game.places) != 2 or len(game.pairings) < 2:
+    scored = [line for line in game.pairings if line.estimates]
+    if len(game.places) != 2 or len(scored) < 2:
         return []
     down, across = game.places
-    rows = sorted({line.players[down] for line in game.pairings})
-    columns = sorted({line.players[across] for line in game.pairings})
+    rows = sorted({line.players[down] for line in scored})
+    columns = sorted({line.players[across] for line in scored})
     height = 110 + max(4, len(rows)) * (34 if len(rows) < 8 else 24)
     return [
         Panel(score.title, score.unit, height, [_heat(game, score, rows, columns)],
@@ -214,14 +216,12 @@ def distributions(game: GameScores) -> list[Panel]:
             continue
         if not (values == values.round()).all():
             continue
-        counted = values.cast(pl.Int64).value_counts(sort=False).sort(score.key)
+        tally = values.cast(pl.Int64).value_counts(sort=False).sort(score.key)
         data: Trace = {
             "type": "bar",
-            "x": counted[score.key].to_list(),
-            "y": (counted["count"] / len(values)).to_list(),
-            "text": [
-                f"{number:,} match{'es' if number != 1 else ''}" for number in counted["count"]
-            ],
+            "x": tally[score.key].to_list(),
+            "y": (tally["count"] / len(values)).to_list(),
+            "text": [counted(number, "match") for number in tally["count"]],
             "textposition": "none",
             "marker": {"color": COLOURS[0]},
             "hovertemplate": f"%{{x}} {score.unit}: %{{y:.1%}}, %{{text}}<extra></extra>",

@@ -5,11 +5,21 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.measures import CHECK, Agreement, Rubric, Share, agreements, verdict_frame
+from cheaptalk.measures import (
+    CHECK,
+    Agreement,
+    Interval,
+    Rubric,
+    Share,
+    agreements,
+    verdict_frame,
+)
+from cheaptalk.measures.resampling import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.lines import Estimate
+from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import mean_intervals
 
 EVERYONE = "all"
@@ -21,7 +31,7 @@ class JudgedPlayer:
 
     Attributes:
         player: the label, or ``all``.
-        items: what was judged.
+        items: what was put to the judge.
         verdicts: how often each verdict was given.
         kinds: the judge's answers by kind, those without a valid verdict included.
         estimate: the share of finds, or the mean score; None without a valid verdict.
@@ -39,13 +49,19 @@ class JudgedPlayer:
         return self.items - sum(self.verdicts.values())
 
     @property
+    def deals(self) -> int:
+        """Deals on which there is an item with a valid verdict."""
+        return 0 if self.estimate is None else self.estimate.clusters
+
+    @property
     def numbers(self) -> tuple[str, str]:
         """The estimate and its interval as text."""
         one = self.estimate
         if one is None:
             return "none", ""
-        interval = "one deal" if one.low is None else f"{one.low:.3f} to {one.high:.3f}"
-        return f"{one.mean:.3f}", interval
+        if one.low is None or one.clusters < ENOUGH:
+            return f"{one.mean:.3f}", "too few deals"
+        return f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}"
 
 
 @dataclass(frozen=True)
@@ -90,8 +106,8 @@ class JudgeSection:
                 for one in self.players
             ],
             "agreements": [
-                asdict(one) | {"items": one.items, "same": one.same.value,
-                               "precision": one.precision.value, "recall": one.recall.value}
+                asdict(one) | {"items": one.items, "kappa": one.kappa._asdict()}
+                | {name: _as_json(getattr(one, name)) for name in ("same", "precision", "recall")}
                 for one in self.agreements
             ],
         }  # fmt: skip
@@ -112,8 +128,9 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         rubric = Rubric.model_validate(spec["rubric"])
         own = frame.filter(pl.col("judge") == key)
         labels = own["player"].drop_nulls().unique().sort().to_list()
-        players = [_player(own.filter(pl.col("player") == one), one) for one in labels]
-        players.append(_player(own, EVERYONE))
+        bounds = (rubric.scale.low, rubric.scale.high) if rubric.scale else SHARE
+        players = [_player(own.filter(pl.col("player") == one), one, bounds) for one in labels]
+        players.append(_player(own, EVERYONE, bounds))
         between = [one for one in found if one.judge == key]
         sections.append(
             JudgeSection(key, names[key], rubric, spec["model"], players, between,
@@ -131,12 +148,13 @@ def _name(key: str, judges: dict[str, dict[str, Any]]) -> str:
     return f"{called[key]} ({key[:6]})" if alike else called[key]
 
 
-def _player(frame: pl.DataFrame, player: str) -> JudgedPlayer:
+def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> JudgedPlayer:
     cells = mean_intervals(frame, ["score"]).rows(named=True)
     estimate = None
     if cells:
         cell = cells[0]
-        estimate = Estimate(cell["mean"], cell["low"], cell["high"], cell["n"], cell["clusters"])
+        numbers = (cell[name] for name in ("mean", "low", "high", "n", "clusters"))
+        estimate = Estimate(*numbers).within(*bounds)
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
@@ -146,20 +164,31 @@ def _player(frame: pl.DataFrame, player: str) -> JudgedPlayer:
 
 def agreement_lines(one: Agreement) -> list[str]:
     """How well a judge agrees with a reference, in words."""
-    kappa = "none" if one.kappa is None else f"{one.kappa:.3f}"
-    interval = "" if one.low is None else f", 95 % interval {one.low:.3f} to {one.high:.3f}"
+    items, matches = counted(one.items, "item"), counted(one.matches, "match")
     lines = [
-        f"Cohen's kappa {kappa}{interval}, over {one.matches:,} matches",
+        f"Cohen's kappa {_number(one.kappa, f'{items} in {matches}')}",
         f"the same verdict: {_share(one.same)}",
     ]
     if one.finds:
-        lines.append(f"precision: {_share(one.precision)}; recall: {_share(one.recall)}")
+        lines += [f"precision: {_share(one.precision)}", f"recall: {_share(one.recall)}"]
     if one.silent:
-        lines.append(f"of {one.silent:,} other items the reference says nothing")
+        lines.append(f"of {counted(one.silent, 'other item')} the reference says nothing")
     return lines
 
 
 def _share(share: Share) -> str:
-    if share.value is None:
-        return f"not defined ({share.part:,} of {share.whole:,})"
-    return f"{share.value:.3f} ({share.part:,} of {share.whole:,})"
+    return _number(share.interval, f"{share.part:,} of {share.whole:,}")
+
+
+def _number(one: Interval, of: str) -> str:
+    """A number with what it is of and its interval, or why it has none."""
+    if one.value is None:
+        return f"not defined ({of})"
+    limits = one.missing
+    if one.low is not None and one.high is not None:
+        limits = f"95 % interval {one.low:.3f} to {one.high:.3f}"
+    return f"{one.value:.3f} ({of}), {limits}"
+
+
+def _as_json(share: Share) -> dict[str, Any]:
+    return {"part": share.part, "whole": share.whole} | share.interval._asdict()

@@ -1,11 +1,14 @@
 """Rows of tables of scores: matches that have players in common, counted and averaged."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from cheaptalk.players import Kind
 from cheaptalk.records import Status, line_up, query_of
+from cheaptalk.reports.pages import fixed
 from cheaptalk.reports.pooling import KINDS
 from cheaptalk.statistics import STRATA, mean_intervals
 
@@ -14,18 +17,39 @@ Labels: TypeAlias = tuple[str | None, ...]
 
 
 class Estimate(NamedTuple):
-    """A mean over n matches in so many clusters; without limits where there is one cluster."""
+    """A mean over n matches in so many clusters; without limits where there is one cluster.
+
+    ``cut`` says that its interval was longer and ends where the measure's values do.
+    """
 
     mean: float
     low: float | None
     high: float | None
     n: int
     clusters: int
+    cut: bool = False
 
     @property
-    def half(self) -> float | None:
-        """Half the interval's width."""
-        return None if self.high is None else self.high - self.mean
+    def sides(self) -> tuple[float, float] | None:
+        """How far the interval reaches below and above the mean, if there is one."""
+        if self.low is None or self.high is None:
+            return None
+        return self.mean - self.low, self.high - self.mean
+
+    def within(self, least: float, most: float) -> "Estimate":
+        """The same with its interval cut to what a mean can be."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = max(self.low, least), min(self.high, most)
+        return self._replace(low=low, high=high, cut=(low, high) != (self.low, self.high))
+
+    def interval(self, places: int) -> str:
+        """The interval as it stands behind the mean, with so many decimals."""
+        if self.low is None or self.high is None:
+            return "one deal"
+        if self.cut:
+            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
+        return f"±\u2009{0 if self.low == self.high else fixed(self.high - self.mean, places)}"
 
 
 @dataclass(frozen=True)
@@ -39,6 +63,7 @@ class Score:
         unit: what it is counted in.
         role: whose gain it is, if it is one role's.
         published: what the published variant is, where it differs.
+        bounds: the least and the most that it can be.
     """
 
     key: str
@@ -47,6 +72,7 @@ class Score:
     unit: str
     role: str | None = None
     published: str | None = None
+    bounds: tuple[float, float] = (-inf, inf)
 
 
 @dataclass(frozen=True)
@@ -81,6 +107,11 @@ class Line:
     def answers(self) -> int:
         return sum(self.kinds.values())
 
+    @property
+    def faults(self) -> dict[str, int]:
+        """The answers that were not valid at the first try, by kind."""
+        return {kind: count for kind, count in self.kinds.items() if count and kind != Kind.OK}
+
 
 def lines_of(
     frame: pl.DataFrame, names: list[str], roles: list[str], scores: list[Score]
@@ -95,7 +126,7 @@ def lines_of(
         labels: dict(zip(KINDS, numbers, strict=True))
         for labels, numbers in _keyed(_summed(frame, roles, by), len(by))
     }
-    estimates = _estimates(frame, by, [score.key for score in scores])
+    estimates = _estimates(frame, by, scores)
     lines = []
     for labels in sorted(counts, key=lambda labels: [label or "" for label in labels]):
         seated = dict(zip(names, labels, strict=True))
@@ -116,14 +147,15 @@ def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFram
 
 
 def _estimates(
-    frame: pl.DataFrame, by: list[str], keys: list[str]
+    frame: pl.DataFrame, by: list[str], scores: list[Score]
 ) -> dict[Labels, dict[str, Estimate]]:
-    """Means of these columns in finished matches, for each combination of players."""
+    """Means of these scores in finished matches, for each combination of players."""
     wanted = ("measure", "mean", "low", "high", "n", "clusters")
     found: dict[Labels, dict[str, Estimate]] = {}
-    cells = mean_intervals(frame.filter(SCORED), keys, by, strata=STRATA).select(*by, *wanted)
-    for labels, (key, *numbers) in _keyed(cells, len(by)):
-        found.setdefault(labels, {})[key] = Estimate(*numbers)
+    bounds = {score.key: score.bounds for score in scores}
+    cells = mean_intervals(frame.filter(SCORED), list(bounds), by, strata=STRATA)
+    for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
+        found.setdefault(labels, {})[key] = Estimate(*numbers).within(*bounds[key])
     return found
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
+from cheaptalk.rules import counted
 from cheaptalk.studies import money
 
 PORT = 8642
@@ -61,15 +62,18 @@ def capital(name: object) -> str:
 
 CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
 """Code in a docstring: between backticks, or a reference of which the last name is shown."""
+WITHIN = re.compile(r"(?<=\S)\n(?=[^\s*-])")
+"""The end of a line within a paragraph: the next is no other paragraph, list or formula."""
 
 
 def prose(text: str) -> Markup:
-    """What a docstring says, its code marked as such.
+    """What a docstring says, its code marked as such, each paragraph as one line.
 
-    >>> print(prose("see :data:`~games.presets.ALL`: ``a < b``"))
+    >>> print(prose("see :data:`~games.presets.ALL`:\\n``a < b``"))
     see <code>ALL</code>: <code>a &lt; b</code>
     """
-    return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped here
+    joined = WITHIN.sub(" ", str(escape(text)))
+    return Markup(CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped here
 
 
 def exactly(text: str) -> Markup:
@@ -188,9 +192,10 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "as_data": as_data, "capital": capital, "exactly": exactly, "fixed": fixed,
-        "lined_up": lined_up, "moment": moment, "money": money, "plain": plain, "prose": prose,
-        "readable": readable, "runs": runs, "set_values": set_values, "single": single,
+        "as_data": as_data, "capital": capital, "counted": counted, "exactly": exactly,
+        "fixed": fixed, "lined_up": lined_up, "moment": moment, "money": money, "plain": plain,
+        "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
+        "single": single,
     }  # fmt: skip
     made.globals |= {
         "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,

@@ -17,13 +17,15 @@ from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.browsing import places_of, some
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.lost import lost_calls
-from cheaptalk.records.spending import costs_by_player, study_cost
+from cheaptalk.records.redeals import Standing
+from cheaptalk.records.spending import sendings, study_cost
 from cheaptalk.reports import figures
 from cheaptalk.reports.exclusions import exclusions
 from cheaptalk.reports.judges import agreement_lines, judge_sections
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
 from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.reports.scores import GameScores
+from cheaptalk.reports.served import NOBODY, served
 from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.statistics import match_frames
 from cheaptalk.studies import lay_out, money, parse_study
@@ -65,7 +67,8 @@ def report(
     games = {name: GameScores(name, frame, places[name]) for name, frame in frames.items()}
     chosen = sampled(frames, sample, Chance(study))
     pages = environment()
-    transcripts = packed(some(store, study, chosen), pages.get_template("match.html.jinja"))
+    template = pages.get_template("match.html.jinja")
+    transcripts = packed(some(store, study, chosen), template, Standing(store, study))
     plotly = verbatim(get_plotlyjs() if games else "")
     script = source(SCRIPT)
     page = pages.get_template("report.html.jinja").stream(
@@ -76,6 +79,7 @@ def report(
         colours=figures.COLOURS,
         judges=judge_sections(store, study),
         agreement_lines=agreement_lines,
+        NOBODY=NOBODY,
         as_published=as_published,
         sample=sample,
         sampled=len(chosen),
@@ -104,6 +108,7 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
     ends = [frame["finished"] for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
+    ways, costs = served(sendings(store, summary.name))
     planned = _planned(summary, store)
     begun = sum(summary.counts.values())
     return {
@@ -118,10 +123,8 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
         "calls": taken.calls,
         "tokens": taken.tokens,
         "dollars": dollars_text(taken),
-        "costs": {
-            label: (cost, dollars_text(cost))
-            for label, cost in sorted(costs_by_player(store, summary.name).items())
-        },
+        "served": ways,
+        "costs": {label: (cost, dollars_text(cost)) for label, cost in costs.items()},
         "spec": yaml.safe_dump(
             _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
         ),

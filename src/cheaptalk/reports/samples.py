@@ -10,6 +10,7 @@ import jinja2
 import polars as pl
 
 from cheaptalk.records import MatchRecord, Status
+from cheaptalk.records.redeals import Stand, Standing
 from cheaptalk.reports.talk import talk
 from cheaptalk.rules import Chance
 
@@ -30,18 +31,18 @@ def sampled(frames: Mapping[str, pl.DataFrame], number: int, chance: Chance) -> 
     return chosen
 
 
-def packed(records: Iterable[MatchRecord], template: jinja2.Template) -> str:
+def packed(records: Iterable[MatchRecord], template: jinja2.Template, standing: Standing) -> str:
     """Transcripts as the page keeps them: JSON, compressed, in base64.
 
     Each is an object with what it can be found by (``game``, ``status``, ``players``, ``roles``
     and ``kinds`` by place) and its ``html``, in which all that players wrote is escaped.
     """
-    entries = [_entry(record, template) for record in records]
+    entries = [_entry(record, template, standing.of(record)) for record in records]
     data = gzip.compress(json.dumps(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()
 
 
-def _entry(record: MatchRecord, template: jinja2.Template) -> dict[str, Any]:
+def _entry(record: MatchRecord, template: jinja2.Template, stand: Stand) -> dict[str, Any]:
     return {
         "id": record.id,
         "game": record.game,
@@ -49,5 +50,5 @@ def _entry(record: MatchRecord, template: jinja2.Template) -> dict[str, Any]:
         "players": {place: record.label(place) for place in record.seats},
         "roles": record.places,
         "kinds": {place: list(counts) for place, counts in record.kinds.items()},
-        "html": template.render(record=record, talk=talk(record), calls=False),
+        "html": template.render(record=record, talk=talk(record), calls=False, stand=stand),
     }

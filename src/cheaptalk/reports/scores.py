@@ -4,9 +4,11 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 import polars as pl
+from pydantic import ValidationError
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
@@ -59,6 +61,7 @@ class GameScores:
                 measure.name, capital(measure.name), inspect.getdoc(measure.of) or "", measure.unit,
                 measure.role,
                 inspect.getdoc(measure.published) if measure.published else None,
+                measure.bounds,
             )
             for measure in self.box.measures.values()
         ]  # fmt: skip
@@ -78,7 +81,29 @@ class GameScores:
     def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
         title, unit = f"Payoff {capital(name)}", "in the unit of the game"
-        return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role)
+        bounds = self._payoff_bounds.get(role, (-inf, inf))
+        return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
+
+    @cached_property
+    def _payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        """The least and the most that each role can get, over all configurations.
+
+        There are none where parameters do not fit the installed rules.
+        """
+        columns = {name: name.removeprefix("game.") for name in self.frame.columns
+                   if name.startswith("game.")}  # fmt: skip
+        rows = self.frame.select(*columns).unique().rename(columns).iter_rows(named=True)
+        given = [{name: _decoded(value) for name, value in row.items() if value is not None}
+                 for row in rows]  # fmt: skip
+        try:
+            found = [self.rules.model_validate(one).payoff_bounds() for one in given]
+        except ValidationError:
+            return {}
+        limits = {role: [one[role] for one in found if role in one] for role in self.roles}
+        return {
+            role: (min(least for least, _ in of), max(most for _, most in of))
+            for role, of in limits.items() if of
+        }  # fmt: skip
 
     def shared(self, role: str) -> bool:
         """Whether several places have this role."""
@@ -109,6 +134,11 @@ class GameScores:
                 given.append(kind)
         return given
 
+    @property
+    def faulty(self) -> bool:
+        """Whether some answer was not valid at the first try."""
+        return self.answers["ok"] < self.answers["all"]
+
     @cached_property
     def pairings(self) -> list[Line]:
         """Every seating with its scores, in alphabetical order."""
@@ -127,6 +157,13 @@ class GameScores:
             lines_of(by_player(self.frame, role, self.roles[role]), [role], [role], self.scores),
             key=lambda line: -line.estimates[gain].mean if gain in line.estimates else float("inf"),
         )
+
+    @property
+    def unscored(self) -> list[str]:
+        """The players without a scored match."""
+        lines = [line for lines in self.players.values() for line in lines]
+        scored = {label for line in lines if line.estimates for label in line.players.values()}
+        return sorted({label for line in lines for label in line.players.values()} - scored)
 
     @cached_property
     def parameters(self) -> list[Parameter]:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from cheaptalk.models import Usage
 from cheaptalk.records import FEW, Line, MatchRecord, gathered, transcript
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
 """What a record that the installed rules cannot replay fails with."""
@@ -57,7 +57,9 @@ class Exchange(NamedTuple):
         used, part = self.usage, " ({:,} of them {})"
         cached = part.format(used.cached_tokens, "cached") if used.cached_tokens else ""
         thought = part.format(used.reasoning_tokens, "reasoning") if used.reasoning_tokens else ""
-        return f"{used.input_tokens:,} tokens in{cached}, {used.output_tokens:,} out{thought}"
+        return (
+            f"{counted(used.input_tokens, 'token')} in{cached}, {used.output_tokens:,} out{thought}"
+        )
 
 
 class Turn(NamedTuple):

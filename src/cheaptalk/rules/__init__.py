@@ -6,6 +6,9 @@ Rules import nothing else of this package and do no input or output.
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
 from cheaptalk.rules.asking import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.box import (
+    COUNT,
+    PERCENT,
+    SHARE,
     GameBox,
     Measure,
     Result,
@@ -26,7 +29,7 @@ from cheaptalk.rules.driving import (
     play_async,
     replay,
 )
-from cheaptalk.rules.errors import CheaptalkError
+from cheaptalk.rules.errors import CheaptalkError, counted
 from cheaptalk.rules.game import (
     Deal,
     Game,
@@ -50,11 +53,11 @@ from cheaptalk.rules.registry import (
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
 
 __all__ = [
-    "MESSAGE_LIMIT", "Action", "Ask", "Asked", "Chance", "CheaptalkError", "Deal", "Decide",
-    "Event", "Forfeited", "Game", "GameBox", "Given", "Horizon", "IllegalAction", "Measure",
-    "Message", "Moment", "Money", "Outcome", "Play", "ReplayMismatch", "Result", "Seat", "Secret",
-    "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName",
-    "Value", "Whole", "by_name", "decided", "explain", "field_meanings", "game_box", "games",
-    "give", "numbered", "play", "play_async", "replay", "strategies", "strategies_in", "strategy",
-    "strategy_named", "suggest", "unknown",
+    "COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Ask", "Asked", "Chance",
+    "CheaptalkError", "Deal", "Decide", "Event", "Forfeited", "Game", "GameBox", "Given",
+    "Horizon", "IllegalAction", "Measure", "Message", "Moment", "Money", "Outcome", "Play",
+    "ReplayMismatch", "Result", "Seat", "Secret", "Step", "Strategy", "StrategyError", "Stream",
+    "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided",
+    "explain", "field_meanings", "game_box", "games", "give", "numbered", "play", "play_async",
+    "replay", "strategies", "strategies_in", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -8,8 +8,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, create_model
 
@@ -34,6 +35,12 @@ class Result:
         return cls(game, deal, outcome)
 
 
+SHARE: Final = (0.0, 1.0)
+PERCENT: Final = (0.0, 100.0)
+COUNT: Final = (0.0, inf)
+"""Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
+
+
 @dataclass(frozen=True)
 class Measure:
     """A number read off a finished match.
@@ -44,6 +51,7 @@ class Measure:
         published: the variant that the published system's code computes, where it differs.
         role: the role whose gain it is, for measures of one role.
         unit: what it is counted in, for tables and axes.
+        bounds: the least and the most that it can be, published or not. No interval leaves them.
     """
 
     name: str
@@ -51,6 +59,7 @@ class Measure:
     published: Callable[[Result], float | None] | None = None
     role: str | None = None
     unit: str = ""
+    bounds: tuple[float, float] = (-inf, inf)
 
     @property
     def meaning(self) -> str:

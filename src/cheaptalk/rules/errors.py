@@ -1,4 +1,4 @@
-"""Errors that are told to people."""
+"""Errors that are told to people, and how they are worded."""
 
 import json
 
@@ -18,3 +18,15 @@ def shown(written: object) -> str:
     """
     text = json.dumps(written, default=str, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something, in words as they stand behind a number.
+
+    >>> counted(1, "match"), counted(1200, "call"), counted(0, "reply")
+    ('1 match', '1,200 calls', '0 replies')
+    """
+    if number != 1:
+        what = f"{what[:-1]}ie" if what.endswith("y") and what[-2] not in "aeiou" else what
+        what += "es" if what.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {what}"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.asking import Event, Play
 from cheaptalk.rules.chance import Chance
+from cheaptalk.rules.errors import shown
 
 
 def suggest(name: str, known: Sequence[str]) -> str:
@@ -19,7 +20,8 @@ def suggest(name: str, known: Sequence[str]) -> str:
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
     """
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    tried = (get_close_matches(one, known, n=1, cutoff=0.6) for one in (name, name.casefold()))
+    near = next(filter(None, tried), None)
     hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
     return f'"{name}" ({hint})'
 
@@ -96,6 +98,8 @@ class Horizon(Value):
     @model_validator(mode="before")
     @classmethod
     def _from_number(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(f"write rounds, or {{rounds: N, hidden: true}}, not {shown(value)}")
         return (
             {"rounds": value} if isinstance(value, int) and not isinstance(value, bool) else value
         )

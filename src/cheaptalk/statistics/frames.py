@@ -9,9 +9,8 @@ import polars as pl
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key, line_up
 from cheaptalk.records.browsing import places_of
+from cheaptalk.records.policies import Unanswered, policies_of
 from cheaptalk.rules import CheaptalkError, Measure, game_box
-from cheaptalk.studies.policies import Unanswered, policies_of
-from cheaptalk.studies.preparing import SETTLED
 
 Row = list[Any]
 KINDS = tuple(kind.value for kind in Kind)
@@ -44,7 +43,7 @@ def match_frames(
     """The matches of a study, as one frame a game.
 
     Every match is a row, whatever its status. Measures and payoffs are null unless it finished and
-    was not dropped (see :class:`~cheaptalk.studies.policies.Unanswered`); measures also where they
+    was not dropped (see :class:`~cheaptalk.studies.Unanswered`); measures also where they
     are undefined, and where the match was played under another version of the rules than the one
     installed (column ``rules``), to which they may not apply.
 
@@ -67,7 +66,7 @@ def match_frames(
         UnknownName: a game is not installed.
         MeasureError: a measure failed.
     """
-    policies = policies_of(store.study(study).spec)
+    policies = policies_of(store.study(study, counted=False).spec)
     places = places_of(store, study)
     games: dict[str, _Rows] = {}
     for record in store.records(study, bodies=True):
@@ -95,7 +94,7 @@ class _Rows:
 
     def add(self, record: MatchRecord) -> None:
         labels = {place: record.label(place) for place in record.seats}
-        dropped = record.status in SETTLED and self.policies.of(record.kinds) != "keep"
+        dropped = self.policies.why_dropped(record.kinds) is not None
         kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
         self.rows.append(
             [

@@ -1,8 +1,11 @@
 """Amounts that are known as ranges: calls, tokens and dollars, from low to high."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from cheaptalk.records.costs import Cost
+from cheaptalk.rules import counted
 from cheaptalk.studies.purse import money
 
 MILLION = 1_000_000
@@ -22,6 +25,14 @@ class Range(NamedTuple):
         """The range of so many of these."""
         return Range(count * self.low, count * self.high)
 
+    def without(self, amount: float) -> "Range":
+        """The range where so much may be there already: only the low end counts on it."""
+        return Range(max(0.0, self.low - amount), self.high)
+
+    def or_more(self, other: "Range") -> "Range":
+        """The range of the larger of two."""
+        return Range(max(self.low, other.low), max(self.high, other.high))
+
 
 NOTHING = Range(0, 0)
 
@@ -38,12 +49,33 @@ class Amounts:
 
     def plus(self, other: "Amounts") -> "Amounts":
         """The amounts of two together; the dollars are those that are known."""
+        return self._with(other, Range.plus)
+
+    def or_more(self, other: "Amounts") -> "Amounts":
+        """The larger amount of two, in each unit by itself."""
+        return self._with(other, Range.or_more)
+
+    def without(self, taken: Cost, dollars: float) -> "Amounts":
+        """The amounts where some calls may be there already: only the low ends count on them.
+
+        Args:
+            dollars: what these calls would cost.
+        """
         return Amounts(
-            self.calls.plus(other.calls),
-            self.input_tokens.plus(other.input_tokens),
-            self.output_tokens.plus(other.output_tokens),
-            self.reasoning_tokens.plus(other.reasoning_tokens),
-            (self.dollars or NOTHING).plus(other.dollars or NOTHING),
+            self.calls.without(taken.calls),
+            self.input_tokens.without(taken.usage.input_tokens),
+            self.output_tokens.without(taken.usage.output_tokens),
+            self.reasoning_tokens.without(taken.usage.reasoning_tokens),
+            self.dollars and self.dollars.without(dollars),
+        )
+
+    def _with(self, other: "Amounts", how: Callable[[Range, Range], Range]) -> "Amounts":
+        return Amounts(
+            how(self.calls, other.calls),
+            how(self.input_tokens, other.input_tokens),
+            how(self.output_tokens, other.output_tokens),
+            how(self.reasoning_tokens, other.reasoning_tokens),
+            how(self.dollars or NOTHING, other.dollars or NOTHING),
         )
 
     def times(self, count: int) -> "Amounts":
@@ -57,13 +89,18 @@ class Amounts:
         )
 
     @property
+    def tokens(self) -> Range:
+        """Input and output tokens together."""
+        return self.input_tokens.plus(self.output_tokens)
+
+    @property
     def line(self) -> str:
         """The amounts in one line."""
         dollars = "price not known" if self.dollars is None else dollars_shown(self.dollars)
         out = f"{shown(self.output_tokens)} out"
         if self.reasoning_tokens.high:
             out += f" ({shown(self.reasoning_tokens)} of them reasoning)"
-        asked = f"{shown(self.calls)} calls, {shown(self.input_tokens)} tokens in"
+        asked = f"{shown(self.calls, 'call')}, {shown(self.input_tokens, 'token')} in"
         return f"{asked}, {out}, {dollars}"
 
     def as_json(self) -> dict[str, Any]:
@@ -74,16 +111,28 @@ class Amounts:
         }
 
 
-def shown(amount: Range) -> str:
-    """A range of whole numbers, as people read it.
+def amount_text(unit: str, amount: float) -> str:
+    """So much of a unit: ``calls``, ``tokens`` or ``dollars``.
 
-    >>> shown(Range(5, 5)), shown(Range(1_234, 56_789)), shown(Range(2e6, 3.5e6))
-    ('5', '1,234 to 56,789', '2.00 to 3.50 million')
+    >>> amount_text("calls", 1), amount_text("dollars", 2.5)
+    ('1 call', '$2.50')
     """
+    return money(amount) if unit == "dollars" else counted(round(amount), unit[:-1])
+
+
+def shown(amount: Range, of: str = "") -> str:
+    """A range of whole numbers, as people read it, of something.
+
+    >>> shown(Range(5, 5)), shown(Range(1_234, 56_789)), shown(Range(2e6, 3.5e6), "token")
+    ('5', '1,234 to 56,789', '2.00 to 3.50 million tokens')
+    >>> shown(Range(1, 1), "call"), shown(Range(1, 2), "call")
+    ('1 call', '1 to 2 calls')
+    """
+    things = f" {counted(round(amount.high), of).partition(' ')[2]}" if of else ""
     if amount.low >= MILLION:
-        return f"{amount.low / MILLION:,.2f} to {amount.high / MILLION:,.2f} million"
+        return f"{amount.low / MILLION:,.2f} to {amount.high / MILLION:,.2f} million{things}"
     low, high = round(amount.low), round(amount.high)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return (f"{low:,}" if low == high else f"{low:,} to {high:,}") + things
 
 
 def dollars_shown(amount: Range) -> str:

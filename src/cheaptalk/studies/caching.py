@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from cheaptalk.models import Reply
 from cheaptalk.records.cache import Cache, Request
+from cheaptalk.rules import counted
 from cheaptalk.studies.pacing import Pace
 
 
@@ -25,9 +26,10 @@ class CacheUse(NamedTuple):
     damaged: int
 
     def __str__(self) -> str:
-        said = f"cache: {self.hits:,} calls of {self.hits + self.misses:,} cost nothing"
-        said += f", {self.saved:,} tokens saved" if self.saved else ""
-        return said + (f"; {self.damaged:,} damaged entries bought anew" if self.damaged else "")
+        said = f"cache: {self.hits:,} of {counted(self.hits + self.misses, 'call')} cost nothing"
+        said += f", {counted(self.saved, 'token')} saved" if self.saved else ""
+        anew = f"; {counted(self.damaged, 'damaged entry')} bought anew"
+        return said + (anew if self.damaged else "")
 
 
 class CacheStation:

@@ -25,6 +25,7 @@ from cheaptalk.studies.batching import SENDINGS, Batches
 from cheaptalk.studies.caching import CacheStation
 from cheaptalk.studies.pacing import Pace
 from cheaptalk.studies.purse import Halted, Purse
+from cheaptalk.studies.scripted import describe
 
 AskPerson = Callable[[PersonCall], Awaitable[Reply]]
 
@@ -135,12 +136,12 @@ class Caller:
         data = call.model_dump(mode="json", exclude_none=True)
         past = self.past.pop(key, None)
         if past is not None:
-            if past.call != data:
+            if not _same(past.call, data):
                 raise ReplayMismatch(
                     f"match {key.match_id}: what {key.seat} was asked in request {key.request} "
                     "differs from what would be asked now (other words or settings)"
                 )
-            entry = {"call": past.call, "reply": past.reply, "sending": past.sending}
+            entry = {"call": data, "reply": past.reply, "sending": past.sending}
             return Reply.model_validate(past.reply), entry
         if isinstance(call, PersonCall):
             reply = await self._ask_person(key, call, data)
@@ -158,7 +159,7 @@ class Caller:
         ask = (
             partial(self._ask_model, key, call, data, deadline)
             if desk.batches is None
-            else partial(self._ask_in_batch, desk.batches, key, call, data)
+            else partial(self._ask_in_batch, desk.batches, key, call)
         )
         if desk.cache is None:
             return await ask()
@@ -170,28 +171,28 @@ class Caller:
             await desk.ledger.settle(number, "answered", reply)
         return reply
 
-    async def _ask_in_batch(
-        self, batches: Batches, key: CallKey, call: ModelCall, data: dict[str, Any]
-    ) -> Reply:
-        """Have a call answered in a batch; in the next one where it failed for a passing reason."""
+    async def _ask_in_batch(self, batches: Batches, key: CallKey, call: ModelCall) -> Reply:
+        """Have a call answered in a batch; in the next one where that may help."""
         desk = self.desk
         tried = 0
         while True:
             tried += 1
             desk.check()
+            asking = batches.asking(call)
+            data = asking.model_dump(mode="json", exclude_none=True)
             try:
                 with desk.pace.resting():
-                    held = await desk.purse.open(call, self.tab)
+                    held = await desk.purse.open(asking, self.tab)
             except Halted as spent:
                 batches.in_order.add(str(spent))
                 raise
             self.sent[key] = sending = self.sent.get(key, 0) + 1
             reply = None
             try:
-                reply = await batches.reply(Intent(*key, sending, data), call)
+                reply = await batches.reply(Intent(*key, sending, data), asking)
             finally:
                 desk.purse.close(held, reply)
-            if tried == SENDINGS or not (reply.failure and reply.retry):
+            if tried == SENDINGS or not batches.again(call, reply):
                 return reply
 
     async def _ask_model(
@@ -242,7 +243,8 @@ class Caller:
                 self.sent[key] = sending = self.sent.get(key, 0) + 1
                 number = await desk.ledger.intend(key, sending, data)
                 number_there = "/".join(map(str, (*key, sending)))
-                bought = await desk.models.call(call, number_there, deadline)
+                with_client = desk.models.call(call, number_there, deadline)
+                bought = await self._settled_if_broken(number, with_client)
                 reply = desk.purse.priced(call, bought)
                 wait = retries.wait(reply)
                 lost = wait is not None or reply.failure is Failure.PROVIDER_ERROR
@@ -253,6 +255,17 @@ class Caller:
             desk.lanes.leave(place, reply)
         return reply, wait
 
+    async def _settled_if_broken(self, number: int, asking: Awaitable[Reply]) -> Reply:
+        """Settle a call whose client fails by a bug, of which its match then fails."""
+        try:
+            return await asking
+        except Halted:
+            raise
+        except Exception as error:
+            failure = Reply(failure=Failure.PROVIDER_ERROR, detail=describe(error))
+            await self.desk.ledger.settle(number, "failed", failure)
+            raise
+
     async def _ask_person(self, key: CallKey, call: PersonCall, data: dict[str, Any]) -> Reply:
         assert self.desk.ask_person is not None
         self.desk.check()
@@ -260,10 +273,19 @@ class Caller:
         self.sent[key] = sending = self.sent.get(key, 0) + 1
         number = await ledger.intend(key, sending, data)
         try:
-            reply = await self.desk.ask_person(call)
+            reply = await self._settled_if_broken(number, self.desk.ask_person(call))
         except Halted as left:
             gone = Reply(failure=Failure.TIMED_OUT, detail=f"left without an answer: {left}")
             await ledger.settle(number, "failed", gone)
             raise
         await ledger.settle(number, "answered", reply)
         return reply
+
+
+def _same(call: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two calls ask the same, by whatever way a batch asked for the answer's form."""
+
+    def bare(one: dict[str, Any]) -> dict[str, Any]:
+        return one | {"form": one.get("form", {}) | {"route": None}}
+
+    return call == other or bare(call) == bare(other)

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +14,14 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from cheaptalk.models.flow import Lane
+from cheaptalk.records.costs import Cost
 from cheaptalk.rules import suggest
+from cheaptalk.rules.problems import first_problem
+from cheaptalk.studies.amounts import amount_text
 from cheaptalk.studies.calling import Desk
 from cheaptalk.studies.orders import LaneState, Matches, Order, RunState, places, write_whole
-from cheaptalk.studies.spec import Budget, first_problem
+from cheaptalk.studies.purse import unpriced
+from cheaptalk.studies.spec import Budget
 
 BEAT = 1.0
 """Seconds between two accounts of a run."""
@@ -170,11 +174,31 @@ def _change(desk: Desk, order: Order) -> str | None:
             budget = Budget.model_validate(desk.purse.budget.model_dump() | order.budget)
         except ValidationError as error:
             return f"budget: {first_problem(error)}"
+        if refusal := _unpriced(desk, budget, known) or _spent_already(order, desk.purse.spent):
+            return refusal
         desk.purse.set(budget)
     for model, limit in order.limits.items():
         desk.lanes.fix(model, limit)
     if order.concurrency is not None:
         desk.retune(order.concurrency)
+    return None
+
+
+def _unpriced(desk: Desk, budget: Budget, models: Sequence[str]) -> str | None:
+    """Why a budget in dollars would end the run at once, where it would."""
+    missing = [model for model in models if desk.purse.prices.of(model) is None]
+    return unpriced(missing[0]) if budget.dollars and missing else None
+
+
+def _spent_already(order: Order, spent: Cost) -> str | None:
+    """Why a cap would end the run at once, where it would."""
+    for unit, most in order.budget.items():
+        used = getattr(spent, unit)
+        if most is not None and most <= used:
+            return (
+                f"budget: the study has taken {amount_text(unit, used)} already, so that a cap of "
+                f"{amount_text(unit, most)} would end the run: set more, or end it with: stop"
+            )
     return None
 
 

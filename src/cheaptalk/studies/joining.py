@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.rosters import chosen
 from cheaptalk.rules import UnknownName, suggest
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.problems import first_problem
 
 
 def joined(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -16,7 +19,8 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     one of all models.
 
     Raises:
-        ValueError: there is no such roster or setting; the message begins with the key.
+        ValueError: there is no such roster or setting, or a model does not take a setting; the
+            message begins with the key.
     """
     study = dict(data)
     rosters = study.pop("roster", None)
@@ -68,4 +72,30 @@ def _check_shared(shared: object) -> None:
 
 
 def _with(shared: Mapping[str, Any], entry: object) -> object:
-    return {**shared, **entry} if isinstance(entry, Mapping) and "model" in entry else entry
+    """An entry with what all models share and it does not set itself.
+
+    Raises:
+        ValueError: its model does not take that; the message begins with the shared key.
+    """
+    if not (isinstance(entry, Mapping) and "model" in entry):
+        return entry
+    whole = {**shared, **entry}
+    problem = _problem(whole)
+    for key in shared.keys() - entry.keys() if problem else ():
+        if _problem({name: value for name, value in whole.items() if name != key}) != problem:
+            if problem.startswith(key):
+                raise ValueError(f"models.{problem}")
+            only = "what only some models take stands with their players"
+            raise ValueError(f"models.{key}: {problem}; {only}")
+    return whole
+
+
+def _problem(entry: Mapping[str, Any]) -> str:
+    """What is wrong with a model's settings; empty where nothing is."""
+    try:
+        ModelSeat.model_validate(entry).check()
+    except ValidationError as error:
+        return first_problem(error)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -12,8 +12,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cheaptalk.records import Store, StoreError
-from cheaptalk.studies.spec import StudyError, first_problem
+from cheaptalk.records import Store, StoreError, waiting_batches
+from cheaptalk.rules import counted
+from cheaptalk.rules.problems import first_problem
+from cheaptalk.studies.preparing import SETTLED, lay_out
+from cheaptalk.studies.spec import StudyError, parse_study
 
 STALE = 5.0
 """Seconds after which an account may be a dead run's."""
@@ -114,7 +117,7 @@ class RunState(_Plain):
             elif lane.paused >= 1:
                 parts.append(f"{lane.model} pauses for {lane.paused:.0f} s")
             elif lane.waiting and lane.failures.get("overloaded"):
-                parts.append(f"{lane.model} held to {lane.limit} calls at once")
+                parts.append(f"{lane.model} held to {counted(lane.limit, 'call')} at once")
         if self.quiet >= QUIET:
             parts.append(f"nothing came back for {self.quiet / 60:.0f} min")
         return "; ".join(parts)
@@ -144,17 +147,52 @@ def watch(store: Path, study: str) -> RunState:
     """How a study's run is doing.
 
     Raises:
-        StudyError: the study is not running.
+        StudyError: the study is not running; the message says how far it is.
     """
     state = _account_of(store)
     if state is None:
-        raise StudyError(
-            f'"{study}" is not running on {store}; start it with: '
-            f"cheaptalk resume {study} --store {shlex.quote(str(store))}"
-        )
+        raise StudyError(_why_idle(store, study))
     if state.study != study:
         raise StudyError(f'"{study}" is not running on {store}; "{state.study}" is')
     return state
+
+
+def _why_idle(path: Path, study: str) -> str:
+    """Why nobody plays a study, and what to do.
+
+    Raises:
+        StudyError: it cannot be laid out.
+    """
+    where = f"--store {shlex.quote(str(path))}"
+    try:
+        with Store.open(path) as store:
+            found = store.study(study)
+            if "players" not in found.spec:
+                return f'"{study}" was imported; there is nothing to play'
+            matches = lay_out(parse_study(found.spec, study), store).matches
+            known = store.statuses(match.id for match in matches)
+            with_providers = sum(one.calls for one in waiting_batches(store, study))
+    except StoreError as error:
+        return str(error)
+    done = sum(status in SETTLED for status in known.values())
+    how_far = f"{done:,} of {counted(len(matches), 'match')} done"
+    if _is_held(path):
+        return (
+            f'"{study}" is not being played ({how_far}), though another cheaptalk is writing to '
+            f"{path}: wait for it, or try again if a run is just beginning"
+        )
+    if with_providers:
+        return (
+            f'"{study}" is not running ({how_far}), with {counted(with_providers, "call")} in '
+            f"providers' batches; collect them with: cheaptalk resume {study} {where} --batch"
+        )
+    if done == len(matches):
+        return f'"{study}" has ended ({how_far}); report it with: cheaptalk report {study} {where}'
+    halted = f"; the last run halted: {found.halted}" if found.halted else ""
+    return (
+        f'"{study}" is not running ({how_far}{halted}); '
+        f"go on with: cheaptalk resume {study} {where}"
+    )
 
 
 def _account_of(store: Path) -> RunState | None:

@@ -10,7 +10,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from cheaptalk.records import configuration_digest, digest
-from cheaptalk.rules import Chance, Deal, Game
+from cheaptalk.rules import Chance, Deal, Game, counted
 from cheaptalk.studies.seating import Rows, Seated, seat_everyone
 from cheaptalk.studies.spec import LARGEST, Pairing, Sample, Study, StudyError
 
@@ -194,7 +194,9 @@ def _sample(study: Study, laid: Sequence[Laid], rows: Sequence[Rows]) -> Iterato
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     """Spread a number over rooms of limited size as evenly as can be."""
     if total > sum(rooms):
-        raise StudyError(f"pairing.sample: {total} matches asked, only {sum(rooms)} are possible")
+        raise StudyError(
+            f"pairing.sample: {counted(total, 'match')} asked, only {sum(rooms):,} are possible"
+        )
     taken = [0] * len(rooms)
     open_rooms = [place for place, room in enumerate(rooms) if room]
     while total:

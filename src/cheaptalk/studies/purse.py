@@ -9,6 +9,7 @@ from typing import NamedTuple
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.prices import Prices
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.rules import counted
 from cheaptalk.studies.sizes import Sizes
 from cheaptalk.studies.spec import Budget, Cap
 
@@ -111,9 +112,10 @@ class Account:
     def _refusal(self, unit: str) -> str:
         cap, spent = self.cap(), self.spent
         if unit == "calls":
-            return f"{self.name} of {cap.calls:,} calls is used up"
+            return f"{self.name} of {counted(cap.calls or 0, 'call')} is used up"
         if unit == "tokens":
-            return f"{self.name} of {cap.tokens:,} tokens would be exceeded ({spent.tokens:,} used)"
+            allowed = counted(cap.tokens or 0, "token")
+            return f"{self.name} of {allowed} would be exceeded ({spent.tokens:,} used)"
         assert cap.dollars is not None
         used = money(spent.dollars)
         return f"{self.name} of {money(cap.dollars)} would be exceeded ({used} used)"
@@ -137,21 +139,31 @@ class Purse:
         spent: by the study before this run.
         prices: what models cost.
         run: what this run may spend.
+        batch: whether calls go out in batches, which are cheaper.
 
     Attributes:
         short: whether a call was refused because the study's own budget does not allow it, which
             no further run will change.
+        used_up: the accounts of matches that were refused a call by their own cap.
     """
 
     def __init__(
-        self, budget: Budget, spent: Cost, prices: Prices = NO_PRICES, run: Cap = NO_CAP
+        self,
+        budget: Budget,
+        spent: Cost,
+        prices: Prices = NO_PRICES,
+        run: Cap = NO_CAP,
+        *,
+        batch: bool = False,
     ) -> None:
+        self.batch = batch
         self.budget = budget
         self.run = run
         self.prices = prices
         self.study = Account("the budget", lambda: self.budget, spent, Halted)
         self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
         self.short = False
+        self.used_up: set[Account] = set()
         self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
         self._silent: set[str] = set()
 
@@ -185,6 +197,8 @@ class Purse:
                 held.accounts.append((account, size))
         except BaseException as refusal:
             self.short = self.short or (isinstance(refusal, Halted) and account is self.study)
+            if isinstance(refusal, MatchSpent):
+                self.used_up.add(tab)
             self._release(held, Cost())
             raise
         return held
@@ -192,7 +206,7 @@ class Purse:
     def _expected(self, call: ModelCall) -> Size:
         sizes, price = self._sizes[call.model], self.prices.of(call.model)
         usage = sizes.expected(call)
-        dollars = price.dollars(usage) if price else 0.0
+        dollars = price.dollars(usage, batch=self.batch) if price else 0.0
         return Size(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
 
     def priced(self, call: ModelCall, reply: Reply) -> Reply:
@@ -201,7 +215,7 @@ class Purse:
 
     def close(self, held: Held, reply: Reply | None) -> None:
         """Book a call that came back; None where it did not."""
-        parts = {"text", "usage", "cached", "dollars"}
+        parts = {"text", "usage", "cached", "unreached", "dollars"}
         written = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
             self._sizes[held.call.model].note(held.call, reply.usage)

@@ -2,8 +2,8 @@
 write."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from dataclasses import astuple, dataclass
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from cheaptalk.models import Message, ModelCall, Reply
 from cheaptalk.models.script import made_up
@@ -14,9 +14,10 @@ from cheaptalk.rules import Action, Asked, Decide, StrategyError, play, strategi
 from cheaptalk.studies.planning import PlannedMatch
 from cheaptalk.studies.sizes import characters
 
+T = TypeVar("T")
 SUMMARY = "x" * 800
 """As long as a summary is; what it says is of no matter."""
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning")
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "stream")
 """Settings that change nothing of what a model reads."""
 
 
@@ -34,15 +35,17 @@ class Load:
 
     Attributes:
         calls: made for it.
-        asked: characters sent.
+        asked: characters of the messages sent.
         repeated: those of them that an earlier call had sent as well, at its beginning.
         answered: characters of answers, without anything around them.
+        schema: characters of the schemas sent besides, which not every server counts.
     """
 
     calls: float = 0
     asked: float = 0
     repeated: float = 0
     answered: float = 0
+    schema: float = 0
 
 
 Loads: TypeAlias = dict[str, Load]
@@ -51,13 +54,8 @@ Loads: TypeAlias = dict[str, Load]
 
 def mean_load(loads: Sequence[Load]) -> Load:
     """What seats read and write on average."""
-    count = len(loads)
-    return Load(
-        sum(one.calls for one in loads) / count,
-        sum(one.asked for one in loads) / count,
-        sum(one.repeated for one in loads) / count,
-        sum(one.answered for one in loads) / count,
-    )
+    columns = zip(*map(astuple, loads), strict=True)
+    return Load(*(sum(column) / len(loads) for column in columns))
 
 
 def asked_of(loads: Loads) -> float:
@@ -90,8 +88,11 @@ def stand_ins(match: PlannedMatch) -> list[str]:
     return [one.name for one in strategies(game.name).values() if roles <= set(one.roles)]
 
 
-def rehearse(match: PlannedMatch, strategy: str) -> Loads | None:
+def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
     """Play a match with a strategy in place of whoever is no strategy, and see what models read.
+
+    Args:
+        luck: the match's own at 0, another for each further number.
 
     Returns:
         None where the strategy cannot play it.
@@ -113,7 +114,7 @@ def rehearse(match: PlannedMatch, strategy: str) -> Loads | None:
             loads[place] = load = Load()
             seated[place] = _watched(voice(one.spec).player(game), decide, load)
     try:
-        play(game, match.deal, match.seed, seated)
+        play(game, match.deal, f"{match.seed}/{luck}" if luck else match.seed, seated)
     except StrategyError:
         return None
     return loads
@@ -150,8 +151,10 @@ def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
 
 
 def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[Message]) -> None:
+    words = sum(len(message.content) for message in call.messages)
     load.calls += 1
-    load.asked += characters(call)
+    load.asked += words
+    load.schema += characters(call) - words
     load.answered += len(text)
     for message, earlier in zip(call.messages, before, strict=False):
         if message != earlier:
@@ -159,8 +162,8 @@ def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[Message]) ->
         load.repeated += len(message.content)
 
 
-def evenly(items: Sequence[PlannedMatch], most: int) -> list[PlannedMatch]:
-    """So many of some matches, spread evenly over all."""
+def evenly(items: Sequence[T], most: int) -> list[T]:
+    """So many of some things at the most, spread evenly over all."""
     if len(items) <= most:
         return list(items)
     return [items[place * len(items) // most] for place in range(most)]

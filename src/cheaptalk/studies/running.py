@@ -1,28 +1,28 @@
 """Running a study: play what is planned and not yet in the store."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from cheaptalk.models.flow import CEILING, PATIENCE
+from cheaptalk.models.flow import PATIENCE
 from cheaptalk.models.lanes import Lanes
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.records import Ended, NewMatch, Status, Store
-from cheaptalk.records.costs import Cost
+from cheaptalk.records.halts import note_halt
 from cheaptalk.records.ledger import Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.redeals import excluded
 from cheaptalk.records.spending import spent
 from cheaptalk.rules import Given, ReplayMismatch
-from cheaptalk.studies.batching import Batching
-from cheaptalk.studies.caching import CacheStation, CacheUse
+from cheaptalk.studies.caching import CacheStation
 from cheaptalk.studies.calling import AskPerson, Desk, Models
+from cheaptalk.studies.carrying import Batching
 from cheaptalk.studies.control import Control
 from cheaptalk.studies.driving import INTERRUPTED, drive, interruptible, over_the_wire
 from cheaptalk.studies.live import play_live
 from cheaptalk.studies.orders import Matches, RunState
 from cheaptalk.studies.planning import Plan, PlannedMatch
 from cheaptalk.studies.preparing import SETTLED, check_prices, check_seats, lay_out
+from cheaptalk.studies.progress import Progress
 from cheaptalk.studies.purse import NO_CAP, Purse
 from cheaptalk.studies.redealing import redealt
 from cheaptalk.studies.scripted import play_scripted
@@ -39,53 +39,6 @@ CONCURRENCY = 64
 """Matches with models that are played at once."""
 IN_BATCHES = 10_000
 """The same where all wait for providers' batches."""
-
-
-@dataclass
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        planned, before: matches of the plan, and those of them that had ended before this run.
-        counts: this run's matches by status.
-        problems: why matches failed or were forfeited, counted.
-        kinds: this run's answers by kind.
-        unresolved: calls of earlier runs whose replies were never recorded.
-        halted: why the run stops before its end, if it does.
-        short: whether it stops because the study's own budget allows no more.
-        cost: what the study has taken over all its runs, once this one is over.
-        state: how the run is doing while models play, about once a second anew.
-        batches: how far the providers' batches are, in words.
-        waiting: calls in batches that have not ended, when the run stops.
-        cached: what came from the cache, when the run stops.
-    """
-
-    planned: int
-    before: int
-    counts: Counter[Status] = field(default_factory=Counter)
-    problems: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    unresolved: int = 0
-    halted: str | None = None
-    short: bool = False
-    state: RunState | None = None
-    cost: Cost | None = None
-    batches: str = ""
-    waiting: int = 0
-    cached: CacheUse | None = None
-
-    @property
-    def done(self) -> int:
-        """Matches of the plan that have ended, before or in this run."""
-        return self.before + sum(self.counts[status] for status in SETTLED)
-
-    @property
-    def left(self) -> int:
-        return self.planned - self.done
-
-    @property
-    def failed(self) -> int:
-        return self.counts[Status.FAILED]
 
 
 def run(
@@ -137,7 +90,9 @@ def run(
         playing = _Run(laid, store, progress, patience, known, cap, station, batching)
         with playing.control:
             at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
-            return playing.go(workers, at_once, models, ask_person, moves)
+            with playing.noting_halts():
+                playing.go(workers, at_once, models, ask_person, moves)
+    return playing.progress
 
 
 class _Run:
@@ -190,6 +145,18 @@ class _Run:
         self.progress.planned += len(matches)
         self.progress.before += len(settled)
 
+    @contextmanager
+    def noting_halts(self) -> Iterator[None]:
+        """Note in the store why the run stops before its end, if it does, and what it came to."""
+        note_halt(self.store, self.study_id, None)
+        try:
+            yield
+        except KeyboardInterrupt:
+            note_halt(self.store, self.study_id, INTERRUPTED)
+            raise
+        note_halt(self.store, self.study_id, self.progress.halted)
+        self.progress.excluded = excluded(self.store, self.plan.study.name)
+
     def go(
         self,
         workers: int,
@@ -197,7 +164,7 @@ class _Run:
         models: Models | None,
         ask_person: AskPerson | None,
         moves: Mapping[str, list[Given]],
-    ) -> Progress:
+    ) -> None:
         self.report(self.progress)
         scripted = [match for match in self.todo if match.scripted]
         for chunk in play_scripted(scripted, workers):
@@ -208,7 +175,7 @@ class _Run:
             self.control.beat()
             if self.control.halted:
                 self.progress.halted = self.control.halted
-                return self.progress
+                return
         live = [match for match in self.todo if not match.scripted]
         if live:
             main = self.play_live(live, concurrency, models, ask_person, moves)
@@ -216,8 +183,7 @@ class _Run:
         if not self.progress.halted and (again := redealt(self.plan, self.store)):
             self.plan.matches += again
             self.take_up(again)
-            return self.go(workers, concurrency, models, ask_person, moves)
-        return self.progress
+            self.go(workers, concurrency, models, ask_person, moves)
 
     async def play_live(
         self,
@@ -232,7 +198,7 @@ class _Run:
             models = models or over_the_wire(stack)
             self.desk = desk = Desk(
                 self.store, ledger, models, self.purse(), ask_person,
-                lanes=Lanes(ceiling=max(CEILING, concurrency), patience=self.patience),
+                lanes=Lanes(concurrency=concurrency, patience=self.patience),
                 concurrency=concurrency, begun=begun_matches(self.store), cache=self.cache,
             )  # fmt: skip
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
@@ -244,6 +210,7 @@ class _Run:
                     matches, desk, self.stored, self.study_id, moves, self.note_and_report
                 )
         self.progress.halted, self.progress.short = desk.halted, desk.purse.short
+        self.progress.used_up += len(desk.purse.used_up)
         self.progress.cost = spent(self.store, self.study_id)
         self.progress.waiting = with_providers(self.store, matches)
         if self.cache is not None:
@@ -254,7 +221,8 @@ class _Run:
     def purse(self) -> Purse:
         """What may still be spent, from what the store says was spent so far."""
         before = spent(self.store, self.study_id)
-        return Purse(self.plan.study.budget, before, self.prices, self.cap)
+        batch = self.batching is not None
+        return Purse(self.plan.study.budget, before, self.prices, self.cap, batch=batch)
 
     def tell(self, batches: str) -> None:
         """Tell how far the batches are."""

@@ -9,9 +9,11 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from cheaptalk.players import SeatSpec, StrategySeat
+from cheaptalk.models.names import hint
+from cheaptalk.players import ModelSeat, SeatSpec, StrategySeat
 from cheaptalk.records import player_digest
-from cheaptalk.rules import Game, UnknownName, strategies, suggest
+from cheaptalk.rules import Game, UnknownName, counted, strategies, suggest
+from cheaptalk.rules.problems import first_problem
 from cheaptalk.studies.spec import (
     LARGEST,
     Listed,
@@ -19,7 +21,6 @@ from cheaptalk.studies.spec import (
     Sample,
     Study,
     StudyError,
-    first_problem,
     seating_text,
 )
 
@@ -114,11 +115,27 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
         except ValidationError as error:
             raise StudyError(f"players.{label}: {first_problem(error)}") from None
         except (UnknownName, ValueError) as error:
-            raise StudyError(f"players.{label}: {error}") from None
+            raise StudyError(f"{_where(study, label, game)}: {error}") from None
         if spec is not None:
             seated = Seated(label, spec)
             seats[place] = alike.setdefault(seated.digest, seated)
     return seats
+
+
+def _where(study: Study, label: str, game: Game) -> str:
+    """Where a setting stands that does not go with a game: with all models, or with the player."""
+    spec = study.players[label].spec
+    if not isinstance(spec, ModelSeat):
+        return f"players.{label}"
+    for key, value in study.models.items():
+        shared = ModelSeat.model_validate({"model": spec.model, key: value})
+        if getattr(shared, key) == getattr(spec, key):
+            try:
+                spec.model_copy(update={key: ModelSeat.model_fields[key].default}).at(game)
+            except (UnknownName, ValueError):
+                continue
+            return "models"
+    return f"players.{label}"
 
 
 def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
@@ -162,7 +179,7 @@ def _fills(listed: Listed, game: Game) -> None:
         shown = ", ".join(places) if len(places) <= 3 else f"{places[0]} to {places[-1]}"
         cure = "" if places == list(game.roles) else "; list those of each size beside its game"
         raise StudyError(
-            f"pairing: {seating_text(listed)} fills {count} place{'s' if count != 1 else ''}; "
+            f"pairing: {seating_text(listed)} fills {counted(count, 'place')}; "
             f"{game.name} has {len(places)} ({shown}){cure}"
         )
 
@@ -182,10 +199,9 @@ def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]])
             continue
         if entry.strategy is not None:
             known = sorted({name for game in games for name in strategies(game)})
-            raise StudyError(
-                f"players.{label}: unknown strategy "
-                f"{suggest(str(entry.strategy['strategy']), known)}"
-            )
+            written = str(entry.strategy["strategy"])
+            cure = "; ".join(filter(None, (suggest(written, known), hint(written))))
+            raise StudyError(f"players.{label}: unknown strategy {cure}")
         raise StudyError(f"players.{label}: can play none of {', '.join(games)}")
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -11,10 +12,12 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cheaptalk.models.files import read_yaml as read_file
 from cheaptalk.players import Entry
+from cheaptalk.players.seats import labelled
+from cheaptalk.records.policies import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.problems import first_problem
 from cheaptalk.studies.joining import joined
-from cheaptalk.studies.policies import Unanswered
 
 
 class StudyError(CheaptalkError, ValueError):
@@ -89,6 +92,13 @@ class GameGrid(Value):
     @classmethod
     def _pairing_form(cls, data: Any) -> Any:
         return data if data is None else read_pairing(data)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_written(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            raise ValueError(f"write {{game: {data}}}, not {shown(data)}")
+        return data
 
     @model_validator(mode="after")
     def _is_legal(self) -> "GameGrid":
@@ -192,6 +202,8 @@ class Study(Value):
     @field_validator("name", mode="before")
     @classmethod
     def _is_name(cls, data: Any) -> Any:
+        if isinstance(data, int | float | date):
+            raise ValueError(f"{data} is no text to YAML; put it in quotes")
         if not isinstance(data, str) or not re.fullmatch(r"[\w.-]{1,80}", data):
             raise ValueError(
                 f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
@@ -204,9 +216,7 @@ class Study(Value):
     def _entries(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not data:
             raise ValueError("write each player as LABEL: {strategy: NAME} or another entry")
-        if not all(str(label).strip() for label in data):
-            raise ValueError("a player needs a label that can be read")
-        return {str(label): entry for label, entry in data.items()}
+        return labelled(data)
 
     @field_validator("pairing", mode="before")
     @classmethod
@@ -234,32 +244,6 @@ class Study(Value):
     def written(self) -> dict[str, Any]:
         """The study as plain data, complete."""
         return self.model_dump(mode="json")
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first thing wrong, in one line: where, what would be legal, what was written."""
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(str(step) for step in problem["loc"] if not _machine(step))
-    message = _plain(problem["type"], problem["msg"], problem["input"])
-    return f"{place}: {message}" if place else message
-
-
-def _plain(kind: str, message: str, written: object) -> str:
-    if kind == "missing":
-        return "is missing"
-    if kind == "value_error":
-        return message.removeprefix("Value error, ")
-    if kind in ("model_type", "dict_type"):
-        message = "should be a mapping"
-    should = message.partition("should")[2].replace(" after validation", "")
-    if kind != "literal_error":
-        should = should.partition(", ")[0]
-    return f"should{should}, not {shown(written)}" if should else message
-
-
-def _machine(step: int | str) -> bool:
-    """Whether a step of an error's place is pydantic's own, not something that was written."""
-    return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
 
 
 def load_study(source: Path) -> Study:

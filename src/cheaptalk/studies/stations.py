@@ -7,13 +7,15 @@ from pathlib import Path
 
 from cheaptalk.models.batch import PROVIDERS
 from cheaptalk.models.prices import Prices
+from cheaptalk.models.routes import Known
 from cheaptalk.players import ModelSeat, PersonSeat
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.batches import open_batches
+from cheaptalk.records.batches import open_batches, refused_in_batches
 from cheaptalk.records.cache import Cache
-from cheaptalk.studies.batching import Batches, Batching
+from cheaptalk.studies.batching import Batches
 from cheaptalk.studies.caching import CacheStation
 from cheaptalk.studies.calling import Desk
+from cheaptalk.studies.carrying import Batching, Carrier
 from cheaptalk.studies.planning import Plan, PlannedMatch
 from cheaptalk.studies.preparing import lay_out
 from cheaptalk.studies.purse import Halted
@@ -38,8 +40,8 @@ def check_batching(laid: Plan, store: Store | None, batching: Batching | None) -
     """Refuse a plan that cannot be played in batches, or not without, before anything is written.
 
     Raises:
-        StudyError: a person is at the table, a model's provider has no batch endpoint, or calls
-            are in a batch and would be bought twice.
+        StudyError: a person is at the table, a model's provider has no batch endpoint, a
+            model's answers are to be streamed, or calls are in a batch and would be bought twice.
     """
     if batching is None:
         if store is not None:
@@ -56,6 +58,11 @@ def check_batching(laid: Plan, store: Store | None, batching: Batching | None) -
                 raise StudyError(
                     f"players.{player.label}: there are no batches for {model}, only for models of "
                     f"{' and '.join(PROVIDERS)}; play without --batch"
+                )
+            case ModelSeat(stream=True):
+                raise StudyError(
+                    f"players.{player.label}: a batch brings whole answers; leave stream out, or "
+                    "play without --batch"
                 )
 
 
@@ -91,7 +98,11 @@ async def join_batches(
     The desk halts where some of these have not ended and are not to be waited for.
     """
     connect = import_module("cheaptalk.models.batch_connect")  # slow, and seldom needed
-    desk.batches = Batches(desk.ledger, desk.pace, batching, connect.open_batches, prices, tell)
+    routes = Known()
+    for model, reply in refused_in_batches(desk.store):
+        routes.note(model, reply.route, reply)
+    carrier = Carrier(desk.ledger, batching, connect.open_batches, prices, routes, tell)
+    desk.batches = Batches(desk.ledger, desk.pace, carrier, routes)
     stack.push_async_callback(desk.batches.close)
     try:
         await desk.batches.recover(open_batches(desk.store, [match.id for match in matches]))

@@ -22,16 +22,17 @@ from cheaptalk.records.browsing import (
     Wanted,
     count,
     match,
+    overview,
     page,
-    pairings,
-    places_of,
     studies_of,
     united,
 )
 from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.policies import policies_of
+from cheaptalk.records.redeals import Excluded, Standing, excluded
 from cheaptalk.reports.pages import PORT, environment, policy, source
 from cheaptalk.reports.talk import talk
-from cheaptalk.rules import CheaptalkError, unknown
+from cheaptalk.rules import CheaptalkError, games, unknown
 
 HOST = "127.0.0.1"
 SIZE = 50
@@ -59,6 +60,7 @@ def listen(port: int = PORT) -> socket.socket:
 
 def serve(store: Store, listening: socket.socket) -> None:
     """Show a store until stopped."""
+    games()  # loading them would hold up the first page
     config = uvicorn.Config(make_viewer(store), log_level="warning")
     uvicorn.Server(config).run(sockets=[listening])
 
@@ -87,6 +89,8 @@ class _Overview(NamedTuple):
     summary: StudySummary
     pairings: list[Pairing]
     places: dict[str, dict[str, str]]
+    problems: dict[str, int]
+    excluded: Excluded
 
 
 def _stamp(store: Store) -> tuple[tuple[int, int], ...]:
@@ -130,30 +134,34 @@ class _Pages:
         stamp = _stamp(self.store)
         known = self.overviews.get(study)
         if known is None or known.stamp != stamp:
-            summary = self.store.study(study)
+            summary = self.store.study(study, counted=False)
+            seen = overview(self.store, study)
+            ended = {status for pairing in seen.pairings for status in pairing.counts}
+            well = ended <= {Status.FINISHED.value}
             known = _Overview(
-                stamp, summary, pairings(self.store, study), places_of(self.store, study)
-            )
+                stamp, summary, *seen, {} if well else self.store.problems(study),
+                excluded(self.store, study),
+            )  # fmt: skip
             self.overviews[study] = known
         return known
 
     def study(self, study: str) -> HTMLResponse:
-        overview = self.overview(study)
-        games: dict[str, list[Pairing]] = {}
-        for pairing in overview.pairings:
-            games.setdefault(pairing.game, []).append(pairing)
-        problems = self.store.problems(study)
+        seen = self.overview(study)
+        met: dict[str, list[Pairing]] = {}
+        for pairing in seen.pairings:
+            met.setdefault(pairing.game, []).append(pairing)
         return self.render(
-            "study.html.jinja", study=overview.summary, games=games, problems=problems,
-            places={game: list(united([one.players for one in of])) for game, of in games.items()},
+            "study.html.jinja", study=seen.summary, games=met, problems=seen.problems,
+            excluded=seen.excluded,
+            places={game: list(united([one.players for one in of])) for game, of in met.items()},
         )  # fmt: skip
 
     def matches(self, request: Request, study: str, game: str) -> HTMLResponse:
-        overview = self.overview(study)
-        found = overview.pairings
-        if game not in overview.places:
-            raise unknown(f"game of {study}", game, sorted(overview.places))
-        places = overview.places[game]
+        seen = self.overview(study)
+        found = seen.pairings
+        if game not in seen.places:
+            raise unknown(f"game of {study}", game, sorted(seen.places))
+        places = seen.places[game]
         asked = {name: value for name, value in request.query_params.items() if value}
         people = _people([one for one in found if one.game == game], places)
         wanted = _wanted(game, places, asked)
@@ -162,6 +170,7 @@ class _Pages:
             "matches.html.jinja", study=study, game=game, places=list(places), people=people,
             choices=_choices(places), seated=_seated(places, asked), asked=asked, page=shown,
             total=count(self.store, study, wanted), varying=_varying(shown.records),
+            policies=policies_of(seen.summary.spec),
             statuses=[status.value for status in Status], kinds=[kind.value for kind in Kind],
         )  # fmt: skip
 
@@ -173,9 +182,10 @@ class _Pages:
         record = match(self.store, match_id, study)
         told = talk(record, self.store.open_calls(record.id))
         judges = {} if study is None else judges_of(self.store, study)
+        stands = None if study is None else Standing(self.store, study).of(record)
         judgements = list(read_judgements(self.store, match_id=record.id)) if judges else []
         return self.render(
-            "one.html.jinja", record=record, study=study, talk=told, judges=judges,
+            "one.html.jinja", record=record, study=study, talk=told, judges=judges, stand=stands,
             judgements=[one for one in judgements if one.judge in judges],
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ With t the stage of agreement, q Alice's undiscounted share and d_A, d_B the dis
 """
 
 from cheaptalk.games.bargaining.rules import Bargaining, Division
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 def alice_gain(result: Result) -> float:
@@ -63,10 +63,19 @@ def published_fairness(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("agreement", agreement, unit="share of matches"),
-    Measure("alice_gain", alice_gain, role="alice", unit="share of the money"),
-    Measure("bob_gain", bob_gain, published_bob_gain, role="bob", unit="share of the money"),
-    Measure("efficiency", efficiency, published_efficiency, unit="share of the money"),
-    Measure("fairness", fairness, published_fairness, unit="1 is even"),
-    Measure("rounds", rounds, unit="rounds"),
+    Measure("agreement", agreement, unit="share of matches", bounds=SHARE),
+    Measure("alice_gain", alice_gain, role="alice", unit="share of the money", bounds=SHARE),
+    Measure(
+        "bob_gain",
+        bob_gain,
+        published_bob_gain,
+        role="bob",
+        unit="share of the money",
+        bounds=SHARE,
+    ),
+    Measure(
+        "efficiency", efficiency, published_efficiency, unit="share of the money", bounds=SHARE
+    ),
+    Measure("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
+    Measure("rounds", rounds, unit="rounds", bounds=COUNT),
 )

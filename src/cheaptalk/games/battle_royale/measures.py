@@ -6,7 +6,7 @@ With N players and k rounds, in each of which one player acts.
 from collections.abc import Iterator
 
 from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Result
 
 
 def score(result: Result) -> float:
@@ -59,8 +59,8 @@ def misses_on_purpose(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="0 to 100"),
-    Measure("rounds", rounds, unit="rounds"),
-    Measure("survivors", survivors, unit="players"),
-    Measure("misses_on_purpose", misses_on_purpose, unit="share of rounds"),
+    Measure("score", score, published_score, unit="0 to 100", bounds=PERCENT),
+    Measure("rounds", rounds, unit="rounds", bounds=COUNT),
+    Measure("survivors", survivors, unit="players", bounds=COUNT),
+    Measure("misses_on_purpose", misses_on_purpose, unit="share of rounds", bounds=SHARE),
 )

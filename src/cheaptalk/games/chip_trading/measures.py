@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
 from cheaptalk.games.chip_trading.theory import surplus_bound
 from cheaptalk.games.chip_trading.trading import Trading
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 class Proposed(NamedTuple):
@@ -127,13 +127,13 @@ MEASURES = (
     Measure("bound", bound, unit="dollars"),
     Measure("surplus_ratio", surplus_ratio, unit="share of the bound"),
     Measure("first_round_ratio", first_round_ratio, unit="share of the bound"),
-    Measure("acceptance", acceptance, unit="share of proposals"),
+    Measure("acceptance", acceptance, unit="share of proposals", bounds=SHARE),
     Measure("accepted_surplus", accepted_surplus, unit="dollars a proposal"),
     Measure("rejected_surplus", rejected_surplus, unit="dollars a proposal"),
     Measure("accepted_ratio", accepted_ratio, unit="chips given a chip wanted"),
     Measure("rejected_ratio", rejected_ratio, unit="chips given a chip wanted"),
     *(
-        Measure(f"{part}_{regret}_regret", counted(part, regret), unit="decisions")
+        Measure(f"{part}_{regret}_regret", counted(part, regret), unit="decisions", bounds=COUNT)
         for part, regret in KINDS
     ),
 )

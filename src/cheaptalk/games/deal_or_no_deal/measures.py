@@ -13,7 +13,7 @@ from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
 from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, optimal_claims
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 def score(result: Result) -> float:
@@ -140,22 +140,23 @@ def _share(result: Result, fault: Fault) -> float:
 
 MEASURES = (
     Measure("score", score, unit="points"),
-    Measure("agreement", agreement, unit="share of matches"),
+    Measure("agreement", agreement, unit="share of matches", bounds=SHARE),
     Measure(
         "pareto_optimality",
         pareto_optimality,
         published_pareto_optimality,
         unit="share of matches",
+        bounds=SHARE,
     ),
-    Measure("joint_points", joint_points, unit="points"),
-    Measure("efficiency", efficiency, unit="share of the best sum"),
-    Measure("aborted", aborted, unit="share of matches"),
-    Measure("length", length, unit="turns"),
-    Measure("words", words_spoken, unit="words"),
-    Measure("vocabulary", vocabulary_size, unit="words"),
-    Measure("bigram_entropy", bigram_entropy, unit="bits"),
-    Measure("inconsistency", inconsistency, unit="share of turns"),
-    Measure("impossible_counts", impossible_counts, unit="share of messages"),
-    Measure("false_values", false_values, unit="share of messages"),
-    Measure("broken_agreements", broken_agreements, unit="proposals"),
+    Measure("joint_points", joint_points, unit="points", bounds=COUNT),
+    Measure("efficiency", efficiency, unit="share of the best sum", bounds=SHARE),
+    Measure("aborted", aborted, unit="share of matches", bounds=SHARE),
+    Measure("length", length, unit="turns", bounds=COUNT),
+    Measure("words", words_spoken, unit="words", bounds=COUNT),
+    Measure("vocabulary", vocabulary_size, unit="words", bounds=COUNT),
+    Measure("bigram_entropy", bigram_entropy, unit="bits", bounds=COUNT),
+    Measure("inconsistency", inconsistency, unit="share of turns", bounds=SHARE),
+    Measure("impossible_counts", impossible_counts, unit="share of messages", bounds=SHARE),
+    Measure("false_values", false_values, unit="share of messages", bounds=SHARE),
+    Measure("broken_agreements", broken_agreements, unit="proposals", bounds=COUNT),
 )

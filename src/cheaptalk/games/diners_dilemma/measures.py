@@ -7,7 +7,7 @@ from statistics import fmean
 
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import efficient_dish
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import PERCENT, SHARE, Measure, Result
 
 
 def cheap(result: Result) -> float:
@@ -47,9 +47,9 @@ def score(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, unit="0 to 100"),
-    Measure("cheap", cheap, unit="share of orders"),
-    Measure("last_round", last_round, unit="share of orders"),
+    Measure("score", score, unit="0 to 100", bounds=PERCENT),
+    Measure("cheap", cheap, unit="share of orders", bounds=SHARE),
+    Measure("last_round", last_round, unit="share of orders", bounds=SHARE),
     Measure("gain", gain, unit="utility a round"),
-    Measure("efficiency", efficiency, unit="share of the best"),
+    Measure("efficiency", efficiency, unit="share of the best", bounds=SHARE),
 )

@@ -7,7 +7,7 @@ abs(sum of B(i, j) over i - G) (GAMA-Bench section 3.1, S3).
 from statistics import fmean
 
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Result
 
 
 def agreement(result: Result) -> float:
@@ -39,8 +39,8 @@ def score(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, unit="0 to 100"),
-    Measure("agreement", agreement, unit="share of rounds"),
-    Measure("demand", demand, unit="of the gold"),
-    Measure("efficiency", efficiency, unit="share of the gold"),
+    Measure("score", score, unit="0 to 100", bounds=PERCENT),
+    Measure("agreement", agreement, unit="share of rounds", bounds=SHARE),
+    Measure("demand", demand, unit="of the gold", bounds=COUNT),
+    Measure("efficiency", efficiency, unit="share of the gold", bounds=SHARE),
 )

@@ -7,7 +7,7 @@ S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2).
 from statistics import fmean
 
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import PERCENT, SHARE, Measure, Result
 
 
 def shares(result: Result) -> list[float]:
@@ -44,8 +44,8 @@ def score(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, unit="0 to 100"),
-    Measure("attendance", attendance, unit="share of players"),
-    Measure("crowding", crowding, unit="share of rounds"),
+    Measure("score", score, unit="0 to 100", bounds=PERCENT),
+    Measure("attendance", attendance, unit="share of players", bounds=SHARE),
+    Measure("crowding", crowding, unit="share of rounds", bounds=SHARE),
     Measure("welfare", welfare, unit="utility a round"),
 )

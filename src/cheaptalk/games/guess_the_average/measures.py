@@ -7,7 +7,7 @@ ratio; S is the mean of C(i, j) - MIN over all players and rounds (GAMA-Bench se
 from statistics import fmean
 
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, Measure, Result
 
 
 def mean_number(result: Result) -> float:
@@ -44,6 +44,6 @@ def published_score(result: Result) -> float:
 
 MEASURES = (
     Measure("score", score, published_score, unit="0 to 100"),
-    Measure("mean_number", mean_number, unit="number"),
-    Measure("first_round", first_round, unit="number"),
+    Measure("mean_number", mean_number, unit="number", bounds=COUNT),
+    Measure("first_round", first_round, unit="number", bounds=COUNT),
 )

@@ -21,7 +21,7 @@ from cheaptalk.games.item_bargaining.events import Pool, Settlement
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima
 from cheaptalk.games.item_bargaining.pools import Bundle, worth
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 Reading = Callable[[Result], float | None]
 
@@ -230,7 +230,9 @@ def counted(found: Callable[[Turn], bool]) -> Reading:
     return count
 
 
-def per_player(of: Callable[[Result, int], float | None], unit: str) -> Iterator[Measure]:
+def per_player(
+    of: Callable[[Result, int], float | None], unit: str, bounds: tuple[float, float] = COUNT
+) -> Iterator[Measure]:
     """A measure for each of the two places."""
     for player, place in enumerate(PLACES):
 
@@ -239,42 +241,48 @@ def per_player(of: Callable[[Result, int], float | None], unit: str) -> Iterator
 
         meaning = of.__doc__ or ""
         measured.__doc__ = f"Player {player + 1}: {meaning[:1].lower()}{meaning[1:]}"
-        yield Measure(f"{of.__name__}_{place}", measured, unit=unit)
+        yield Measure(f"{of.__name__}_{place}", measured, unit=unit, bounds=bounds)
 
 
-def each(unit: str, *functions: Any) -> Iterator[Measure]:
+def each(unit: str, *functions: Any, bounds: tuple[float, float] = COUNT) -> Iterator[Measure]:
     """Measures named after their functions."""
-    return (Measure(function.__name__, function, unit=unit) for function in functions)
+    return (
+        Measure(function.__name__, function, unit=unit, bounds=bounds) for function in functions
+    )
 
 
 MEASURES = (
-    *each("share of matches", agreement),
+    *each("share of matches", agreement, bounds=SHARE),
     *each("points", utilitarian_welfare, nash_welfare),
     Measure(
-        "nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, unit="points"
+        "nash_welfare_plus", nash_welfare_plus, nash_welfare_plus_discounted, unit="points",
+        bounds=COUNT,
     ),
-    *each("share of agreements", ef1),
+    *each("share of agreements", ef1, bounds=SHARE),
     Measure(
         "utilitarian_of_maximum", utilitarian_of_maximum, utilitarian_of_allocated,
-        unit="share of the deal's maximum",
+        unit="share of the deal's maximum", bounds=COUNT,
     ),
-    *each(
-        "share of the deal's maximum", utilitarian_of_allocated, nash_of_maximum,
-        nash_of_allocated, nash_plus_of_maximum,
-    ),
+    *each("share of the deal's maximum", utilitarian_of_allocated),
+    *each("share of the deal's maximum", nash_of_maximum, bounds=SHARE),
+    *each("share of the deal's maximum", nash_of_allocated),
+    *each("share of the deal's maximum", nash_plus_of_maximum, bounds=SHARE),
     *each("rounds", rounds),
     *each(
         "points", utilitarian_welfare_undiscounted, nash_welfare_undiscounted,
         nash_welfare_plus_discounted, nash_welfare_plus_undiscounted,
     ),
     *each("distance", opposition),
-    *each("share of matches", invalid_walk),
+    *each("share of matches", invalid_walk, bounds=SHARE),
     *each("times a match", mistakes),
-    *(Measure(found.__name__, counted(found), unit="times a match") for found in MISTAKES),
+    *(
+        Measure(found.__name__, counted(found), unit="times a match", bounds=COUNT)
+        for found in MISTAKES
+    ),
     *per_player(own_mistakes, "times a match"),
-    *per_player(bad_acceptance, "share of matches"),
-    *per_player(bad_acceptance_by_turn, "share of turns"),
+    *per_player(bad_acceptance, "share of matches", SHARE),
+    *per_player(bad_acceptance_by_turn, "share of turns", SHARE),
     *per_player(utility_given, "points"),
-    *per_player(concession, "points"),
-    *per_player(false_holdings_stated, "share of acceptances"),
+    *per_player(concession, "points", (-math.inf, math.inf)),
+    *per_player(false_holdings_stated, "share of acceptances", SHARE),
 )  # fmt: skip

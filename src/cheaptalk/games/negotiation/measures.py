@@ -4,8 +4,10 @@ With p the price of the trade, M the scale, V_A and V_B what the product is wort
 Bob, and p_f = (V_A + V_B) / 2 the fairest price.
 """
 
+from math import inf
+
 from cheaptalk.games.negotiation.rules import Negotiation, Sale
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 def agreement(result: Result) -> float:
@@ -67,11 +69,11 @@ def rounds(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("agreement", agreement, unit="share of matches"),
+    Measure("agreement", agreement, unit="share of matches", bounds=SHARE),
     Measure("alice_gain", alice_gain, role="alice", unit="multiples of the scale"),
     Measure("bob_gain", bob_gain, role="bob", unit="multiples of the scale"),
-    Measure("efficiency", efficiency, unit="share of matches"),
-    Measure("fairness", fairness, published_fairness, unit="1 is even"),
+    Measure("efficiency", efficiency, unit="share of matches", bounds=SHARE),
+    Measure("fairness", fairness, published_fairness, unit="1 is even", bounds=(-inf, 1.0)),
     Measure("price", price, unit="multiples of the scale"),
-    Measure("rounds", rounds, unit="rounds"),
+    Measure("rounds", rounds, unit="rounds", bounds=COUNT),
 )

@@ -6,7 +6,7 @@ as a multiple of it.
 """
 
 from cheaptalk.games.persuasion.rules import Persuasion, Trades
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 def sales(result: Result) -> float:
@@ -62,10 +62,10 @@ def honesty(result: Result) -> float | None:
 
 
 MEASURES = (
-    Measure("sales", sales, unit="rounds"),
-    Measure("alice_gain", alice_gain, role="alice", unit="share of rounds"),
+    Measure("sales", sales, unit="rounds", bounds=COUNT),
+    Measure("alice_gain", alice_gain, role="alice", unit="share of rounds", bounds=SHARE),
     Measure("bob_gain", bob_gain, published_bob_gain, role="bob", unit="prices a round"),
-    Measure("efficiency", efficiency, unit="share of good products"),
-    Measure("fairness", fairness, unit="share of bad products"),
-    Measure("honesty", honesty, unit="share of rounds"),
+    Measure("efficiency", efficiency, unit="share of good products", bounds=SHARE),
+    Measure("fairness", fairness, unit="share of bad products", bounds=SHARE),
+    Measure("honesty", honesty, unit="share of rounds", bounds=SHARE),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
 from cheaptalk.games.pirate_game.theory import optimal_plan, prices
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Result
 
 
 def plan_distance(result: Result) -> float:
@@ -111,10 +111,12 @@ def _share(judged: Iterator[bool]) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="0 to 100"),
-    Measure("plan_distance", plan_distance, unit="coins"),
-    Measure("vote_accuracy", vote_accuracy, published_vote_accuracy, unit="share of votes"),
-    Measure("optimal_votes", optimal_votes, unit="share of votes"),
-    Measure("ballots", ballots, unit="ballots"),
-    Measure("overboard", overboard, unit="pirates"),
+    Measure("score", score, published_score, unit="0 to 100", bounds=PERCENT),
+    Measure("plan_distance", plan_distance, unit="coins", bounds=COUNT),
+    Measure(
+        "vote_accuracy", vote_accuracy, published_vote_accuracy, unit="share of votes", bounds=SHARE
+    ),
+    Measure("optimal_votes", optimal_votes, unit="share of votes", bounds=SHARE),
+    Measure("ballots", ballots, unit="ballots", bounds=COUNT),
+    Measure("overboard", overboard, unit="pirates", bounds=COUNT),
 )

@@ -7,7 +7,7 @@ S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4).
 from statistics import fmean
 
 from cheaptalk.games.public_goods.rules import PublicGoods
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import PERCENT, SHARE, Measure, Result
 
 
 def contribution(result: Result) -> float:
@@ -47,8 +47,8 @@ def published_score(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="0 to 100"),
-    Measure("contribution", contribution, unit="share of the tokens"),
-    Measure("last_round", last_round, unit="share of the tokens"),
-    Measure("efficiency", efficiency, unit="share of the best"),
+    Measure("score", score, published_score, unit="0 to 100", bounds=PERCENT),
+    Measure("contribution", contribution, unit="share of the tokens", bounds=SHARE),
+    Measure("last_round", last_round, unit="share of the tokens", bounds=SHARE),
+    Measure("efficiency", efficiency, unit="share of the best", bounds=SHARE),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
-from cheaptalk.rules import Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Result
 
 
 def _valued(result: Result) -> Iterator[tuple[int, int]]:
@@ -71,9 +71,9 @@ def gain(result: Result) -> float:
 
 MEASURES = (
     Measure("score", score, published_score, unit="0 to 100"),
-    Measure("bid_share", bid_share, unit="share of the valuation"),
-    Measure("overbids", overbids, unit="share of bids"),
-    Measure("efficiency", efficiency, unit="share of rounds"),
+    Measure("bid_share", bid_share, unit="share of the valuation", bounds=COUNT),
+    Measure("overbids", overbids, unit="share of bids", bounds=SHARE),
+    Measure("efficiency", efficiency, unit="share of rounds", bounds=SHARE),
     Measure("revenue", revenue, unit="a round"),
     Measure("gain", gain, unit="a round"),
 )

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from cheaptalk.models.files import read_yaml
-from cheaptalk.players.seats import Entry
-from cheaptalk.rules import Value, explain, suggest, unknown
+from cheaptalk.players.seats import Entry, labelled
+from cheaptalk.rules import Value, suggest, unknown
+from cheaptalk.rules.problems import first_problem
 
 HERE = Path(__file__).parent
 
@@ -31,6 +32,11 @@ class Roster(Value):
     source: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     players: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
+
+    @field_validator("players", mode="before")
+    @classmethod
+    def _labelled(cls, data: Any) -> Any:
+        return labelled(data) if isinstance(data, Mapping) else data
 
     def entries(self) -> dict[str, dict[str, Any]]:
         """The players as they are written in a study file, by label."""
@@ -70,12 +76,12 @@ def roster(name: str) -> Roster:
     try:
         found = Roster.model_validate(dict(data))
     except ValidationError as error:
-        raise ValueError(f"{name}: {explain(error)}") from None
+        raise ValueError(f"{name}: {first_problem(error)}") from None
     for label, entry in found.entries().items():
         try:
             Entry.model_validate(entry)
         except ValidationError as error:
-            raise ValueError(f"{name}: players.{label}: {explain(error)}") from None
+            raise ValueError(f"{name}: players.{label}: {first_problem(error)}") from None
     return found
 
 
@@ -89,9 +95,9 @@ def chosen(written: str) -> dict[str, dict[str, Any]]:
         UnknownName: there is no such roster.
         ValueError: the file cannot be read or is no roster, or has no player of that label.
     """
-    name, _, labels = written.partition(":")
+    name, colon, labels = written.partition(":")
     entries = roster(name).entries()
-    wanted = [label.strip() for label in labels.split(",")] if labels else list(entries)
+    wanted = [label.strip() for label in labels.split(",")] if colon else list(entries)
     for label in wanted:
         if label not in entries:
             raise ValueError(f"{name}: no player {suggest(label, list(entries))}")

@@ -25,6 +25,7 @@ from cheaptalk.records.exporting.tables import answer_columns, match_columns
 from cheaptalk.records.exporting.writing import Sheet, csv_sink, parquet_sink, polars
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.redeals import Standing
 from cheaptalk.records.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
 
@@ -124,8 +125,9 @@ def _sources(
     store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
     """What the rows of the tables are read from, match by match."""
+    standing = Standing(store, study)
     for record, ledger in _records(store, study):
-        match = MatchRow(study, record)
+        match = MatchRow(standing.of(record), record)
         yield "matches", match
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer)
@@ -153,9 +155,10 @@ def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[
 
 def _lines(store: Store, study: str, folder: Path) -> Written:
     count = 0
+    standing = Standing(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study):
-            data = {"study": study} | record.as_json()
+            data = standing.of(record)._asdict() | record.as_json()
             said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
             data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")

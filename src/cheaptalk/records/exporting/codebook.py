@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.records.exporting.columns import INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.exporting.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.records.exporting.rows import STATUSES
 from cheaptalk.records.exporting.writing import csv_line
 
@@ -36,6 +36,9 @@ RECORD = {
     "seats": (JSON, "By place: label, what the study calls the player; spec, all its settings."),
     "status": (TEXT, f"How far the match has come: {STATUSES}."),
     "reason": (TEXT, "Why the match failed, or who forfeited."),
+    "dropped": (BOOLEAN, "Whether the study's policy makes the match no part of any measure."),
+    "dropped_because": (TEXT, "Who gave which answers that are none."),
+    "in_place_of": (TEXT, "The match in whose place this one was played on a fresh deal."),
     "outcome": (JSON, "How it ended, in the game's terms."),
     "payoffs": (JSON, "What each place got, in the game's unit."),
     "kinds": (JSON, "How many answers were of each kind, by place."),

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from cheaptalk.models import Failure
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import cost_of
-from cheaptalk.records.exporting.columns import INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.exporting.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
+from cheaptalk.records.redeals import Stand
 from cheaptalk.rules import Result
 
 STATUSES = " | ".join(Status)
@@ -24,8 +25,9 @@ ROLES = "The role of that place: the part that strategies are written for."
 class MatchRow:
     """What a row of matches is read from."""
 
-    def __init__(self, study: str, record: MatchRecord) -> None:
-        self.study = study
+    def __init__(self, stand: Stand, record: MatchRecord) -> None:
+        self.stand = stand
+        self.study = stand.study
         self.record = record
 
     @property
@@ -126,8 +128,14 @@ MATCH = [
     _match("deal_key", TEXT, "", "Equal for matches with equal parameters that share a deal; of an "
            "imported match, its id in the other system."),
     _match("repeat", INTEGER, ">= 0", "Counts repetitions of a seating on one deal."),
-    _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count."),
+    _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count, "
+           "and of these none that is dropped."),
     _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
+    _match("dropped", BOOLEAN, "", "Whether the match is no part of the study's measures, by its "
+           "policy for answers that are none.", "stand.dropped"),
+    _match("dropped_because", TEXT, "", "Who gave which such answers.", "stand.dropped_because"),
+    _match("in_place_of", TEXT, "", "The match in whose place this one was played on a fresh deal.",
+           "stand.in_place_of"),
     _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
     _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
     _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_serializer
 
-from cheaptalk.rules import Value
+from cheaptalk.rules import Value, counted
 
 Policy: TypeAlias = Literal["keep", "drop", "redeal"]
 """``keep``: the game's own rule for a seat that fails to answer says what the match is worth.
@@ -51,6 +51,19 @@ class Unanswered(Value):
         """Whether any match may be played on a fresh deal."""
         return "redeal" in self.by_kind.values()
 
+    @property
+    def line(self) -> str:
+        """The policy in one line.
+
+        >>> Unanswered(refused="redeal", timed_out="drop", redeals=2).line
+        'refused redealt (at most 2 times), timed out dropped, all others kept'
+        """
+        odd = {kind: policy for kind, policy in self.by_kind.items() if policy != "keep"}
+        most = f" (at most {'once' if self.redeals == 1 else counted(self.redeals, 'time')})"
+        done = {"drop": "dropped", "redeal": f"redealt{most}"}
+        parts = [f"{kind.replace('_', ' ')} {done[policy]}" for kind, policy in odd.items()]
+        return ", ".join([*parts, "all others kept" if odd else "all kept"])
+
     def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
         """The policy for a match.
 
@@ -60,6 +73,20 @@ class Unanswered(Value):
         given = {kind for counts in kinds.values() for kind, count in counts.items() if count}
         policies = {policy for kind, policy in self.by_kind.items() if kind in given}
         return next((one for one in ("redeal", "drop") if one in policies), "keep")
+
+    def why_dropped(self, kinds: Mapping[str, Mapping[str, int]]) -> str | None:
+        """Why a match is no part of any measure: who gave which answers; None where it is kept.
+
+        >>> Unanswered(refused="drop").why_dropped({"alice": {"ok": 3}, "bob": {"refused": 1}})
+        'bob refused'
+        """
+        found = [
+            f"{place} {kind.replace('_', ' ')}"
+            for place, counts in kinds.items()
+            for kind, count in counts.items()
+            if count and self.by_kind.get(kind, "keep") != "keep"
+        ]
+        return ", ".join(found) or None
 
 
 def policies_of(spec: Mapping[str, Any]) -> Unanswered:

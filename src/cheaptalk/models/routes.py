@@ -1,0 +1,84 @@
+"""The ways to ask for an answer of a given form, and those that a server turns out not to know."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
+from cheaptalk.models.names import ModelName
+from cheaptalk.models.settings import routes, wire
+
+COMPLAINTS: dict[Route, re.Pattern[str]] = {
+    "schema": re.compile(
+        "response_format|schema|structured|grammar|guided|strict|requested parameters",
+        re.IGNORECASE,
+    ),
+    "tool": re.compile("tool|function|schema|strict|requested parameters", re.IGNORECASE),
+}
+"""What a server's refusal names that does not know a way of asking for an answer's form."""
+REFUSALS = (400, 404, 422)
+"""The statuses of such a refusal."""
+
+
+def ways(call: ModelCall) -> Sequence[Route]:
+    """How a call's answer can be asked for: as it demands, else by all ways, strictest first."""
+    if call.form is None:
+        return ("text",)
+    if call.form.route != "auto":
+        return (call.form.route,)
+    return routes(call.settings, ModelName.parse(call.model))
+
+
+def refuses(reply: Reply, route: Route | None) -> bool:
+    """Whether a server refused a call for the way in which its answer was asked for."""
+    return (
+        route in COMPLAINTS
+        and reply.failure is Failure.PROVIDER_ERROR
+        and reply.status in REFUSALS
+        and COMPLAINTS[route].search(reply.detail or "") is not None
+    )
+
+
+class Known:
+    """Which ways the servers of models are still to be asked by: one refused is not tried again."""
+
+    def __init__(self) -> None:
+        self._refused: set[tuple[str, Route]] = set()
+
+    def left(self, call: ModelCall) -> Sequence[Route]:
+        """The ways to ask for a call's answer, in the order in which they are to be tried."""
+        found = ways(call)
+        if len(found) == 1:
+            return found
+        return [one for one in found if (call.model, one) not in self._refused]
+
+    def note(self, model: str, route: Route | None, reply: Reply) -> bool:
+        """Note what came of a way; whether the server refused it."""
+        refused = refuses(reply, route)
+        if refused and route is not None:
+            self._refused.add((model, route))
+        return refused
+
+    async def ask(
+        self,
+        call: ModelCall,
+        deadline: float,
+        send: Callable[[Route, float], Awaitable[Reply]],
+    ) -> Reply:
+        """Make a call by the strictest way that its server takes.
+
+        Args:
+            deadline: seconds for all ways together.
+            send: makes the call by a way, within so many seconds.
+
+        Returns:
+            The reply, with the way that was taken and the settings that were sent.
+        """
+        seconds = 0.0
+        for route in self.left(call):
+            reply = await send(route, deadline - seconds)
+            seconds += reply.seconds
+            if not self.note(call.model, route, reply):
+                break
+        used = route if call.form else None
+        sent = wire(call.settings, call.model)
+        return reply.model_copy(update={"sent": sent, "route": used, "seconds": seconds})

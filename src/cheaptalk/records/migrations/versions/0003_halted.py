@@ -1,0 +1,15 @@
+"""Why a study's last run stopped before its end."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    op.add_column("studies", sa.Column("halted", sa.Text))
+
+
+def downgrade() -> None:
+    op.drop_column("studies", "halted")

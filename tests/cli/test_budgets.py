@@ -1,0 +1,143 @@
+"""Budgets on the command line: what is foreseen, what is refused, and what helps a run on."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from cheaptalk.cli.caps import cap_of
+from tests.conftest import Command
+from tests.fakes import Server, spec, with_model
+
+STORE = ("--store", "s.sqlite")
+
+
+def written(folder: Path, url: str | None = None, **changes: object) -> None:
+    (folder / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(url) | changes)))
+
+
+def unboxed(said: str) -> str:
+    """What a usage error says, without its frame."""
+    return " ".join(said.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("caps", "found"),
+    [
+        (["calls=500"], {"calls": 500}),
+        (["calls=5,dollars=2.5", " tokens = 1e6 "], {"calls": 5, "dollars": 2.5, "tokens": 10**6}),
+        (["tokens=none"], {"tokens": None}),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_caps_are_written_alike_everywhere(caps: list[str], found: dict[str, float | None]) -> None:
+    assert cap_of(caps).model_dump(exclude_unset=True) == found
+
+
+@pytest.mark.parametrize(
+    ("caps", "saying"),
+    [
+        (["call=3"], 'unknown key "call" (did you mean "calls"?)'),
+        (["calls"], '"calls" is not NAME=NUMBER; write calls=N,tokens=N,dollars=X'),
+        ([""], '"" is not NAME=NUMBER'),
+        (["calls=3,calls=4"], "calls stands twice"),
+        (["calls=3", "calls=4"], "calls stands twice"),
+        (["calls=2.5"], "calls: should be"),
+        (["calls=0"], "calls: should be greater than or equal to 1"),
+        (["dollars=nan"], "dollars: should be"),
+    ],
+)
+def test_caps_that_are_none_are_told(caps: list[str], saying: str) -> None:
+    with pytest.raises(typer.BadParameter) as caught:
+        cap_of(caps)
+    assert saying in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("option", "saying"),
+    [
+        (("--max-dollars", "abc"), "should be a number, not \"abc\""),
+        (("--max-dollars", "nan"), "nan is no amount to spend"),
+        (("--max-dollars", "inf"), "inf is no amount to spend"),
+        (("--max-calls", "2.5"), "should be a whole number, not \"2.5\""),
+    ],
+)  # fmt: skip
+def test_an_amount_that_is_none_is_told_in_a_sentence(
+    cheaptalk: Command, tmp_path: Path, option: tuple[str, str], saying: str
+) -> None:
+    written(tmp_path)
+    done = cheaptalk("run", "small.yaml", *STORE, *option)
+    assert done.status == 2
+    assert f"--max-{option[0][6:]}" in done.said
+    assert saying in unboxed(done.said)
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_a_plan_shows_the_budget_beside_the_estimate_and_whether_they_go_together(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    written(tmp_path, budget={"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}})
+    shown = " ".join(cheaptalk("plan", "small.yaml", *STORE).out.split())
+    assert "Budget: 5 calls, 1,000,000,000 tokens; 1 call a match" in shown
+    assert "- budget.calls allows 5 calls, and the study takes at least 6 calls: the run" in shown
+    assert "- budget.per_match.calls allows 1 call, and a match may take up to " in shown
+    assert "budget.tokens" not in shown
+    data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
+    assert data["budget"] == {"calls": 5, "tokens": 10**9, "per_match": {"calls": 1}}
+    assert len(data["doubts"]) == 2
+    written(tmp_path)
+    assert "Budget" not in cheaptalk("plan", "small.yaml", *STORE).out
+
+
+def test_a_plan_says_what_is_bought_and_estimates_what_is_left(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    with Server() as server:
+        written(tmp_path, server.url)
+        whole = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)["estimate"]
+        cheaptalk("run", "small.yaml", *STORE, "--max-calls", "4", "--concurrency", "6")
+        shown = cheaptalk("plan", "small.yaml", *STORE).out
+        data = json.loads(cheaptalk("plan", "small.yaml", *STORE, "--json").out)
+        assert "\nbought already: 4 calls, " in shown
+        assert "\nEstimate of what is left: " in shown
+        assert data["spent"]["calls"] == 4
+        low, high = data["estimate"]["calls"]
+        assert low <= whole["calls"][0] - 4
+        cheaptalk("resume", "small", *STORE)
+        assert low <= len(server.calls) - 4 <= high
+        shown = cheaptalk("plan", "small.yaml", *STORE).out
+    assert f"bought already: {len(server.calls)} calls, " in shown
+    assert "Estimate" not in shown
+
+
+def test_a_plan_refuses_a_budget_in_dollars_without_a_price_as_a_run_does(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    players = {"tiny": {"model": "openai/unheard-of"}, "fair": {"strategy": "equal_split"}}
+    for budget in ({"dollars": 3}, {"per_match": {"dollars": 1}}):
+        written(tmp_path, players=players, budget=budget)
+        refusals = [cheaptalk(command, "small.yaml", *STORE) for command in ("plan", "run")]
+        assert refusals[0] == refusals[1]
+        assert refusals[0].status == 2
+        assert "players.tiny: no price is known for openai/unheard-of" in refusals[0].said
+
+
+def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    with Server() as server:
+        games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
+        changes = {"games": games, "pairing": [["tiny", "tiny"]], "deals": 6}
+        written(tmp_path, server.url, budget={"per_match": {"calls": 1}}, **changes)
+        done = cheaptalk("run", "small.yaml", *STORE)
+        assert "6 left; raise budget.per_match in the study's file, then: cheaptalk run" in done.out
+        assert done.status == 1
+        assert "raise budget.per_match" in cheaptalk("resume", "small", *STORE).out
+        stopped = cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1",
+                            "--concurrency", "1")  # fmt: skip
+        assert "6 left, 1 of them until budget.per_match is raised; go on with: " in stopped.out
+        written(tmp_path, server.url, budget={"per_match": {"calls": 50}}, **changes)
+        assert "report it with: " in cheaptalk("run", "small.yaml", *STORE).out

@@ -1,0 +1,53 @@
+"""What a report says of the models asked, and of those that answered."""
+
+from typing import Any
+
+from cheaptalk.models import Usage
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.spending import Sending
+from cheaptalk.reports.served import NOBODY, UNNAMED, Served, served
+from tests.pages import Page
+from tests.played import EVIL
+from tests.reports.conftest import Reported
+
+ANSWER: dict[str, Any] = {
+    "text": "yes", "model": "m-2026", "route": "schema", "sent": {"temperature": 0.5},
+    "usage": {"input_tokens": 10, "output_tokens": 2}, "dollars": 0.25,
+}  # fmt: skip
+FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature": 0.5}}
+
+
+def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
+    ways, costs = served(
+        [
+            Sending("a", "openai/m", ANSWER, 200.0),
+            Sending("a", "openai/m", FAILED, 100.0),
+            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0),
+            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None),
+            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0),
+            Sending("b", "openai/m", None, 300.0),
+        ]
+    )
+    half = {"temperature": 0.5}
+    assert ways == [
+        Served("a", "openai/m", "m-2026", "schema", half, 2, 1, 50.0, 200.0),
+        Served("a", "openai/m", "m-2027", "schema", half, 1, 0, None, None),
+        Served("a", "openai/m", NOBODY, "schema", half, 1, 0, 100.0, 100.0),
+        Served("b", "openai/m", "m-2026", "text", {}, 1, 0, 300.0, 300.0),
+        Served("b", "openai/m", NOBODY, None, {}, 1, 0, 300.0, 300.0),
+    ]
+    used = Usage(input_tokens=10, output_tokens=2)
+    assert costs["a"] == Cost(3, used + used, 0.5)
+    assert costs["b"] == Cost(2, used, 0.25, unresolved=1)
+
+
+def test_the_methods_name_the_models_that_answered(badly: Any, reported: Reported) -> None:
+    page: Page = reported(badly)
+    rows = [[cell.text for cell in row] for row in page.tables["badly-models"][1:]]
+    asked = {(row[0], row[1]) for row in rows}
+    assert asked == {(EVIL, "vllm/evil"), ("mute", "vllm/mute"), ("broken", "vllm/broken")}
+    assert {row[2] for row in rows if row[0] == EVIL} == {"evil-2026", UNNAMED}
+    assert NOBODY in {row[2] for row in rows if row[0] == "broken"}
+    sent = sum(int(row[5].text) for row in page.tables["badly-models"][1:])
+    calls = sum(row[1].number() or 0 for row in page.tables["badly-costs"][1:])
+    assert sent == calls > 0
