@@ -1,10 +1,12 @@
 """A run says how many answers were of each kind, unless all went well."""
 
 import json
+import re
 from pathlib import Path
 
 import yaml
 
+from cheaptalk.rules import counted
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
@@ -21,9 +23,24 @@ def test_a_run_says_how_many_answers_were_of_each_kind(cheaptalk: Command, tmp_p
         again = cheaptalk("run", "small.yaml", "--json")
     assert done.status == 0
     assert "small: 12 of 12 matches done" in done.out
-    assert "  answers: 66.7 % unparsable, 33.3 % ok" in done.out.splitlines()
+    assert "  12 answers of tiny: 100.0 % unparsable" in done.out.splitlines()
+    assert "of fair" not in done.out, "a script's answers say nothing about a model"
     data = json.loads(again.out)
     assert (data["planned"], data["before"], data["answers"]) == (12, 12, {})
+
+
+def test_each_of_several_models_has_its_own_rates(cheaptalk: Command, tmp_path: Path) -> None:
+    players = {"mute": {"model": "script/refuse"}, "well": {"model": "script/legal"}}
+    study = spec(players=players, pairing=[["mute", "well"], ["well", "well"]])
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
+    done = cheaptalk("run", "small.yaml", "--store", "s.sqlite")
+    data = json.loads(cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--json").out)
+    lines = [line for line in done.out.splitlines() if re.match(r"  \d+ answers? of ", line)]
+    refused, fine = data["answers"]["mute"]["refused"], data["answers"]["well"]["ok"]
+    assert lines == [
+        f"  {counted(refused, 'answer')} of mute: 100.0 % refused",
+        f"  {counted(fine, 'answer')} of well: 100.0 % ok",
+    ]
 
 
 def test_where_all_went_well_nothing_is_said_of_it(cheaptalk: Command, tmp_path: Path) -> None:

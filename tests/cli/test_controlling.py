@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,7 +26,7 @@ STATE = RunState.model_validate(
              "paused": 23.0, "given_up": None},
             {"model": "vllm/tiny", "limit": 3, "fixed": True, "in_flight": 0, "waiting": 0,
              "per_second": 0.0, "seconds": 0.1, "answered": 9, "failures": {"broken": 10},
-             "paused": 0.0, "given_up": "vllm/tiny answered none of the last 10 calls: gone"},
+             "paused": 0.0, "given_up": "vllm/tiny brought no answer: gone"},
         ],
     }
 )  # fmt: skip
@@ -46,6 +47,15 @@ def told(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, 
     return given
 
 
+def test_tokens_that_no_server_counted_are_said_to_be_unknown() -> None:
+    known = STATE.model_copy(update={"uncounted": 9})
+    assert controlling.spent(known) == (
+        "12,345 of 20,000 calls, 6,789,000 tokens, tokens unknown for 9 of them"
+    )
+    none = known.model_copy(update={"tokens": 0})
+    assert controlling.spent(none) == "12,345 of 20,000 calls, tokens unknown for 9 of them"
+
+
 def test_the_status_says_how_far_it_is_and_how_each_model_does(
     cheaptalk: Command, told: list[Any]
 ) -> None:
@@ -59,7 +69,7 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
         "openai/[gpt]", "12", "12", "52", "6.0", "2.0", "31", "overloaded",
     ]  # fmt: skip
     assert lines[4].split()[:3] == ["vllm/tiny", "3", "(fixed)"]
-    assert "given up: vllm/tiny answered none of the last 10 calls: gone" in lines
+    assert "given up: vllm/tiny brought no answer: gone" in lines
     assert lines[-1] == "openai/[gpt] pauses for 23 s; vllm/tiny is given up"
     data = json.loads(cheaptalk("ctl", "small", "status", "--json").out)
     assert data == STATE.model_dump(mode="json") | {"batches": []}
@@ -91,9 +101,9 @@ def test_what_is_set_is_read_from_the_command_line(cheaptalk: Command, told: lis
     [
         (["set"], "--concurrency, --limit and --budget go with set, and set with one of them"),
         (["pause", "--concurrency", "3"], "go with set, and set with one of them"),
-        (["set", "--limit", "gpt"], '"gpt" is not MODEL=N'),
-        (["set", "--limit", "=3"], '"=3" is not MODEL=N'),
-        (["set", "--limit", "gpt=2.5"], '"gpt=2.5" is not MODEL=N'),
+        (["set", "--limit", "gpt"], '"gpt" is not LABEL=N or MODEL=N'),
+        (["set", "--limit", "=3"], '"=3" is not LABEL=N or MODEL=N'),
+        (["set", "--limit", "gpt=2.5"], '"gpt=2.5" is not LABEL=N or MODEL=N'),
         (["set", "--budget", "calls=many"], '"calls=many" is not NAME=NUMBER'),
         (["set", "--concurrency", "0"], "should be greater than or equal to"),
         (["halt"], "'halt' is not one of 'status', 'pause', 'resume', 'stop', 'set'"),
@@ -130,7 +140,8 @@ def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
     shown = cheaptalk("ctl", "small").out.splitlines()
     assert shown[-2].split() == ["batch", "model", "state", "calls", "planned"]
     assert shown[-1].split()[:4] == [
-        "batch_0", f"openai/gpt-4o@{server.url}", "submitted", str(server.sizes[0]),
+        "batch_0", f"openai/gpt-4o@{urlsplit(server.url).netloc}", "submitted",
+        str(server.sizes[0]),
     ]  # fmt: skip
     (open_one,) = json.loads(cheaptalk("ctl", "small", "--json").out)["batches"]
     assert (open_one["calls"], open_one["collected"]) == (server.sizes[0], None)

@@ -15,7 +15,10 @@ from tests.fakes import spec
 
 def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setenv("AGENT_API_KEY", "sk-sec\nret")
+    monkeypatch.setenv("VLLM_API_KEY", "sk-secret")
+    for unset in ("GEMINI_API_KEY", "OLLAMA_API_KEY"):
+        monkeypatch.delenv(unset, raising=False)
     done = cheaptalk("doctor")
     lines = done.out.splitlines()
     assert done.status == 0
@@ -23,8 +26,11 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     assert f"ok  games: {', '.join(ct.rules.games())}" in lines
     assert "ok  openai: OPENAI_API_KEY is set" in lines
     assert "--  gemini: GEMINI_API_KEY is not set" in lines
+    assert "ok  vllm: VLLM_API_KEY is set" in lines
+    assert "--  agent: AGENT_API_KEY holds a line break or the like inside: " in done.out
+    assert "ollama" not in done.out, "it needs no key"
     assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist yet; the first run makes it"
-    assert "sk-secret" not in done.out + done.err
+    assert "sk-sec" not in done.out + done.err
 
 
 def test_a_missing_extra_is_named_with_how_to_get_it(

@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from aiohttp import web
 
 import cheaptalk as ct
+from cheaptalk.records import schema
+from cheaptalk.records.judgements import ledger_id
 from tests.conftest import Command
 from tests.fakes import Server
 from tests.measures.judged import play
 from tests.model_server import completion
+from tests.pages import Page
 
 JUDGE = ("judge", "talk", "--judge", "hallucination", "--model", "script/legal")
 
@@ -59,6 +63,60 @@ def test_the_reports_page_has_the_judges_too(talk: Command, tmp_path: Path) -> N
     page = (tmp_path / "after.html").read_text()
     assert 'id="judges"' in page
     assert "Cohen&#39;s kappa" in page
+    (verdicts,) = (table for name, table in Page(page).tables.items() if "-judge-" in name)
+    assert all(row[-1].text.endswith("too few deals") for row in verdicts[1:])
+
+
+def test_a_judge_without_anything_to_be_held_against_says_why(
+    talk: Command, tmp_path: Path
+) -> None:
+    warmth = {
+        "name": "warmth", "item": "match", "question": "Is it friendly?",
+        "categories": {"cold": "it is not", "warm": "it is"},
+    }  # fmt: skip
+    (tmp_path / "warmth.yaml").write_text(json.dumps(warmth))
+    judge = ("judge", "talk", "--judge", "warmth.yaml", "--model")
+    talk(*judge, "script/legal")
+    why = "nothing to hold this judge against: no exact check of these games goes with its rubric"
+    assert why in " ".join(talk("judge", "talk", "--report").out.split())
+    talk("report", "talk", "--out", "alone.html")
+    assert why.capitalize() in (tmp_path / "alone.html").read_text()
+    talk(*judge, "{model: script/legal, seed: 2}")
+    said = " ".join(talk("judge", "talk", "--report").out.split())
+    assert why not in said
+    assert "held against this judge, below: warmth by script/legal (" in said
+
+
+def test_what_judges_took_stands_beside_what_players_took(talk: Command, tmp_path: Path) -> None:
+    assert "judges" not in talk("status").out
+    taken = json.loads(talk(*JUDGE, "--json").out)["cost"]
+    (study,) = json.loads(talk("status", "--json").out)["studies"]
+    assert study["judging"] == taken
+    assert study["cost"]["calls"] == 0
+    assert f"talk: judges took {taken['calls']} calls, " in talk("status").out
+    talk("report", "talk", "--out", "page.html")
+    text = Page((tmp_path / "page.html").read_text()).text
+    assert f"Calls to judges{taken['calls']}besides" in text
+    with ct.Store.open("cheaptalk.sqlite") as store, store.transaction() as connection:
+        connection.execute(sa.update(schema.members).values(current=False))
+    (study,) = json.loads(talk("status", "--json").out)["studies"]
+    assert study["judging"] == taken, "matches that were set aside were paid for too"
+
+
+def test_an_unresolved_call_of_a_judge_is_listed_as_one(talk: Command) -> None:
+    with ct.Store.open("cheaptalk.sqlite") as store:
+        match = next(store.records("talk")).id
+        with store.transaction() as connection:
+            connection.execute(
+                sa.insert(schema.calls),
+                {
+                    "match_id": ledger_id("aa8cc0d9", match), "request": 3, "seat": "one",
+                    "attempt": 0, "try": 1, "state": "unresolved",
+                    "call": {"model": "vllm/x"}, "reply": None, "sent": 1.0,
+                },
+            )  # fmt: skip
+    said = talk("status").out
+    assert f"  judge aa8cc0 on match {match} request 3 one, sending 1\n" in said
 
 
 def test_a_budget_halts_the_judge_and_says_so(talk: Command) -> None:

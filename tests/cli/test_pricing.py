@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+import cheaptalk as ct
 from cheaptalk.cli.base import out
 from cheaptalk.models.prices import own_prices
 from tests.conftest import Command
-from tests.fakes import Server, spec, with_model
+from tests.fakes import Canned, Server, late, spec, study, with_model
 
 PRICE = "- {models: [vllm/*], input: 100, output: 400, as_of: 2026-01-01}\n"
 
@@ -117,6 +118,23 @@ def test_a_run_is_capped_says_what_it_took_and_goes_on(cheaptalk: Command, tmp_p
     assert f"small: {cost['calls']} calls, " in told
     told_json = json.loads(cheaptalk("status", "--store", "s.sqlite", "--json").out)
     assert told_json["studies"][0]["cost"] == cost
+
+
+def test_what_calls_took_that_timed_out_is_unknown(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch, no_waits: None
+) -> None:
+    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
+    changes = with_model() | {"players": {
+        "tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"},
+    }}  # fmt: skip
+    models = Canned(lambda call, number: late())
+    with ct.Store.open(Path("s.sqlite"), create=True) as store:
+        ct.run(study(**changes), store, models=models)
+    count = len(models.calls)
+    told = cheaptalk("status", "--store", "s.sqlite").out
+    assert (
+        f"small: {count} calls, tokens unknown for {count} of them, {count} of unknown price\n"
+    ) in told
 
 
 def test_dollars_for_a_model_without_a_price_are_refused(

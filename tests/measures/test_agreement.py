@@ -78,6 +78,22 @@ def test_a_judge_who_says_always_the_same_agrees_by_chance_alone(store: Store) -
     assert found.recall.value == 0
 
 
+def test_a_check_that_reads_nothing_in_what_was_judged_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(store, deals=2)
+    checks = ct.game_box("deal_or_no_deal").checks
+    assert isinstance(checks, dict)
+    monkeypatch.setitem(checks, "hallucination", lambda result: {})
+    ct.judge(store, STUDY, judge_of(), models=always("consistent"))
+    (found,) = ct.measures.agreements(store, STUDY)
+    count = len(list(read_judgements(store)))
+    assert (found.reference, found.items, found.silent) == (CHECK, 0, count)
+    assert found.kappa.value is None
+    says_so = f"it says nothing of the {count} items with a verdict"
+    assert ct.reports.agreement_lines(found) == [says_so]
+
+
 def test_two_judges_of_one_rubric_are_compared_on_what_both_judged(store: Store) -> None:
     play(store)
     ct.judge(store, STUDY, judge_of("vllm/a"), models=knowing(store, wrong=0), sample=20)
@@ -96,6 +112,7 @@ def test_kappa_is_that_of_the_textbook() -> None:
     scores = np.array([[[5, 1, 0], [1, 5, 1], [0, 1, 5]], [[5, 0, 1], [1, 5, 1], [0, 1, 5]]])
     apart = np.subtract.outer(np.arange(3), np.arange(3)) ** 2.0
     near, far = kappa(scores, apart)
+    assert near == pytest.approx(1 - 4 / ((4 * 6 * 7 + 4 * (6 * 6 + 6 * 6)) / 19))
     assert far < near < 1
     assert np.isnan(kappa(np.array([[[7, 0], [0, 0]]]), NOMINAL)[0])
 
@@ -109,6 +126,7 @@ def test_too_few_deals_give_no_interval_however_many_matches(store: Store) -> No
     assert "too few deals" in found.kappa.missing
     (section,) = ct.reports.judge_sections(store, STUDY)
     assert all(one.numbers[1] == "too few deals" for one in section.players)
+    assert all(one["estimate"]["low"] is None for one in section.as_json()["players"])
     said = ct.reports.agreement_lines(found)
     assert all(" of " in line or " in " in line for line in said)
     assert sum("too few deals" in line for line in said) == 4
@@ -158,6 +176,10 @@ def test_scores_have_means_and_no_precision(store: Store, tmp_path: object) -> N
     (pair,) = ct.measures.agreements(store, STUDY)
     assert pair.finds == ()
     assert pair.table[1][2] == pair.items == 6
+    assert ct.reports.agreement_lines(pair)[0].startswith("quadratically weighted Cohen's kappa ")
+    first, second = ct.reports.judge_sections(store, STUDY)
+    assert first.alone == "held against this judge, below: warmth by vllm/b"
+    assert second.alone == ""
     frame = ct.measures.verdict_frame(store, STUDY)
     assert frame["score"].sum() == 6 * 2 + 6 * 3
     assert set(frame["player"]) == {"one", "two"}

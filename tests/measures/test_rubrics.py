@@ -43,6 +43,7 @@ def test_checks_of_games_belong_to_rubrics() -> None:
         ({"found": ["rud"]}, 'found: no category "rud" (did you mean "rude"?)'),
         ({"games": ["bargain"]}, 'games: unknown game "bargain" (did you mean "bargaining"?)'),
         ({"games": ["bargaining"], "actions": ["Offr"]}, '"Offr" (did you mean "Offer"?)'),
+        ({"actions": ["foo"]}, 'actions: no answer of any game is "foo" (known: Bid, '),
         ({"item": "seat", "actions": ["Offer"]}, "actions go with item: move"),
         ({"examples": [{"seen": "x", "category": "odd", "reason": "y"}]}, 'no category "odd"'),
         ({"name": "no name"}, "name: should match pattern"),
@@ -59,6 +60,12 @@ def test_what_is_wrong_with_a_rubric_is_said(
         load_rubric(file)
     assert str(error.value).startswith(f"{file}: ")
     assert saying in str(error.value)
+
+
+def test_a_rubric_of_a_game_that_is_gone_is_read_and_not_judged_by() -> None:
+    rubric = ct.measures.Rubric.model_validate(GOOD | {"games": ["gone"], "actions": ["Leave"]})
+    with pytest.raises(ct.CheaptalkError, match='games: unknown game "gone"'):
+        ct.measures.judge_of(rubric, "vllm/x")
 
 
 def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:

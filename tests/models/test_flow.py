@@ -51,8 +51,8 @@ def clock() -> Clock:
     return Clock()
 
 
-def lane_at(clock: Clock) -> Lane:
-    return Lane("tiny", clock=clock, luck=luck())
+def lane_at(clock: Clock, seed: int = 1) -> Lane:
+    return Lane("tiny", clock=clock, luck=luck(seed))
 
 
 # What a reply means
@@ -303,8 +303,10 @@ def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) 
     fail(lane, unreachable(), 1)
     assert lane.given_up is not None
     assert not lane.given_up.wrong
-    cure = "connection refused; see that its server is up at this URL, then resume"
-    assert cure in lane.given_up.reason
+    assert lane.given_up.reason == (
+        f"tiny brought no usable answer to the last {IN_A_ROW + 1} calls: connection refused; "
+        "see that its URL is right and its server up and in order, then resume"
+    )
 
 
 @pytest.mark.parametrize("reply", [unreachable(), turned_away()])
@@ -327,7 +329,7 @@ def test_a_server_that_has_worked_has_patience_and_comes_back(clock: Clock, repl
 
 
 def waits(clock: Clock, *replies: Reply) -> list[float | None]:
-    retries = Retries(PATIENCE, clock, luck())
+    retries = Retries(lane_at(clock))
     return [retries.wait(reply) for reply in replies]
 
 
@@ -352,17 +354,45 @@ def test_an_answer_is_final(clock: Clock, reply: Reply) -> None:
 
 
 def test_overload_is_a_matter_of_patience_not_of_number(clock: Clock) -> None:
-    retries = Retries(PATIENCE, clock, luck())
+    retries = Retries(lane_at(clock))
     for _ in range(100):
         assert retries.wait(turned_away()) is not None
     clock.now = PATIENCE
     assert retries.wait(turned_away()) is None
 
 
+NOBODY_THERE = unreachable().model_copy(update={"unreached": True})
+
+
+@pytest.mark.parametrize(("reply", "before"), [(NOBODY_THERE, 0), (unreachable(), IN_A_ROW)])
+def test_a_server_that_is_away_is_waited_for_as_an_overloaded_one(
+    clock: Clock, reply: Reply, before: int
+) -> None:
+    lane = lane_at(clock)
+    fail(lane, ANSWER, 1)
+    fail(lane, unreachable(), before)
+    retries = Retries(lane)
+    for _ in range(100):
+        assert retries.wait(reply) is not None
+    fail(lane, ANSWER, 1)
+    found = [retries.wait(unreachable()) for _ in range(SENDINGS[Trouble.BROKEN])]
+    assert found.index(None) == len(found) - 1, "what failed meanwhile is not held against the call"
+    clock.now = PATIENCE
+    assert retries.wait(NOBODY_THERE) is None
+
+
+def test_a_server_that_was_never_there_is_not_waited_for(clock: Clock) -> None:
+    lane = lane_at(clock)
+    fail(lane, NOBODY_THERE, IN_A_ROW)
+    retries = Retries(lane)
+    found = [retries.wait(NOBODY_THERE) for _ in range(SENDINGS[Trouble.BROKEN])]
+    assert found[-1] is None
+
+
 def test_pauses_grow_with_full_jitter_up_to_the_longest(clock: Clock) -> None:
     found = []
     for seed in range(200):
-        retries = Retries(PATIENCE, clock, luck(seed))
+        retries = Retries(lane_at(clock, seed))
         found.append([retries.wait(turned_away()) or 0.0 for _ in range(12)])
     longest = [max(column) for column in zip(*found, strict=True)]
     shortest = [min(column) for column in zip(*found, strict=True)]

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage, missing, names
-from cheaptalk.models.names import hint
+from cheaptalk.models.names import hint, short_names
 from cheaptalk.rules import UnknownName
 
 
@@ -72,6 +72,20 @@ def test_what_could_never_be_reached_is_refused(text: str, saying: str) -> None:
         ModelName.parse(text)
 
 
+@pytest.mark.parametrize("who", ["me:hunter2", "me:hun@ter2", "me", ":hunter2"])
+def test_user_and_password_are_refused_and_not_repeated(who: str) -> None:
+    with pytest.raises(ValueError, match="leave user and password out of its URL") as caught:
+        ModelName.parse(f"openai-compatible/tiny@http://{who}@gpu:8000/v1")
+    assert str(caught.value).startswith("openai-compatible/tiny: ")
+    assert str(caught.value).endswith("in the environment variable OPENAI_COMPATIBLE_API_KEY")
+    assert "hun" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://gpu/v1/@me", "http://gpu?of=a@b", "http://gpu/a@b"])
+def test_an_at_sign_behind_the_host_is_no_password(url: str) -> None:
+    assert ModelName.parse(f"vllm/tiny@{url}").url == url
+
+
 @pytest.mark.parametrize(
     ("text", "saying"),
     [
@@ -90,6 +104,22 @@ def test_an_unknown_provider_is_told_the_nearest() -> None:
         ModelName.parse("opanai/gpt-4o")
 
 
+@pytest.mark.parametrize(
+    "short",
+    [
+        {"openai-compatible/red@http://gpu:81/v1": "openai-compatible/red"},
+        {"openai/gpt-4o": "openai/gpt-4o", "openai/gpt-4o@http://gpu/v1": "openai/gpt-4o@gpu"},
+        {"agent/a@http://gpu:1/x": "agent/a@gpu:1", "agent/a@http://gpu:2/x": "agent/a@gpu:2"},
+        {name: name for name in ("agent/a@http://gpu/x", "agent/a@http://gpu/y", "vllm/a@http://b/v1")},
+        {"vllm/a@b": "vllm/a@b", "vllm/a@http://c/v1": "vllm/a@c"},
+        {name: name for name in ("vllm/a@b", "vllm/a@http://b/v1")},
+        {"hf/some/model": "hf/some/model", "gone/model@http://gpu/v1": "gone/model@http://gpu/v1"},
+    ],
+)  # fmt: skip
+def test_short_names_in_a_table_tell_its_models_apart(short: dict[str, str]) -> None:
+    assert short_names([*short, *short]) == short
+
+
 def test_only_what_people_run_themselves_needs_no_key() -> None:
     free = {"vllm", "ollama", "openai-compatible", "agent", "hf", "script"}
     assert {name for name, one in PROVIDERS.items() if not one.needs_key} == free
@@ -104,6 +134,19 @@ def test_a_key_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TOGETHER_API_KEY", " secret\n")
     assert name.key == "secret"
     assert missing("together/llama") is None
+
+
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\x00", "\u2028"])
+def test_a_key_that_no_header_can_carry_is_refused_beforehand(
+    monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    saying = "VLLM_API_KEY holds a line break or the like inside: set it again, in one line"
+    with monkeypatch.context() as patch:
+        patch.setattr("os.environ", {"VLLM_API_KEY": f"sk-sec{inside}ret"})
+        assert missing("vllm/tiny") == saying
+        assert missing("ollama/tiny") is None
+        patch.setattr("os.environ", {"VLLM_API_KEY": "sk-secret\r\n"})
+        assert missing("vllm/tiny") is None
 
 
 def test_a_model_in_this_process_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

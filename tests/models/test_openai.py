@@ -176,6 +176,21 @@ def test_an_error_status_is_the_provider_s_failure(status: int, again: bool) -> 
     assert "because of [key]" in reply.detail
 
 
+@pytest.mark.parametrize("ending", ["/chat/completions", "/elsewhere"])
+def test_a_page_that_is_not_there_is_told_with_the_url_that_was_asked(ending: str) -> None:
+    with Server() as server:
+        reply = ask(server.url + ending)
+    assert reply.detail == (
+        "status 404: Not Found (the URL mostly ends in /v1, and calls go to "
+        f"{server.url}{ending}/chat/completions)"
+    )
+
+
+def test_a_model_that_is_not_there_is_no_matter_of_the_url() -> None:
+    reply = reply_to(sending({"error": {"message": "no such model"}}, 404))
+    assert reply.detail == "status 404: no such model"
+
+
 @pytest.mark.parametrize("status", [200, 400])
 def test_a_key_that_a_server_repeats_is_kept_nowhere(status: int) -> None:
     async def telling(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

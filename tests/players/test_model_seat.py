@@ -116,6 +116,15 @@ def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
     assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # as a record may have it
 
 
+@pytest.mark.parametrize("answers", ["schema", "tool", "auto"])
+def test_a_form_leaves_no_room_to_think_unless_the_model_reasons(answers: str) -> None:
+    said = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
+    with pytest.raises(ValidationError, match=f'answers: by "{answers}" there is no room for a c'):
+        Entry.model_validate(said)
+    assert ModelSeat.model_validate(said).route == answers  # as a record may have it
+    assert Entry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).spec
+
+
 def test_the_guide_lists_every_setting() -> None:
     guide = Path(__file__).parents[2] / "docs" / "how-to" / "prompt-a-model.md"
     rows = [line for line in guide.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]

@@ -22,6 +22,7 @@ from cheaptalk.records import (
 )
 from cheaptalk.records.browsing import Pairing, Wanted
 from cheaptalk.records.errors import clear_errors
+from cheaptalk.records.membership import adopt
 from tests.records.stored import Shelf
 
 PLACES = {"alice": "alice", "bob": "bob"}
@@ -84,7 +85,7 @@ def test_records_may_be_picked_out(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b")
     other.add("c")
-    store.adopt(other.study, ["b"])
+    adopt(store, other.study, ["b"])
     failed = schema.matches.c.id != "b"
     assert [record.id for record in store.records()] == ["a", "b", "c"]
     assert [record.id for record in store.records("other")] == ["b", "c"]
@@ -95,7 +96,7 @@ def test_records_may_be_picked_out(store: Store) -> None:
 def test_players_are_called_as_in_the_study_that_is_read(store: Store) -> None:
     shelf, later = Shelf(store), Shelf(store, "later")
     shelf.add("a")
-    store.adopt(later.study, ["a"])
+    adopt(store, later.study, ["a"])
     store.register_roster(later.study, {shelf.seats["alice"]: "renamed"})
     called = {
         study: next(store.records(study)).label("alice") for study in ("shelf", "later", None)
@@ -320,7 +321,7 @@ def test_some_matches_come_in_the_order_asked_for(store: Store) -> None:
 
 def test_a_match_knows_the_studies_it_is_part_of(store: Store) -> None:
     Seen(store)
-    store.adopt(Shelf(store, "other").study, ["3"])
+    adopt(store, Shelf(store, "other").study, ["3"])
     assert browsing.studies_of(store, "3") == ["shelf", "other"]
     assert browsing.studies_of(store, "4") == ["shelf"]
     assert browsing.studies_of(store, "gone") == []

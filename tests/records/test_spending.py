@@ -37,8 +37,12 @@ def note(
         (None, Cost(calls=1, unresolved=1)),
         ({"text": "x", "usage": USED, "dollars": 0.25}, Cost(1, Usage(**USED), 0.25)),
         ({"text": "x", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
-        ({"text": "x"}, Cost(1, unpriced=1)),
-        ({"failure": "provider_error"}, Cost(1)),
+        ({"text": "x"}, Cost(1, unpriced=1, uncounted=1)),
+        ({"text": "x", "dollars": 0.0}, Cost(1, uncounted=1)),
+        ({"failure": "timed_out"}, Cost(1, unpriced=1, uncounted=1)),
+        ({"failure": "provider_error", "status": 500, "dollars": 0.0}, Cost(1)),
+        ({"failure": "provider_error", "status": 401}, Cost(1, unpriced=1)),
+        ({"failure": "provider_error", "unreached": True}, Cost(unreached=1)),
         ({"failure": "refused", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
         ({"text": "x", "cached": True, "usage": USED}, Cost()),
     ],
@@ -64,7 +68,8 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     store.add(other.study, [other.match("elsewhere", calls=50, tokens=(5, 5))])
     assert (spent(store, shelf.study).calls, spent(store, shelf.study).tokens) == (3, 1_111)
     usage = {"usage": {"input_tokens": 20_000, "output_tokens": 2}}
-    note(store, "failed", 0, "failed", {"failure": "provider_error"})
+    refusal = {"failure": "provider_error", "status": 500, "dollars": 0.0}
+    note(store, "failed", 0, "failed", refusal)
     note(store, "live", 0, "answered", {"text": "Yes.", "dollars": 0.5} | usage)
     note(store, "live", 1, "unresolved")
     note(store, "live", 2, "answered", {"text": "Yes."}, call={"seat": "alice"})
@@ -81,8 +86,21 @@ def test_calls_of_a_time_without_prices_count_as_unpriced(store: Store) -> None:
     shelf = Shelf(store)
     store.add(shelf.study, [shelf.match("old", calls=7, tokens=(70, 7))])
     with store.transaction() as connection:
-        connection.execute(sa.update(schema.matches).values(unpriced=None, dollars=None))
-    assert spent(store, shelf.study).unpriced == 7
+        blank = dict.fromkeys(("unpriced", "uncounted", "dollars"))
+        connection.execute(sa.update(schema.matches).values(**blank))
+    cost = spent(store, shelf.study)
+    assert (cost.unpriced, cost.uncounted) == (7, 0)
+    with store.transaction() as connection:
+        connection.execute(sa.update(schema.matches).values(input_tokens=0))
+    assert spent(store, shelf.study).uncounted == 7, "nobody counted where no token is noted"
+
+
+def test_calls_without_a_count_of_tokens_stay_known_as_such(store: Store) -> None:
+    models = Canned(lambda call, number: Reply(text=legal(call)))
+    assert ct.run(study(**with_model()), store, models=models).left == 0
+    cost = spent(store, 1)
+    assert (cost.calls, cost.uncounted, cost.tokens) == (len(models.calls), len(models.calls), 0)
+    assert costs_by_player(store, "small") == {"tiny": cost}
 
 
 def test_failed_sendings_stay_counted_after_their_match_has_finished(

@@ -24,9 +24,21 @@ def test_a_line_for_each_player_holds_tokens_by_kind_and_dollars(
     count = len(models.calls)
     assert [cell.text for cell in line] == [
         "tiny", f"{count}", f"{1_000 * count:,}", f"{400 * count:,}", f"{100 * count:,}",
-        f"{30 * count:,}", f"${0.003 * count:.3g}", "0", "0",
+        f"{30 * count:,}", "0", f"${0.003 * count:.3g}", "0", "0",
     ]  # fmt: skip
     assert "Of it reasoning" in [name.text for name in names][5]
+
+
+def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_path: Path) -> None:
+    models = Canned(lambda call, number: Reply(text=legal(call)))
+    ct.run(study(**with_model()), store, models=models)
+    ct.reports.report(store, "small", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    _, line = Page(text).tables["small-costs"]
+    count = f"{len(models.calls)}"
+    unknown = ["not known"] * 4
+    assert [cell.text for cell in line] == ["tiny", count, *unknown, count, "$0.00", "0", "0"]
+    assert f"in and out; unknown for {count} calls" in text
 
 
 def test_dollars_that_nobody_knows_are_said_to_be_unknown() -> None:

@@ -37,7 +37,7 @@ def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
         Served("b", "openai/m", NOBODY, None, {}, 1, 0, 300.0, 300.0),
     ]
     used = Usage(input_tokens=10, output_tokens=2)
-    assert costs["a"] == Cost(3, used + used, 0.5)
+    assert costs["a"] == Cost(3, used + used, 0.5, unpriced=1, uncounted=1)
     assert costs["b"] == Cost(2, used, 0.25, unresolved=1)
 
 

@@ -1,13 +1,13 @@
 """The path of a call: what is sent again, what is given up, and that waiting is no thinking."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.flow import DENIALS, START
+from cheaptalk.models.flow import DENIALS, SENDINGS, START, Trouble
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.lost import lost_calls
 from tests.fakes import Canned, legal, study, with_model
@@ -47,7 +47,7 @@ def test_a_server_that_is_not_there_halts_the_run(
     models = Canned(lambda call, number: away)
     progress = ct.run(study(**MANY), store, models=models)
     assert progress.halted is not None
-    assert "connection refused; see that its server is up at this URL" in progress.halted
+    assert "connection refused; see that its URL is right and its server up" in progress.halted
     assert len(models.calls) < 100
     assert progress.left == 1000
 
@@ -68,7 +68,7 @@ def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
     progress = ct.run(made, store, models=Canned(bad_is_away))
     assert progress.halted is None
     assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
-    assert any("vllm/bad answered none of the last " in problem for problem in progress.problems)
+    assert any("vllm/bad brought no usable answer " in problem for problem in progress.problems)
     again = ct.run(made, store, models=Canned())
     assert (again.before, again.counts) == (30, {Status.FINISHED: 30})
 
@@ -83,6 +83,23 @@ def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_w
 
     progress = ct.run(study(**with_model()), store, models=Canned(busy_eight_times))
     assert progress.counts == {Status.FINISHED: 6}
+
+
+@pytest.mark.parametrize("unreached", [True, None])
+def test_a_server_that_goes_away_for_a_while_takes_no_match(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch, unreached: Literal[True] | None
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.IN_A_ROW", 3)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="gone", retry=True, unreached=unreached)
+
+    def gone_from_the_3rd_to_the_60th(call: ModelCall, number: str) -> Reply | str:
+        return away if 3 <= len(models.numbers) <= 60 else legal(call)
+
+    models = Canned(gone_from_the_3rd_to_the_60th)
+    progress = ct.run(study(**with_model()), store, models=models, concurrency=2)
+    assert progress.counts == {Status.FINISHED: 6}
+    assert max(sendings(models).values()) > SENDINGS[Trouble.BROKEN]
+    assert lost_calls(store, "small").total() == 58, "each sending has its intent"
 
 
 def test_without_patience_an_overloaded_server_is_given_up(store: Store, no_waits: None) -> None:

@@ -191,6 +191,15 @@ def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
         assert not state.lanes[0].fixed
 
 
+@pytest.mark.parametrize("name", ["tiny", "vllm/tiny@gpu:81", "vllm/tiny@http://gpu:81/v1"])
+def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, name: str) -> None:
+    players = with_model("http://gpu:81/v1")["players"]
+    with under_way(store, Gate(), players=players):
+        give_order(store.path, "small", "set", limits={name: 1})
+        (lane,) = eventually(store, lambda state: state.lanes[0].fixed).lanes
+        assert (lane.model, lane.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
+
+
 def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
@@ -263,6 +272,8 @@ def test_who_does_not_run_is_told_why(store: Store) -> None:
     ("what", "saying"),
     [
         ({"limits": {"vllm/tny": 3}}, 'no calls went to "vllm/tny" (did you mean "vllm/tiny"?)'),
+        ({"limits": {"tine": 3}}, 'a model is called "tine" (did you mean "tiny"?)'),
+        ({"limits": {"fair": 3}}, 'no player that is a model is called "fair" (known: tiny)'),
         ({"limits": {"vllm/tiny": 0}}, "limits.vllm/tiny: should be greater than or equal to 1"),
         ({"budget": {"cals": 3}}, 'budget: unknown key "cals" (did you mean "calls"?)'),
         ({"budget": {"calls": -1}}, "budget: calls: should be greater than or equal to 1"),
@@ -335,8 +346,6 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
             process.kill()
     account = Path(f"{store.path}.run.json")
     assert account.exists()
-    old = json.loads(account.read_text()) | {"written": time.time() - 2 * orders.STALE}
-    account.write_text(json.dumps(old))
     with pytest.raises(ct.StudyError, match=r'"small" is not running \(\d+ of 1,000 matches done'):
         watch(store.path, "small")
     with store.writing():

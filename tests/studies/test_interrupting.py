@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -58,10 +59,12 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path
         with begin(tmp_path, server.url, "--concurrency", "3") as process:
             wait_for(server, 4)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=PATIENCE)
+            told, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
         assert said.splitlines()[-1] == HINT
         assert "Traceback" not in said
+        assert re.match(r"small: \d of 6 matches done \(0 before, \d now in ", told)
+        assert f"the study has taken {len(server.calls)} calls, " in told
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
             assert store.study("small").halted == "interrupted"
@@ -91,10 +94,12 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(tmp_path: Path) ->
         time.sleep(0.2)
         assert process.poll() is None, "the calls in flight were not waited for"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE)
+        told, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert said.splitlines()[-1] == HINT
     assert "Traceback" not in said
+    assert told.startswith("small: 0 of 6 matches done (0 before, 0 now in ")
+    assert "the study has taken 2 calls, tokens unknown for 2 of them, 2 of unknown" in told
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}
         assert store.study("small").halted == "interrupted"

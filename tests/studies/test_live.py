@@ -134,7 +134,7 @@ def test_a_provider_that_stays_down_fails_the_match_and_a_resume_goes_on_from_th
 
     made = study(**with_model(), games=[{"game": "bargaining", "fixed": {"horizon": 6}}])
     first = Canned(down_later)
-    progress = ct.run(made, store, models=first)
+    progress = ct.run(made, store, models=first, concurrency=1)
     failed = [record for record in records(store) if record.status is Status.FAILED]
     assert progress.failed == len(failed) > 0
     assert all(record.reason == _complaint(store, record.id) for record in failed)

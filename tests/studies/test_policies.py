@@ -92,9 +92,13 @@ def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> Non
     assert Counter(record.status for record in records) == {
         Status.FINISHED: 4, Status.FORFEITED: 2,
     }  # fmt: skip
-    assert progress.kinds["refused"] == 2
-    assert progress.kinds["ok"] == sum(
-        counts.get("ok", 0) for record in records for counts in record.kinds.values()
+    tiny = progress.kinds["tiny"]
+    assert tiny["refused"] == 2
+    assert tiny["ok"] == sum(
+        record.kinds.get(place, {}).get("ok", 0)
+        for record in records
+        for place in record.seats
+        if record.label(place) == "tiny"
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -208,6 +209,29 @@ def test_without_a_budget_nothing_is_ever_refused() -> None:
         return purse.study.in_flight
 
     assert asyncio.run(scene()) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "short"), [({}, False), ({"calls": 9}, False), ({"calls": 2}, True)]
+)
+def test_a_cap_that_was_set_meanwhile_is_not_the_study_s_own(own: Any, short: bool) -> None:
+    async def scene() -> bool:
+        purse = Purse(Budget(**own), Cost(calls=3))
+        purse.set(Budget(calls=3))
+        with pytest.raises(Halted, match="the budget of 3 calls is used up"):
+            await purse.open(call(), purse.tab())
+        return purse.short
+
+    assert asyncio.run(scene()) is short
+
+
+def test_matches_at_their_cap_on_tokens_fail_for_one_reason(store: Store, whole: Canned) -> None:
+    most = max(map(tokens, whole.calls)) + 20
+    progress = run(store, Canned(counted), per_match={"tokens": most})
+    assert progress.failed > 1
+    assert {reason.partition(": ")[2] for reason in progress.problems} == {
+        f"the match's budget of {most} tokens would be exceeded"
+    }
 
 
 def test_a_call_waits_where_those_in_flight_decide_whether_it_can_be_paid() -> None:

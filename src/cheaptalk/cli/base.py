@@ -24,8 +24,8 @@ from cheaptalk.rules.problems import first_problem
 
 ORDER = (
     "games", "players", "rosters", "prompt", "preset", "prices", "plan", "run", "resume", "ctl",
-    "batches", "cache", "status", "show", "view", "judge", "report", "export", "import", "play",
-    "doctor",
+    "batches", "cache", "status", "show", "view", "judge", "report", "metagame", "export",
+    "import", "play", "doctor",
 )  # fmt: skip
 """The commands in the order in which one comes to need them."""
 
@@ -212,6 +212,18 @@ def excluded_text(found: ct.records.Excluded) -> str:
     """
     dropped, redealt = (ct.rules.counted(number, "match") for number in found)
     return f"{dropped} dropped from measures, {redealt} dealt afresh"
+
+
+def set_aside_text(count: int) -> str:
+    """What has become of matches that a study no longer plans.
+
+    >>> set_aside_text(1)
+    '1 match of earlier forms of the study set aside: in the store and its exports, but not counted'
+    """
+    return (
+        f"{ct.rules.counted(count, 'match')} of earlier forms of the study set aside: in the store "
+        "and its exports, but not counted"
+    )
 
 
 def parameters(written: list[str]) -> dict[str, Any]:

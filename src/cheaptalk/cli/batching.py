@@ -18,6 +18,7 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.models.names import short_names
 
 WAITING = 3
 """The exit status of a run that leaves calls in batches that have not ended."""
@@ -57,8 +58,9 @@ def batches(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> Non
 
 def print_batches(found: Sequence[ct.records.BatchSummary]) -> None:
     """Print batches as a table."""
+    short = short_names(one.model for one in found)
     rows: list[list[object]] = [
-        [one.name or "", one.model, one.state, one.calls, _ago(one.planned)] for one in found
+        [one.name or "", short[one.model], one.state, one.calls, _ago(one.planned)] for one in found
     ]
     print_table(None, ["batch", "model", "state", "calls", "planned"], rows)
 

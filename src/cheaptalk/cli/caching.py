@@ -24,6 +24,7 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.models.names import short_names
 from cheaptalk.rules import counted
 
 CacheOption = Annotated[
@@ -77,8 +78,9 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
             "models": [shelf._asdict() for shelf in shelves],
         })  # fmt: skip
         return
+    short = short_names(shelf.model for shelf in shelves)
     rows: list[list[object]] = [
-        [shelf.model, shelf.replies, shelf.tokens, _date(shelf.first), _date(shelf.last)]
+        [short[shelf.model], shelf.replies, shelf.tokens, _date(shelf.first), _date(shelf.last)]
         for shelf in shelves
     ]
     if rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sqlite3
 import sys
@@ -30,9 +29,10 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
         cure = f'missing {", ".join(missing)}: pip install "cheaptalk[{extra}]"'
         checks.append((f"[{extra}]", not missing, cure if missing else "installed"))
     for name, provider in ct.models.PROVIDERS.items():
-        if provider.needs_key:
-            found = bool(os.environ.get(provider.key))
-            checks.append((name, found, f"{provider.key} is {'set' if found else 'not set'}"))
+        found = provider.secret is not None
+        if found or provider.needs_key:
+            said = provider.garbled or f"{provider.key} is {'set' if found else 'not set'}"
+            checks.append((name, found and not provider.garbled, said))
     checks.append(_store_check(store))
     if json:
         print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])

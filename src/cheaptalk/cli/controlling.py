@@ -20,6 +20,8 @@ from cheaptalk.cli.base import (
 )
 from cheaptalk.cli.batching import print_batches
 from cheaptalk.cli.caps import CAPS, cap_of
+from cheaptalk.cli.pricing import uncounted_text
+from cheaptalk.models.names import short_names
 from cheaptalk.rules import counted
 
 TUNED = "auto"
@@ -55,8 +57,9 @@ def ctl(
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            help="set: calls to a model under way at once; auto lets it tune itself.",
-            metavar="MODEL=N",
+            help="set: calls to a model under way at once, by its player's label or its model "
+            "string; auto lets it tune itself.",
+            metavar="LABEL=N",
         ),
     ] = None,
     budget: Annotated[
@@ -101,10 +104,10 @@ def _settings(concurrency: int | None, limits: list[str], budget: list[str]) -> 
 
 
 def _limit(written: str) -> tuple[str, int | None]:
-    """A model and the calls to it that may be under way at once; None to let it tune itself."""
+    """A label or model, and the calls to it under way at once; None to let it tune itself."""
     model, _, value = (part.strip() for part in written.rpartition("="))
     if not model or not (value == TUNED or value.isdecimal()):
-        raise typer.BadParameter(f'"{written}" is not MODEL=N', param_hint="--limit")
+        raise typer.BadParameter(f'"{written}" is not LABEL=N or MODEL=N', param_hint="--limit")
     return model, None if value == TUNED else int(value)
 
 
@@ -117,10 +120,11 @@ def _show(state: ct.studies.RunState) -> None:
     )
     out.print(f"spent: {spent(state)}", markup=False)
     if state.lanes:
+        short = short_names(lane.model for lane in state.lanes)
         print_table(
             None,
             ["model", "limit", "in flight", "waiting", "answers/s", "seconds", "failures"],
-            [[lane.model, f"{lane.limit}{' (fixed)' if lane.fixed else ''}", lane.in_flight,
+            [[short[lane.model], f"{lane.limit}{' (fixed)' if lane.fixed else ''}", lane.in_flight,
               lane.waiting, lane.per_second, lane.seconds, _failures(lane.failures)]
              for lane in state.lanes],
         )  # fmt: skip
@@ -146,8 +150,10 @@ def spent(state: ct.studies.RunState) -> str:
         if most is not None and used is not None:
             so_far = ct.studies.money(used) if unit == "dollars" else f"{used:,}"
             parts.append(f"{so_far} of {ct.studies.amount_text(unit, most)}")
-        elif used is not None:
+        elif used or (used is not None and not (unit == "tokens" and state.uncounted)):
             parts.append(ct.studies.amount_text(unit, used))
+        if unit == "tokens" and state.uncounted:
+            parts.append(uncounted_text(state.uncounted))
     return ", ".join(parts)
 
 

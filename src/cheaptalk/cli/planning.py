@@ -25,10 +25,12 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
     reading,
+    set_aside_text,
     stored_study,
 )
 from cheaptalk.cli.outlook import Outlook, outlook
 from cheaptalk.cli.pricing import PricesOption, cost_text
+from cheaptalk.records.judgements import judging_cost, ledger_place
 from cheaptalk.rules import counted
 
 SHOWN = 200
@@ -134,14 +136,16 @@ def status(
         problems = {one.name: opened.problems(one.name) for one in summaries}
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
+        judging = {one.name: judging_cost(opened, one.name) for one in summaries}
         excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
         print_json(
             {
                 "studies": [
                     {"name": one.name, "planned": planned[one.name], "matches": one.counts,
-                     **excluded[one.name]._asdict(), "halted": one.halted,
-                     "problems": problems[one.name], "cost": costs[one.name].as_json()}
+                     "set_aside": one.set_aside, **excluded[one.name]._asdict(),
+                     "halted": one.halted, "problems": problems[one.name],
+                     "cost": costs[one.name].as_json(), "judging": judging[one.name].as_json()}
                     for one in summaries
                 ],
                 "unresolved": unresolved,
@@ -158,12 +162,15 @@ def status(
     for one in summaries:
         for note in _notes(one, excluded[one.name], costs[one.name], problems[one.name]):
             out.print(f"{one.name}: {note}", markup=False, soft_wrap=True)
+        if judging[one.name].sendings:
+            line = f"{one.name}: judges took {cost_text(judging[one.name])}"
+            out.print(line, markup=False, soft_wrap=True)
     if unresolved:
         lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
         out.print(f"{lost} sent and no reply ever recorded:")
         for call in unresolved:
-            place = f"match {call['match_id']} request {call['request']} {call['seat']}"
-            out.print(f"  {place}, sending {call['try']}")
+            place = f"{ledger_place(call['match_id'])} request {call['request']} {call['seat']}"
+            out.print(f"  {place}, sending {call['try']}", soft_wrap=True)
 
 
 def _notes(
@@ -173,6 +180,8 @@ def _notes(
     problems: dict[str, int],
 ) -> Iterator[str]:
     """What there is to say of a study besides how far it is."""
+    if summary.set_aside:
+        yield set_aside_text(summary.set_aside)
     if any(excluded):
         yield excluded_text(excluded)
     if cost.sendings:
@@ -184,7 +193,7 @@ def _notes(
 
 
 def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | None:
-    """How many matches a study has, earlier forms of it included; None if it cannot be told."""
+    """How many matches a study has; None if it cannot be told."""
     stored = sum(summary.counts.values())
     if "players" not in summary.spec:
         return stored

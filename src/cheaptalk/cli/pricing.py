@@ -58,8 +58,14 @@ def cost_text(cost: ct.records.Cost) -> str:
 
     >>> cost_text(ct.records.Cost(calls=3, dollars=0.25, unpriced=1))
     '3 calls, 0 tokens, $0.25, 1 of unknown price'
+    >>> cost_text(ct.records.Cost(calls=36, unpriced=36, uncounted=36))
+    '36 calls, tokens unknown for 36 of them, 36 of unknown price'
     """
-    parts = [counted(cost.calls, "call"), counted(cost.tokens, "token")]
+    parts = [counted(cost.calls, "call")]
+    if cost.tokens or not (cost.uncounted or cost.unresolved):
+        parts.append(counted(cost.tokens, "token"))
+    if cost.uncounted:
+        parts.append(uncounted_text(cost.uncounted))
     if cost.dollars_known is not None:
         parts.append(ct.studies.money(cost.dollars))
     if cost.unpriced:
@@ -69,6 +75,11 @@ def cost_text(cost: ct.records.Cost) -> str:
     if cost.unreached:
         parts.append(f"{counted(cost.unreached, 'attempt')} that reached no server")
     return ", ".join(parts)
+
+
+def uncounted_text(calls: int) -> str:
+    """What is said of calls that brought no count of tokens."""
+    return f"tokens unknown for {calls:,} of them"
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,7 @@ from cheaptalk.cli.base import (
     out,
     print_json,
     reading,
+    set_aside_text,
     stored_study,
 )
 from cheaptalk.cli.batching import WAITING, BatchOption, NoWaitOption, PollOption, in_batches
@@ -156,13 +158,21 @@ def _play(
         laid = _laid_out(study, path, batching, money)
     announce(laid, path, money.prices, cache)
     started = time.monotonic()
+    seen: list[ct.Progress] = []
     try:
         with ct.Store.open(path, create=True) as store, shown(study.name) as show:
+
+            def note(progress: ct.Progress) -> None:
+                seen[:] = [progress]
+                show(progress)
+
             progress = ct.run(
                 laid, store, workers=workers, concurrency=concurrency, patience=60 * patience,
-                progress=show, cache=cache, batching=batching, prices=money.prices, cap=money.cap,
+                progress=note, cache=cache, batching=batching, prices=money.prices, cap=money.cap,
             )  # fmt: skip
     except KeyboardInterrupt:
+        for progress in seen:
+            _summarise(study, path, progress, time.monotonic() - started, as_json, batching)
         again = f"stopped; go on with: {_resume(study, path, batching)}"
         err.print(again, markup=False, soft_wrap=True)
         raise
@@ -196,6 +206,7 @@ def _summarise(
                 "before": progress.before,
                 "played": counts,
                 "left": progress.left,
+                "set_aside": progress.set_aside,
                 **progress.excluded._asdict(),
                 "halted": progress.halted,
                 "unresolved": progress.unresolved,
@@ -208,28 +219,42 @@ def _summarise(
             }
         )
         return
-    played = sum(counts.values())
+    played = progress.done - progress.before
     rate = f", {played / seconds:,.0f} a second" if played else ""
+    failed = f", {progress.failed:,} failed" if progress.failed else ""
     out.print(
         f"{study.name}: {progress.done:,} of {counted(progress.planned, 'match')} done "
-        f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate})"
+        f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate}){failed}"
     )
     for problem, count in progress.problems.most_common(10):
         out.print(f"  {count:,} x {problem}", markup=False)
     if len(progress.problems) > 10:
         further = counted(len(progress.problems) - 10, "further problem")
         out.print(f"  and {further}: cheaptalk status")
-    if progress.kinds.keys() - {"ok"}:
-        total = progress.kinds.total()
-        shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in progress.kinds.most_common()]
-        out.print(f"  answers: {', '.join(shares).replace('_', ' ')}")
-    if any(progress.excluded):
-        out.print(f"  {excluded_text(progress.excluded)}")
-    for note in _of_calls(progress):
+    for line in _rates(progress.kinds):
+        out.print(f"  {line}", markup=False)
+    for note in _notes(progress):
         out.print(f"  {note}", markup=False)
+    if progress.halted == ct.studies.INTERRUPTED:
+        return
     if progress.halted:
         out.print(f"halted: {progress.halted}", markup=False)
     out.print(_next_step(study, path, progress, batching), markup=False, soft_wrap=True)
+
+
+def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
+    """How many of each player's answers were of each kind, a line each, unless all went well.
+
+    >>> list(_rates({"model": Counter(ok=15, timed_out=5)}))
+    ['20 answers of model: 75.0 % ok, 25.0 % timed out']
+    """
+    if not any(kinds.keys() - {"ok"} for kinds in answers.values()):
+        return
+    for player, kinds in sorted(answers.items()):
+        total = kinds.total()
+        shares = [f"{100 * n / total:.1f} % {kind}" for kind, n in kinds.most_common()]
+        said = ", ".join(shares).replace("_", " ")
+        yield f"{counted(total, 'answer')} of {player}: {said}"
 
 
 def _next_step(
@@ -250,8 +275,12 @@ def _next_step(
     return f"{left}; go on with: {_resume(study, path, batching)}"
 
 
-def _of_calls(progress: ct.Progress) -> Iterator[str]:
-    """What there is to say of a run's calls, a line each."""
+def _notes(progress: ct.Progress) -> Iterator[str]:
+    """What there is to say of a run's matches that do not count, and of its calls."""
+    if progress.set_aside:
+        yield set_aside_text(progress.set_aside)
+    if any(progress.excluded):
+        yield excluded_text(progress.excluded)
     if progress.unresolved:
         lost = counted(progress.unresolved, "call")
         yield f"{lost} of an earlier run stayed without a reply"

@@ -20,6 +20,8 @@ def print_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
         _verdicts(section)
         for agreement in section.agreements:
             _agreement(agreement, section.names[agreement.reference])
+        if section.alone:
+            out.print(section.alone, markup=False)
         out.print()
 
 
@@ -43,6 +45,8 @@ def _agreement(one: ct.measures.Agreement, reference: str) -> None:
     out.print(f"against {reference}:", markup=False)
     for line in ct.reports.agreement_lines(one):
         out.print(f"  {line}", markup=False)
+    if not one.items:
+        return
     rows: list[list[object]] = [
         [name, *counts] for name, counts in zip(one.labels, one.table, strict=True)
     ]

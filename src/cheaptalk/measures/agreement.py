@@ -48,6 +48,7 @@ class Agreement:
         finds: the labels that count as finds.
         matches: matches with an item of which both said something.
         silent: items that the judge judged and of which the reference says nothing.
+        weighted: whether kappa counts a disagreement by its square, as it does of scores.
         kappa: Cohen's kappa.
         same: of the items of which both said something, those of which both said the same.
         precision: of the items in which the judge found something, those in which the reference
@@ -62,6 +63,7 @@ class Agreement:
     finds: tuple[str, ...]
     matches: int
     silent: int
+    weighted: bool
     kappa: Interval
     same: Share
     precision: Share
@@ -77,7 +79,8 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     """How well each judge of a study agrees with the exact check, and with the other judges.
 
     Judges are compared who judged by rubrics of one name with the same verdicts, on the items that
-    both gave a valid verdict on. With the check, on the moves of which it says something.
+    both gave a valid verdict on. With the check, on the moves of which it says something; where it
+    says nothing of any, the agreement has no items.
 
     Cohen's kappa (1960, A coefficient of agreement for nominal scales) is 1 - D / E: D is how much
     the two disagree, E how much they would if each kept its own frequencies and they were
@@ -99,7 +102,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     found = []
     for key, rubric in rubrics.items():
         checked = _checked(store, study, rubric, list(said[key]))
-        if any(checked.values()):
+        if checked:
             found.append(compare(key, CHECK, rubric, said[key], checked))
     for one, other in combinations(rubrics, 2):
         alike = rubrics[one].name == rubrics[other].name
@@ -154,12 +157,13 @@ def _compare(
     tables = np.array([*by_deal.values()]).reshape(-1, len(labels), len(labels))
     found = np.isin(labels, rubric.finds)
     everywhere = np.full_like(found, True)
-    weights = _weights(labels, squared=rubric.scale is not None)
+    weighted = rubric.scale is not None
+    weights = _weights(labels, squared=weighted)
     share = partial(_share, tables, seed=seed)
     items, table = sum(map(len, said.values())), tables.sum(axis=0)
     return Agreement(
         judge, reference, tuple(labels), tuple(map(tuple, table.tolist())), tuple(rubric.finds),
-        len(pairs), items - int(table.sum()),
+        len(pairs), items - int(table.sum()), weighted,
         interval(tables, partial(kappa, weights=weights), _of(everywhere, everywhere), seed),
         share(_same, _of(everywhere, everywhere)),
         share(_of(found, found), _of(everywhere, found)),

@@ -151,7 +151,7 @@ def judge_of(rubric: Rubric | str, model: object) -> Judge:
         model: a model string, or a mapping with the model and its settings.
 
     Raises:
-        CheaptalkError: there is no such rubric.
+        CheaptalkError: there is no such rubric, or it names games or answers that there are not.
         CheaptalkError: the model or a setting is not legal.
     """
     data = {"model": model} if isinstance(model, str) else model
@@ -164,6 +164,7 @@ def judge_of(rubric: Rubric | str, model: object) -> Judge:
             raise CheaptalkError(f"a judge has no setting {suggest(str(name), SETTINGS)}")
     if isinstance(rubric, str):
         rubric = find_rubric(rubric)
+    rubric.check()
     try:
         return Judge(rubric, ModelSeat.model_validate(data))
     except ValidationError as error:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, suggest
+from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
 from cheaptalk.rules.problems import first_problem
 from cheaptalk.studies.spec import read_yaml
 
@@ -84,7 +84,6 @@ class Rubric(Value):
             self._fits(example)
         if self.actions is not None and self.item != "move":
             raise ValueError("actions go with item: move")
-        self._games_exist()
         return self
 
     def _fits(self, example: Example) -> None:
@@ -99,18 +98,24 @@ class Rubric(Value):
                 f"{where}: no category {suggest(str(name), list(self.categories or {}))}"
             )
 
-    def _games_exist(self) -> None:
+    def check(self) -> None:
+        """Refuse games and answers that there are not; what was judged by a rubric stays readable.
+
+        Raises:
+            RubricError: there is no such game or answer.
+        """
         try:
             known = {
                 action.__name__
-                for game in self.games or ()
+                for game in self.games or games()
                 for action in game_box(game).rules.actions
             }
         except UnknownName as error:
-            raise ValueError(f"games: {error}") from None
+            raise RubricError(f"games: {error}") from None
         for action in self.actions or ():
-            if self.games and action not in known:
-                raise ValueError(f"actions: no answer {suggest(action, sorted(known))}")
+            if action not in known:
+                of = ", ".join(self.games or ["any game"])
+                raise RubricError(f"actions: no answer of {of} is {suggest(action, sorted(known))}")
 
     @property
     def labels(self) -> list[str]:
@@ -160,6 +165,10 @@ def load_rubric(source: Path) -> Rubric:
     if not isinstance(data, dict):
         raise RubricError(f"{source}: a rubric is a mapping with a name, an item and a question")
     try:
-        return Rubric.model_validate(data)
+        rubric = Rubric.model_validate(data)
+        rubric.check()
     except ValidationError as error:
         raise RubricError(f"{source}: {first_problem(error)}") from None
+    except RubricError as error:
+        raise RubricError(f"{source}: {error}") from None
+    return rubric

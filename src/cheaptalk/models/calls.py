@@ -166,6 +166,11 @@ class Reply(_Frozen):
     dollars: float | None = None
 
     @property
+    def uncounted(self) -> bool:
+        """Whether nobody knows its tokens: no count came, and the call was not turned away."""
+        return not (self.usage.input_tokens or self.status or self.unreached)
+
+    @property
     def truncated(self) -> bool:
         """Whether the text breaks off because no more tokens were allowed."""
         return self.text is not None and self.finish == "length"

@@ -57,12 +57,7 @@ class Trouble(StrEnum):
 
 OVERLOAD = frozenset({429, 503, 529})
 DENIAL = frozenset({401, 402, 403, 404, 429})
-SENDINGS = {
-    Trouble.TIMED_OUT: 3,
-    Trouble.BROKEN: 5,
-    Trouble.DENIED: 1,
-    Trouble.REJECTED: 1,
-}
+SENDINGS = {Trouble.TIMED_OUT: 3, Trouble.BROKEN: 5, Trouble.DENIED: 1, Trouble.REJECTED: 1}
 """How often a call is sent in all before this trouble is final; overload has patience instead."""
 FIRST_WAIT = 0.5
 """Seconds within which a failed call is sent again; doubled each time."""
@@ -87,32 +82,32 @@ def trouble_of(reply: Reply) -> Trouble | None:
 class Retries:
     """Whether and when one call is sent again.
 
-    Each trouble has its own number of sendings. Overload has none: it ends with the patience. The
-    pauses grow with full jitter (drawn from all between nothing and the longest, so that calls
-    that failed together do not come back together), and begin where the server asked them to.
+    Each trouble has its own number of sendings. Overload, or a server that is away, has none: it
+    ends with the lane's patience. Pauses grow with full jitter (drawn from nothing to the longest,
+    so that calls that failed together do not come back together), from when the server asked for.
     """
 
-    def __init__(self, patience: float, clock: Callable[[], float], luck: random.Random) -> None:
-        self.patience = patience
-        self.clock = clock
-        self.luck = luck
+    def __init__(self, lane: "Lane") -> None:
+        self.lane = lane
         self.met: Counter[Trouble] = Counter()
-        self.overloaded = math.inf
+        self.waiting_since = math.inf
 
     def wait(self, reply: Reply) -> float | None:
         """Seconds until the call is sent again; None where this reply is final."""
         trouble = trouble_of(reply)
         if trouble is None or not reply.retry:
             return None
+        if trouble is Trouble.BROKEN and self.lane.away(reply):
+            trouble = Trouble.OVERLOADED
         self.met[trouble] += 1
         if trouble is Trouble.OVERLOADED:
-            self.overloaded = min(self.overloaded, self.clock())
-            if self.clock() - self.overloaded >= self.patience:
+            self.waiting_since = min(self.waiting_since, now := self.lane.clock())
+            if now - self.waiting_since >= self.lane.patience:
                 return None
         elif self.met[trouble] >= SENDINGS[trouble]:
             return None
         longest = min(LONGEST, FIRST_WAIT * 2.0 ** min(self.met.total() - 1, 30))
-        return min(reply.retry_after or 0.0, LONGEST) + self.luck.uniform(0, longest)
+        return min(reply.retry_after or 0.0, LONGEST) + self.lane.luck.uniform(0, longest)
 
 
 class Sent(NamedTuple):
@@ -188,6 +183,10 @@ class Lane:
     def width(self) -> int:
         """Calls that may be under way now."""
         return self.fixed or max(1, int(self.limit))
+
+    def away(self, broken: Reply) -> bool:
+        """Whether a broken call tells not of itself but of a server that did answer and is away."""
+        return self.answered > 0 and (broken.unreached or self._row.total() >= IN_A_ROW)
 
     def wait(self) -> float:
         """Seconds until another call may go out; infinite until one comes back."""
@@ -293,8 +292,8 @@ class Lane:
         if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
             self.paused_until = self.clock() + LONGEST
             return GivenUp(
-                f"{self.name} answered none of the last {row.total()} calls: {detail}; "
-                "see that its server is up at this URL, then resume",
+                f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}; "
+                "see that its URL is right and its server up and in order, then resume",
                 wrong=False,
             )
         return None

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -30,6 +31,18 @@ class Provider(NamedTuple):
     key: str
     needs_key: bool = True
     protocol: Protocol = "chat"
+
+    @property
+    def secret(self) -> str | None:
+        """The key, from the environment; None where none is set."""
+        return (self.key and os.environ.get(self.key, "").strip()) or None
+
+    @property
+    def garbled(self) -> str | None:
+        """That the key cannot be sent as it stands, and what to do; None where it can."""
+        if self.secret is None or self.secret.isprintable():
+            return None
+        return f"{self.key} holds a line break or the like inside: set it again, in one line"
 
 
 PROVIDERS = {
@@ -88,8 +101,7 @@ class ModelName(NamedTuple):
     @property
     def key(self) -> str | None:
         """The key, from the environment; None where none is set."""
-        variable = PROVIDERS[self.provider].key
-        return (variable and os.environ.get(variable, "").strip()) or None
+        return PROVIDERS[self.provider].secret
 
 
 @lru_cache(maxsize=1024)
@@ -112,13 +124,42 @@ def _parsed(text: str) -> ModelName:
     if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
         raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
     name, url = found.groups() if found else (rest, known.url)
-    _check_port(url)
     if known.protocol == "script":
         if found or name not in SCRIPTS:
             raise unknown("scripted model", rest, list(SCRIPTS))
     elif not url:
         raise ValueError(f'"{text}": say where it listens: {provider}/{name}@http://HOST:PORT/PATH')
-    return ModelName(provider, name, url.rstrip("/"))
+    parsed = ModelName(provider, name, url.rstrip("/"))
+    _check_url(parsed, known.key)
+    return parsed
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Model strings by shorter names for a table, of which no two are alike.
+
+    A URL is left out where a model string of this provider always has one, or shrinks to its host;
+    where that is not enough to tell all models apart, none loses more than all can.
+
+    >>> short_names(["openai-compatible/a@http://gpu:81/v1", "vllm/b@http://gpu:82/v1"]).values()
+    dict_values(['openai-compatible/a', 'vllm/b@gpu:82'])
+    """
+    whole = list(dict.fromkeys(models))
+    for bare in (True, False):
+        short = [_short(model, bare=bare) for model in whole]
+        if len({*short}) == len(whole):
+            return dict(zip(whole, short, strict=True))
+    return {model: model for model in whole}
+
+
+def _short(model: str, *, bare: bool) -> str:
+    try:
+        name = ModelName.parse(model)
+    except (ValueError, UnknownName):  # of another version
+        return model
+    usual = PROVIDERS[name.provider].url
+    if name.url == usual or (bare and not usual):
+        return name.short
+    return f"{name.short}@{urlsplit(name.url).netloc}"
 
 
 def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
@@ -132,11 +173,16 @@ def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
     return UnknownName(f"{found}; {cure}") if cure and "did you mean" not in str(found) else found
 
 
-def _check_port(url: str) -> None:
+def _check_url(name: ModelName, key: str) -> None:
+    if re.search(r"//[^/?#]*@", name.url):
+        raise ValueError(
+            f"{name.short}: leave user and password out of its URL, for a model string is stored "
+            f"and shown; a key belongs in the environment variable {key}"
+        )
     try:
-        _ = urlsplit(url).port
+        _ = urlsplit(name.url).port
     except ValueError:
-        raise ValueError(f'"{url}": its port is no number from 0 to 65535') from None
+        raise ValueError(f'"{name.url}": its port is no number from 0 to 65535') from None
 
 
 def hint(text: str) -> str:
@@ -194,6 +240,8 @@ def missing(model: str) -> str | None:
     provider = PROVIDERS[name.provider]
     if provider.needs_key and not name.key:
         return f"set the environment variable {provider.key}"
+    if provider.garbled:
+        return provider.garbled
     if name.protocol == "in process" and not all(map(find_spec, IN_PROCESS_NEEDS)):
         return 'a model in this process needs: pip install "cheaptalk[lm]"'
     return None

@@ -4,9 +4,14 @@ from collections.abc import Awaitable
 
 from cheaptalk.models import chat
 from cheaptalk.models.calls import ModelCall, Reply, Route
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.names import PROVIDERS, ModelName
 from cheaptalk.models.routes import Known
 from cheaptalk.models.wire import CALL_HEADER, Wire
+
+NOT_FOUND = 404
+"""The status of what is not there: the model, or the page behind a wrong URL."""
+USUAL_ENDS = ("/v1", PROVIDERS["gemini"].url)
+"""How URLs end at which the chat format is spoken."""
 
 
 class OpenAIModels:
@@ -49,4 +54,8 @@ class OpenAIModels:
             url, sent = f"{name.url}/chat/completions", chat.body(call, route)
             return self._wire.post(url, headers, sent, name.key, left, chat.read)
 
-        return await self._routes.ask(call, deadline, send)
+        reply = await self._routes.ask(call, deadline, send)
+        if reply.status == NOT_FOUND and not name.url.endswith(USUAL_ENDS):
+            hint = f"the URL mostly ends in /v1, and calls go to {name.url}/chat/completions"
+            return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
+        return reply

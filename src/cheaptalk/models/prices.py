@@ -115,10 +115,9 @@ class Prices:
         return None
 
     def paid(self, model: str, reply: Reply) -> float | None:
-        """What a reply cost, in dollars; None where its price, or how long it was, is not known."""
+        """What a reply cost, in dollars; None where its price or its tokens are not known."""
         price = self.of(model)
-        silent = reply.text is not None and not reply.usage.input_tokens
-        if price is None or (silent and not price.free):
+        if price is None or (reply.uncounted and not price.free):
             return None
         return price.dollars(reply.usage, batch=reply.batch)
 

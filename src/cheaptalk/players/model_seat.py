@@ -125,12 +125,17 @@ class ModelSeat(Value):
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
 
     def check(self) -> None:
-        """Refuse settings that the model does not take.
+        """Refuse settings that the model does not take, or that undo one another.
 
         Raises:
-            ValueError: it does not take one; the message names it and the cure.
+            ValueError: it does not take one, or two undo one another; the message names the cure.
         """
         check_settings(self.settings(), self.model, self.route)
+        if self.chain_of_thought and self.route != "text" and self.reasoning in (None, "none"):
+            raise ValueError(
+                f'answers: by "{self.route}" there is no room for a chain_of_thought in words; '
+                "leave answers out, or set it to text"
+            )
 
     def at(self, game: Game) -> "ModelSeat":
         """The same player with the words of this game noted.

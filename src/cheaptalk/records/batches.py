@@ -167,7 +167,7 @@ def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
     ours = (
         sa.select(calls.c.batch)
         .join(matches, matches.c.id == calls.c.match_id)
-        .where(matches.c.number.in_(members_of(study)))
+        .where(matches.c.number.in_(members_of(study, past=True)))
     )
     return _summaries(store, sa.and_(batches.c.state != "collected", batches.c.id.in_(ours)))
 

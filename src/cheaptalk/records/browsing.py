@@ -103,8 +103,12 @@ class Overview(NamedTuple):
     places: dict[str, dict[str, str]]
 
 
-def overview(store: Store, study: str) -> Overview:
-    """Who met whom in a study, and where they sat: one look at all its matches."""
+def overview(store: Store, study: str, *, past: bool = False) -> Overview:
+    """Who met whom in a study, and where they sat: one look at all its matches.
+
+    Args:
+        past: also at those of earlier forms of the study, which are set aside.
+    """
     seats = sa.cast(matches.c.seats, sa.String)
     query = (
         sa.select(
@@ -112,7 +116,7 @@ def overview(store: Store, study: str) -> Overview:
             sa.func.min(matches.c.number),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
-        .where(matches.c.number.in_(members_of(study)))
+        .where(matches.c.number.in_(members_of(study, past=past)))
         .group_by(configurations.c.game, seats, matches.c.status)
     )  # fmt: skip
     found: dict[tuple[Any, ...], Pairing] = {}
@@ -132,15 +136,15 @@ def overview(store: Store, study: str) -> Overview:
     return Overview([found[key]._replace(without=missing[key]) for key in sorted(found)], places)
 
 
-def places_of(store: Store, study: str) -> dict[str, dict[str, str]]:
+def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """The places of each game of a study with their roles; see :class:`Overview`."""
-    return overview(store, study).places
+    return overview(store, study, past=past).places
 
 
 def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
     """The places of games, read off one match of each set of places."""
     sizes: dict[str, list[dict[str, str]]] = {}
-    for record in store.records(study, where=matches.c.number.in_(list(numbers))):
+    for record in store.records(study, where=matches.c.number.in_(list(numbers)), past=True):
         sizes.setdefault(record.game, []).append(record.places)
     return {game: united(of) for game, of in sizes.items()}
 

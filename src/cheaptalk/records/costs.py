@@ -1,7 +1,7 @@
 """What calls to models took: calls, tokens by kind, dollars, and what nobody knows the price of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from cheaptalk.models import Usage
@@ -17,9 +17,11 @@ class Cost:
         calls: sendings that reached a server, whatever came of them.
         usage: their tokens, as far as they came back.
         dollars: what they cost at the prices of the time, as far as these were known.
-        unpriced: calls that cost something nobody knows: no price, or no count of tokens.
+        unpriced: calls that cost what nobody knows: no price, or no count of tokens.
         unresolved: calls whose reply never came to the record; they may have cost something too.
         unreached: attempts that reached no server; they are no calls and took nothing.
+        uncounted: calls that brought no count of tokens and were not turned away, as those that
+            timed out.
     """
 
     calls: int = 0
@@ -28,6 +30,7 @@ class Cost:
     unpriced: int = 0
     unresolved: int = 0
     unreached: int = 0
+    uncounted: int = 0
 
     @property
     def sendings(self) -> int:
@@ -42,7 +45,8 @@ class Cost:
     @property
     def dollars_known(self) -> float | None:
         """The dollars; None where no price is known at all."""
-        return None if self.unpriced and not self.dollars else self.dollars
+        unknown = self.unpriced or (self.calls and self.calls == self.unresolved)
+        return None if unknown and not self.dollars else self.dollars
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(
@@ -52,14 +56,16 @@ class Cost:
             self.unpriced + other.unpriced,
             self.unresolved + other.unresolved,
             self.unreached + other.unreached,
+            self.uncounted + other.uncounted,
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The cost as plain data, tokens by kind."""
+        """The cost as plain data, tokens by kind; dollars None where no price is known."""
         return {
             "calls": self.calls,
             **self.usage.model_dump(),
-            "dollars": self.dollars,
+            "uncounted_calls": self.uncounted,
+            "dollars": self.dollars_known,
             "unpriced_calls": self.unpriced,
             "unresolved_calls": self.unresolved,
             "unreached": self.unreached,
@@ -76,6 +82,5 @@ def cost_of(reply: Mapping[str, Any] | None) -> Cost:
         return Cost(unreached=1)
     usage = Usage.model_validate(reply.get("usage", {}))
     dollars = reply.get("dollars")
-    paid = Cost(1, usage, dollars or 0.0)
-    unknown = dollars is None and (reply.get("text") is not None or paid.tokens > 0)
-    return replace(paid, unpriced=1) if unknown else paid
+    uncounted = not usage.input_tokens and reply.get("status") is None
+    return Cost(1, usage, dollars or 0.0, int(dollars is None), uncounted=int(uncounted))

@@ -57,6 +57,17 @@ def ledger_id(judge: str, match_id: str) -> str:
     return f"{PREFIX}:{judge}:{match_id}"
 
 
+def ledger_place(id_: str) -> str:
+    """For people, whose calls the ledger keeps under a name.
+
+    >>> ledger_place("4f1c"), ledger_place(ledger_id("aa8cc0d9", "4f1c"))
+    ('match 4f1c', 'judge aa8cc0 on match 4f1c')
+    """
+    prefix, _, rest = id_.partition(":")
+    judge, _, match_id = rest.partition(":")
+    return f"judge {judge[:6]} on match {match_id}" if prefix == PREFIX else f"match {id_}"
+
+
 def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
     """Note all that makes a judge."""
     with store.transaction() as connection:
@@ -126,21 +137,36 @@ def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
 
 
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
-    """What a judge has taken for a study so far, over all its runs and all sendings."""
+    """What a judge has taken for a study so far, over all its runs and all sendings.
+
+    As in what players took, matches of earlier forms of the study are counted.
+    """
     start = ledger_id(judge, "")
     own = sa.func.substr(calls.c.match_id, len(start) + 1)
-    query = sa.select(calls.c.reply).where(
-        calls.c.match_id.startswith(start, autoescape=True), own.in_(_matches(study))
+    ours = _matches(study, past=True)
+    waiting = sa.select(calls.c.reply).where(
+        calls.c.match_id.startswith(start, autoescape=True), own.in_(ours)
+    )
+    made = sa.select(judgements.c.calls).where(
+        judgements.c.judge == judge, judgements.c.match_id.in_(ours)
     )
     with clear_errors(store.path), store.engine.connect() as connection:
-        waiting = [cost_of(reply) for reply in connection.scalars(query)]
-    made = (one.cost for one in read_judgements(store, study=study, judge=judge))
-    return sum(made, sum(waiting, Cost()))
+        open_ = sum(map(cost_of, connection.scalars(waiting)), Cost())
+        recorded = (call["reply"] for of in connection.scalars(made) for call in of)
+        return sum(map(cost_of, recorded), open_)
+
+
+def judging_cost(store: StoreReader, study: str) -> Cost:
+    """What all judges have taken for a study so far; it is no part of the study's own cost."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        known = connection.scalars(sa.select(judges.c.digest)).all()
+    return sum((judge_cost(store, judge, study) for judge in known), Cost())
 
 
 def _of(study: str) -> sa.ColumnElement[bool]:
     return judgements.c.match_id.in_(_matches(study))
 
 
-def _matches(study: str) -> Any:
-    return sa.select(schema.matches.c.id).where(schema.matches.c.number.in_(members_of(study)))
+def _matches(study: str, *, past: bool = False) -> Any:
+    ours = schema.matches.c.number.in_(members_of(study, past=past))
+    return sa.select(schema.matches.c.id).where(ours)

@@ -1,5 +1,6 @@
 """Reading a store: studies, statuses, matches, calls."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ class StudySummary(NamedTuple):
     """A study in the store, with how many of its matches are of each status.
 
     ``package`` is the version that last registered it; ``halted`` says why its last run stopped
-    before its end, if it did.
+    before its end, if it did; ``set_aside`` are matches of earlier forms of it, not counted.
     """
 
     name: str
@@ -25,6 +26,7 @@ class StudySummary(NamedTuple):
     created: float
     counts: dict[str, int]
     halted: str | None = None
+    set_aside: int = 0
 
 
 class StoreReader:
@@ -59,17 +61,23 @@ class StoreReader:
         """
         members, matches = schema.members, schema.matches
         query = (
-            sa.select(members.c.study_id, matches.c.status, sa.func.count())
+            sa.select(members.c.study_id, matches.c.status, members.c.current, sa.func.count())
             .join(matches, matches.c.number == members.c.match_number)
-            .group_by(members.c.study_id, matches.c.status)
+            .group_by(members.c.study_id, matches.c.status, members.c.current)
         )
         counts: dict[int, dict[str, int]] = {}
+        aside: Counter[int] = Counter()
         with clear_errors(self.path), self.engine.connect() as connection:
             rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
-            for study_id, status, count in connection.execute(query) if counted else ():
-                counts.setdefault(study_id, {})[status] = count
+            for study_id, status, current, count in connection.execute(query) if counted else ():
+                if current:
+                    counts.setdefault(study_id, {})[status] = count
+                else:
+                    aside[study_id] += count
         return [
-            StudySummary(r.name, r.spec, r.package, r.created, counts.get(r.id, {}), r.halted)
+            StudySummary(
+                r.name, r.spec, r.package, r.created, counts.get(r.id, {}), r.halted, aside[r.id]
+            )
             for r in rows
         ]
 
@@ -85,12 +93,18 @@ class StoreReader:
         return found[name]
 
     def records(
-        self, study: str | None = None, *, bodies: bool = False, where: Any = None
+        self,
+        study: str | None = None,
+        *,
+        bodies: bool = False,
+        where: Any = None,
+        past: bool = False,
     ) -> Iterator[MatchRecord]:
         """Matches of a study (or all), in the order of storing, read in pages.
 
         Args:
             bodies: also read seeds, deals and answers.
+            past: also those of earlier forms of the study, which are set aside.
             where: a further condition on the matches table.
         """
         matches, configurations = schema.matches, schema.configurations
@@ -100,7 +114,7 @@ class StoreReader:
             configurations, configurations.c.id == matches.c.configuration_id
         ).order_by(matches.c.number)  # fmt: skip
         if study is not None:
-            query = query.where(matches.c.number.in_(members_of(study)))
+            query = query.where(matches.c.number.in_(members_of(study, past=past)))
         if where is not None:
             query = query.where(where)
         with clear_errors(self.path), self.engine.connect() as connection:
@@ -163,14 +177,15 @@ class StoreReader:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
-def members_of(study: str) -> Any:
-    """A query for the numbers of a study's matches."""
+def members_of(study: str, *, past: bool = False) -> Any:
+    """A query for the numbers of a study's matches, of those set aside only if asked for."""
     members, studies = schema.members, schema.studies
-    return (
+    query = (
         sa.select(members.c.match_number)
         .join(studies, studies.c.id == members.c.study_id)
         .where(studies.c.name == study)
     )
+    return query if past else query.where(members.c.current)
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
@@ -194,5 +209,5 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
         Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced,
+        row.unpriced, row.uncounted,
     )  # fmt: skip

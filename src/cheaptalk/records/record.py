@@ -94,6 +94,7 @@ class Ended:
     reasoning_tokens: int = 0
     dollars: float = 0.0
     unpriced: int = 0
+    uncounted: int = 0
 
 
 def ended(
@@ -132,7 +133,7 @@ def ended(
         Status.FORFEITED if table.forfeited else Status.FINISHED, reason, outcome, payoffs,
         _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
         paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
-        paid.usage.reasoning_tokens, paid.dollars, paid.unpriced,
+        paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
     )  # fmt: skip
 
 
@@ -173,7 +174,8 @@ class MatchRecord:
         body: seed, deal, answers with every call; None while live.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
-        unpriced: calls of unknown price; None where nobody counted.
+        unpriced, uncounted: calls of unknown price, and of unknown tokens; None where nobody
+            counted.
     """
 
     id: str
@@ -197,6 +199,7 @@ class MatchRecord:
     reasoning_tokens: int | None = None
     dollars: float | None = None
     unpriced: int | None = None
+    uncounted: int | None = None
 
     @cached_property
     def body(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records import schema
 from cheaptalk.records.errors import clear_errors
+from cheaptalk.records.membership import set_aside
 from cheaptalk.records.policies import policies_of
 from cheaptalk.records.reading import StoreReader, members_of
 from cheaptalk.records.record import MatchRecord
@@ -55,7 +56,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
     query = sa.select(
         matches.c.id, matches.c.deal, matches.c.configuration_id, matches.c.repeat,
         sa.cast(matches.c.seats, sa.String),
-    ).where(matches.c.number.in_(members_of(study)))  # fmt: skip
+    ).where(matches.c.number.in_(members_of(study, past=True)))  # fmt: skip
     with clear_errors(store.path), store.engine.connect() as connection:
         known = {tuple(place): id_ for id_, *place in connection.execute(query)}
     before = {id_: (deal_before(deal), *rest) for (deal, *rest), id_ in known.items()}
@@ -70,12 +71,14 @@ class Stand(NamedTuple):
         dropped: whether the study's policy makes it no part of any measure.
         dropped_because: who gave which answers that are none; None where it is kept.
         in_place_of: the match in whose place it was dealt afresh, if it was.
+        planned: whether the study as it now stands has such a match; others are set aside.
     """
 
     study: str
     dropped: bool
     dropped_because: str | None
     in_place_of: str | None
+    planned: bool
 
 
 class Standing:
@@ -94,11 +97,16 @@ class Standing:
     def _before(self) -> dict[str, str]:
         return predecessors(self.store, self.study)
 
+    @cached_property
+    def _aside(self) -> frozenset[str]:
+        return set_aside(self.store, self.study)
+
     def of(self, record: MatchRecord) -> Stand:
         """How one of its matches stands."""
         before = self._before.get(record.id) if deal_before(record.deal_key) else None
         because = self.policies.why_dropped(record.kinds)
-        return Stand(self.study, because is not None, because, before)
+        planned = record.id not in self._aside
+        return Stand(self.study, because is not None, because, before, planned)
 
 
 def deal_before(key: str) -> str | None:

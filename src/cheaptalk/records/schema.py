@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -15,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0005"
 """The newest migration; a store of a later one is refused."""
 
 metadata = MetaData()
@@ -80,6 +81,7 @@ matches = Table(
     Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
     Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
     Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
+    Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
 )
 
 members = Table(
@@ -87,6 +89,13 @@ members = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
+    Column(
+        "current",
+        Boolean,
+        nullable=False,
+        server_default="1",
+        comment="false where the study as it now stands has no such match",
+    ),
     sqlite_with_rowid=False,
 )
 

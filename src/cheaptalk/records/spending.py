@@ -18,6 +18,8 @@ matches, members, calls, studies = (
 
 ENDED = ("finished", "forfeited")
 """Statuses of matches whose calls are in their records; all others' are in the ledger."""
+UNCOUNTED_BEFORE = sa.case((matches.c.input_tokens == 0, matches.c.calls), else_=0)
+"""What a match recorded before such calls were counted shows of those without a count of tokens."""
 
 
 def spent(store: StoreReader, study_id: int) -> Cost:
@@ -28,6 +30,7 @@ def spent(store: StoreReader, study_id: int) -> Cost:
             matches.c.calls, matches.c.input_tokens, matches.c.output_tokens,
             matches.c.cached_tokens, matches.c.reasoning_tokens, matches.c.dollars,
             sa.func.coalesce(matches.c.unpriced, matches.c.calls),
+            sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE),
         ))
     ).where(matches.c.number.in_(ours), matches.c.status.in_(ENDED))  # fmt: skip
     mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
@@ -125,13 +128,15 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
         sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
     ]
     dollars = reply["dollars"].as_float()
-    unknown = sa.and_(
-        dollars.is_(None), sa.or_(reply["text"].as_string().is_not(None), tokens[0] + tokens[1] > 0)
-    )
     unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
-    unresolved = sa.cast(calls.c.state == "unresolved", sa.Integer)
+    lost = calls.c.state == "unresolved"
+    reached = sa.and_(sa.not_(lost), unreached == 0)
+    unpriced = sa.and_(reached, dollars.is_(None))
+    uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
+    unresolved = sa.cast(lost, sa.Integer)
     counts = (
-        1 - unreached, *tokens, dollars, sa.cast(unknown, sa.Integer), unresolved, unreached,
+        1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
+        sa.cast(uncounted, sa.Integer), unresolved, unreached,
     )  # fmt: skip
     query = sa.select(*map(_total, counts)).where(
         where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
@@ -155,6 +160,7 @@ def _cost(
     reasoning_tokens: int,
     dollars: float,
     unpriced: int,
+    uncounted: int,
     unresolved: int = 0,
     unreached: int = 0,
 ) -> Cost:
@@ -164,4 +170,4 @@ def _cost(
         cached_tokens=cached_tokens,
         reasoning_tokens=reasoning_tokens,
     )
-    return Cost(number, usage, float(dollars), unpriced, unresolved, unreached)
+    return Cost(number, usage, float(dollars), unpriced, unresolved, unreached, uncounted)

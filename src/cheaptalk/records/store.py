@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -203,22 +203,6 @@ class Store(StoreReader):
         with self.transaction() as connection:
             write_matches(connection, study_id, matches)
 
-    def adopt(self, study_id: int, ids: Iterable[str]) -> None:
-        """Count matches that are in the store already as matches of this study too."""
-        matches, members = schema.matches, schema.members
-        ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
-        others = sa.select(matches.c.id, matches.c.number).where(matches.c.number.not_in(ours))
-        wanted = set(ids)
-        with self.transaction() as connection:
-            found = connection.execute(others).all()
-            rows = [
-                {"study_id": study_id, "match_number": number}
-                for id_, number in found
-                if id_ in wanted
-            ]
-            if rows:
-                connection.execute(insert(members), rows)
-
 
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
     """Write matches that ended, in the caller's transaction; a live or failed row is replaced."""
@@ -272,6 +256,7 @@ def _row(match: NewMatch) -> dict[str, Any]:
         "reasoning_tokens": end.reasoning_tokens,
         "dollars": end.dollars,
         "unpriced": end.unpriced,
+        "uncounted": end.uncounted,
         "finished": end.finished,
         "body": end.body,
     }

@@ -34,7 +34,8 @@ class JudgedPlayer:
         items: what was put to the judge.
         verdicts: how often each verdict was given.
         kinds: the judge's answers by kind, those without a valid verdict included.
-        estimate: the share of finds, or the mean score; None without a valid verdict.
+        estimate: the share of finds, or the mean score; None without a valid verdict. It has no
+            interval where it rests on fewer than ten deals, as agreement has none.
     """
 
     player: str
@@ -59,7 +60,7 @@ class JudgedPlayer:
         one = self.estimate
         if one is None:
             return "none", ""
-        if one.low is None or one.clusters < ENOUGH:
+        if one.low is None:
             return f"{one.mean:.3f}", "too few deals"
         return f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}"
 
@@ -76,6 +77,7 @@ class JudgeSection:
         players: by player, then all together.
         agreements: with the exact check and with other judges.
         names: what the references are called.
+        followers: the names of later judges that are held against this one.
     """
 
     digest: str
@@ -85,6 +87,21 @@ class JudgeSection:
     players: list[JudgedPlayer]
     agreements: list[Agreement]
     names: dict[str, str]
+    followers: list[str]
+
+    @property
+    def alone(self) -> str:
+        """Why no agreements are listed; empty where there are some."""
+        if self.agreements:
+            return ""
+        if self.followers:
+            return f"held against this judge, below: {', '.join(self.followers)}"
+        if not any(one.verdicts for one in self.players):
+            return "nothing to hold against others: this judge gave no verdict"
+        return (
+            "nothing to hold this judge against: no exact check of these games goes with its "
+            "rubric, and no other judge of a like rubric gave a verdict on the same items"
+        )
 
     @property
     def quantity(self) -> str:
@@ -132,9 +149,10 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         players = [_player(own.filter(pl.col("player") == one), one, bounds) for one in labels]
         players.append(_player(own, EVERYONE, bounds))
         between = [one for one in found if one.judge == key]
+        followers = [names[one.judge] for one in found if one.reference == key]
         sections.append(
             JudgeSection(key, names[key], rubric, spec["model"], players, between,
-                         names | {CHECK: CHECK})
+                         names | {CHECK: CHECK}, followers)
         )  # fmt: skip
     return sections
 
@@ -155,6 +173,8 @@ def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> Ju
         cell = cells[0]
         numbers = (cell[name] for name in ("mean", "low", "high", "n", "clusters"))
         estimate = Estimate(*numbers).within(*bounds)
+        if estimate.clusters < ENOUGH:
+            estimate = estimate._replace(low=None, high=None, cut=False)
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
@@ -164,9 +184,12 @@ def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> Ju
 
 def agreement_lines(one: Agreement) -> list[str]:
     """How well a judge agrees with a reference, in words."""
+    if not one.items:
+        return [f"it says nothing of the {counted(one.silent, 'item')} with a verdict"]
     items, matches = counted(one.items, "item"), counted(one.matches, "match")
+    weighted = "quadratically weighted " if one.weighted else ""
     lines = [
-        f"Cohen's kappa {_number(one.kappa, f'{items} in {matches}')}",
+        f"{weighted}Cohen's kappa {_number(one.kappa, f'{items} in {matches}')}",
         f"the same verdict: {_share(one.same)}",
     ]
     if one.finds:

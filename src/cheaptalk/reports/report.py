@@ -16,8 +16,9 @@ from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.browsing import places_of, some
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.lost import lost_calls
-from cheaptalk.records.redeals import Standing
+from cheaptalk.records.redeals import Standing, excluded
 from cheaptalk.records.spending import sendings, study_cost
 from cheaptalk.reports import figures
 from cheaptalk.reports.exclusions import exclusions
@@ -90,7 +91,7 @@ def report(
         store=store.path.name,
     )
     page.enable_buffering(100)
-    with _written_whole(out) as file:
+    with written_whole(out) as file:
         file.writelines(page)
 
 
@@ -108,12 +109,14 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
     ends = [frame["finished"] for frame in frames.values()]
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
+    judging = judging_cost(store, summary.name)
     ways, costs = served(sendings(store, summary.name))
     planned = _planned(summary, store)
     begun = sum(summary.counts.values())
     return {
         "counts": {status.value: summary.counts.get(status.value, 0) for status in Status},
         "planned": planned,
+        "set_aside": summary.set_aside,
         "not_begun": max(0, (planned or begun) - begun),
         "problems": store.problems(summary.name),
         "exclusions": exclusions(summary.spec, frames),
@@ -122,7 +125,10 @@ def _facts(summary: StudySummary, store: Store, frames: dict[str, pl.DataFrame])
         "ended": ended.max(),
         "calls": taken.calls,
         "tokens": taken.tokens,
+        "uncounted": taken.uncounted,
         "dollars": dollars_text(taken),
+        "judging": judging,
+        "judging_dollars": dollars_text(judging),
         "served": ways,
         "costs": {label: (cost, dollars_text(cost)) for label, cost in costs.items()},
         "spec": yaml.safe_dump(
@@ -155,13 +161,14 @@ def _planned(summary: StudySummary, store: Store) -> int | None:
     if "players" not in summary.spec:
         return None
     try:
-        return len(lay_out(parse_study(summary.spec, summary.name), store).matches)
+        laid = lay_out(parse_study(summary.spec, summary.name), store)
     except CheaptalkError:
         return None
+    return len(laid.matches) + excluded(store, summary.name).redealt
 
 
 @contextmanager
-def _written_whole(out: Path) -> Iterator[IO[str]]:
+def written_whole(out: Path) -> Iterator[IO[str]]:
     """A file that takes its name when it is complete; after an error nothing is left of it."""
     half = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:

@@ -93,7 +93,7 @@ class GameScores:
         columns = {name: name.removeprefix("game.") for name in self.frame.columns
                    if name.startswith("game.")}  # fmt: skip
         rows = self.frame.select(*columns).unique().rename(columns).iter_rows(named=True)
-        given = [{name: _decoded(value) for name, value in row.items() if value is not None}
+        given = [{name: decoded(value) for name, value in row.items() if value is not None}
                  for row in rows]  # fmt: skip
         try:
             found = [self.rules.model_validate(one).payoff_bounds() for one in given]
@@ -173,7 +173,7 @@ class GameScores:
             name = column.removeprefix("game.")
             counted = self.frame.group_by(column).len().sort(column).iter_rows()
             meaning = field_meanings(self.rules).get(name, "")
-            values = [(_decoded(value), count) for value, count in counted]
+            values = [(decoded(value), count) for value, count in counted]
             if values != [({}, self.frame.height)]:
                 found.append(Parameter(name, meaning, values))
         return found
@@ -225,7 +225,7 @@ class GameScores:
                 "ok": sum(line.kinds[Kind.OK.value] for line in lines)}  # fmt: skip
 
 
-def _decoded(value: Any) -> Any:
+def decoded(value: Any) -> Any:
     """A parameter's value, back from the JSON that stands in a frame for lists and the like."""
     try:
         return json.loads(value) if isinstance(value, str) else value

@@ -201,7 +201,7 @@ class Caller:
         """Send a call until its reply is final; at once, without sending it, where that is vain."""
         desk = self.desk
         lane = desk.lanes[call.model]
-        retries = Retries(lane.patience, lane.clock, lane.luck)
+        retries = Retries(lane)
         while True:
             desk.check()
             if lane.given_up and lane.wait() > 0:

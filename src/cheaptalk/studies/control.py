@@ -204,11 +204,12 @@ def _spent_already(order: Order, spent: Cost) -> str | None:
 
 def _spent(desk: Desk | None) -> dict[str, Any]:
     if desk is None:
-        return {"calls": 0, "tokens": 0, "dollars": None, "budget": {}}
+        return {"calls": 0, "tokens": 0, "uncounted": 0, "dollars": None, "budget": {}}
     purse = desk.purse
     return {
         "calls": purse.spent.calls,
         "tokens": purse.spent.tokens,
+        "uncounted": purse.spent.uncounted,
         "dollars": purse.spent.dollars_known,
         "budget": purse.budget.model_dump(exclude_none=True),
     }

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from cheaptalk.models.names import short_names
+from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store, StoreError, waiting_batches
-from cheaptalk.rules import counted
+from cheaptalk.rules import counted, suggest
 from cheaptalk.rules.problems import first_problem
 from cheaptalk.studies.preparing import SETTLED, lay_out
 from cheaptalk.studies.spec import StudyError, parse_study
 
-STALE = 5.0
-"""Seconds after which an account may be a dead run's."""
 QUIET = 120.0
 """Seconds without an answer or an ended match that are worth a word."""
 REPLY_WAIT = 15.0
@@ -79,6 +79,7 @@ class RunState(_Plain):
         eta: seconds until the end at that rate; None where nothing ended.
         concurrency: matches that may be under way at once.
         calls, tokens, dollars: spent on the study so far; dollars None where nobody knows.
+        uncounted: those of the calls whose tokens nobody knows.
         budget: what it may spend.
         quiet: seconds since anything came back.
         lanes: the models' lanes.
@@ -106,6 +107,7 @@ class RunState(_Plain):
     quiet: float
     lanes: list[LaneState]
     replies: dict[str, str]
+    uncounted: int = 0
 
     @property
     def notice(self) -> str:
@@ -203,8 +205,6 @@ def _account_of(store: Path) -> RunState | None:
         return None
     except (OSError, ValidationError) as error:
         raise StudyError(f"{places(store)[0]} cannot be read: {error}") from None
-    if time.time() - state.written < STALE:
-        return state
     return state if _is_held(store) else None
 
 
@@ -223,7 +223,8 @@ def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
 
     Args:
         action: ``pause``, ``resume``, ``stop`` or ``set``.
-        what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`.
+        what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`; limits
+            by model, or by the label of a player that is one.
 
     Returns:
         How the run is doing then.
@@ -232,6 +233,8 @@ def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
         StudyError: the study is not running, or refuses.
     """
     state = watch(store, study)
+    if "limits" in what:
+        what["limits"] = _by_model(what["limits"], store, state)
     id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
     try:
         order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
@@ -243,6 +246,25 @@ def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
     except OSError as error:
         raise StudyError(f"{path} cannot be written: {error.strerror}") from None
     return _reply_to(order, path, store, state)
+
+
+def _by_model(limits: dict[str, Any], path: Path, state: RunState) -> dict[str, Any]:
+    """Limits by model string, where some may go by a player's label or a model's short name.
+
+    Raises:
+        StudyError: a label is of no player that is a model.
+    """
+    with Store.open(path) as store:
+        players = parse_study(store.study(state.study).spec, state.study).players
+    models = {
+        label: one.spec.model for label, one in players.items() if isinstance(one.spec, ModelSeat)
+    }
+    for name in limits:
+        if name not in models and "/" not in name:
+            raise StudyError(f"no player that is a model is called {suggest(name, list(models))}")
+    short = short_names(lane.model for lane in state.lanes)
+    models |= {name: model for model, name in short.items()}
+    return {models.get(name, name): limit for name, limit in limits.items()}
 
 
 def _reply_to(order: Order, path: Path, store: Path, before: RunState) -> RunState:

@@ -91,11 +91,13 @@ class Plan:
         study: the study.
         matches: every match, in order.
         idle: players who can sit at no table of some game, as (label, game).
+        whole: whether these are all matches of the study. Only then does a run set others aside.
     """
 
     study: Study
     matches: list[PlannedMatch]
     idle: list[tuple[str, str]] = field(default_factory=list)
+    whole: bool = False
 
     def counts(self) -> Counter[tuple[str, tuple[str, ...]]]:
         """Matches by game and seating."""
@@ -143,7 +145,7 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
     else:
         chosen = _everything(study, laid, seatings)
     distinct = {match.id: match for match in chosen}
-    return Plan(study, list(distinct.values()), idle)
+    return Plan(study, list(distinct.values()), idle, whole=True)
 
 
 def _not_too_many(matches: int) -> None:

@@ -19,9 +19,10 @@ class Progress:
         planned, before: matches of the plan, and those of them that had ended before this run.
         counts: this run's matches by status.
         problems: why matches failed or were forfeited, counted.
-        kinds: this run's answers by kind.
+        kinds: this run's answers of models and people in matches that ended, by player and kind.
         excluded: the study's matches that its policy drops from measures, and those dealt afresh,
             over all its runs, once this one is over.
+        set_aside: matches of earlier forms of the study that this run found, and no report counts.
         unresolved: calls of earlier runs whose replies were never recorded.
         halted: why the run stops before its end, if it does.
         short: whether it stops because the study's own budget allows no more.
@@ -37,8 +38,9 @@ class Progress:
     before: int
     counts: Counter[Status] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
     excluded: Excluded = field(default_factory=Excluded)
+    set_aside: int = 0
     unresolved: int = 0
     halted: str | None = None
     short: bool = False

@@ -73,9 +73,9 @@ class Account:
             Halted, MatchSpent: it cannot.
         """
         async with self._queue:
-            while unit := self._exceeded(size := expected()):
+            while unit := self.exceeded(size := expected(), self.cap()):
                 if not self.in_flight:
-                    if size.guessed and not self._exceeded(SMALLEST):
+                    if size.guessed and not self.exceeded(SMALLEST, self.cap()):
                         break
                     raise self.over(self._refusal(unit))
                 self._came_back.clear()
@@ -97,9 +97,9 @@ class Account:
         """Have those who wait look again."""
         self._came_back.set()
 
-    def _exceeded(self, size: Size) -> str | None:
-        """The unit in which a call like this would exceed the cap."""
-        cap, spent = self.cap(), self.spent
+    def exceeded(self, size: Size, cap: Cap) -> str | None:
+        """The unit in which a call like this would exceed a cap."""
+        spent = self.spent
         if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
             return "calls"
         if cap.tokens is not None and spent.tokens + self.held_tokens + size.tokens > cap.tokens:
@@ -114,11 +114,12 @@ class Account:
         if unit == "calls":
             return f"{self.name} of {counted(cap.calls or 0, 'call')} is used up"
         if unit == "tokens":
-            allowed = counted(cap.tokens or 0, "token")
-            return f"{self.name} of {allowed} would be exceeded ({spent.tokens:,} used)"
-        assert cap.dollars is not None
-        used = money(spent.dollars)
-        return f"{self.name} of {money(cap.dollars)} would be exceeded ({used} used)"
+            most, used = counted(cap.tokens or 0, "token"), f"{spent.tokens:,}"
+        else:
+            assert cap.dollars is not None
+            most, used = money(cap.dollars), money(spent.dollars)
+        how_far = f" ({used} used)" if self.over is Halted else ""  # one reason for all matches
+        return f"{self.name} of {most} would be exceeded{how_far}"
 
 
 class Held(NamedTuple):
@@ -142,8 +143,8 @@ class Purse:
         batch: whether calls go out in batches, which are cheaper.
 
     Attributes:
-        short: whether a call was refused because the study's own budget does not allow it, which
-            no further run will change.
+        short: whether a call was refused that the study's own budget does not allow, which no
+            further run will change; what :meth:`set` changed holds for this run alone.
         used_up: the accounts of matches that were refused a call by their own cap.
     """
 
@@ -157,7 +158,7 @@ class Purse:
         batch: bool = False,
     ) -> None:
         self.batch = batch
-        self.budget = budget
+        self.budget = self._own = budget
         self.run = run
         self.prices = prices
         self.study = Account("the budget", lambda: self.budget, spent, Halted)
@@ -173,7 +174,7 @@ class Purse:
         return self.study.spent
 
     def set(self, budget: Budget) -> None:
-        """Replace the study's budget; calls that wait for money look again."""
+        """Replace the study's budget for this run; calls that wait for money look again."""
         self.budget = budget
         self.study.wake()
 
@@ -196,7 +197,9 @@ class Purse:
                 size = await account.reserve(partial(self._expected, call))
                 held.accounts.append((account, size))
         except BaseException as refusal:
-            self.short = self.short or (isinstance(refusal, Halted) and account is self.study)
+            if isinstance(refusal, Halted) and account is self.study:
+                own = account.exceeded(self._expected(call), self._own)
+                self.short = self.short or own is not None
             if isinstance(refusal, MatchSpent):
                 self.used_up.add(tab)
             self._release(held, Cost())
@@ -215,7 +218,7 @@ class Purse:
 
     def close(self, held: Held, reply: Reply | None) -> None:
         """Book a call that came back; None where it did not."""
-        parts = {"text", "usage", "cached", "unreached", "dollars"}
+        parts = {"usage", "status", "cached", "unreached", "dollars"}
         written = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
             self._sizes[held.call.model].note(held.call, reply.usage)

@@ -1,5 +1,6 @@
 """Running a study: play what is planned and not yet in the store."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.records import Ended, NewMatch, Status, Store
 from cheaptalk.records.halts import note_halt
 from cheaptalk.records.ledger import Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.membership import adopt
 from cheaptalk.records.redeals import excluded
 from cheaptalk.records.spending import spent
 from cheaptalk.rules import Given, ReplayMismatch
@@ -131,14 +133,19 @@ class _Run:
         store.register_roster(self.study_id, labels)
         self.progress = Progress(0, 0)
         self.todo: list[PlannedMatch] = []
-        self.take_up(laid.matches)
+        laid.matches += redealt(laid, store)
+        self.take_up(laid.matches, only=laid.whole)
         self.progress.unresolved = mark_unresolved(store)
 
-    def take_up(self, matches: Sequence[PlannedMatch]) -> None:
-        """Play these matches next, but for those that have ended in another run or study."""
+    def take_up(self, matches: Sequence[PlannedMatch], *, only: bool = False) -> None:
+        """Play these matches next, but for those that have ended in another run or study.
+
+        Args:
+            only: set the study's other matches aside.
+        """
         known = self.store.statuses(match.id for match in matches)
         settled = {id_ for id_, status in known.items() if status in SETTLED}
-        self.store.adopt(self.study_id, settled)
+        self.progress.set_aside += adopt(self.store, self.study_id, known, only=only)
         self.todo = [match for match in matches if match.id not in settled]
         if self.batching is None:
             check_collected(self.store, self.plan.study.name, self.todo)
@@ -152,10 +159,16 @@ class _Run:
         try:
             yield
         except KeyboardInterrupt:
-            note_halt(self.store, self.study_id, INTERRUPTED)
+            self._sum_up(INTERRUPTED)
             raise
-        note_halt(self.store, self.study_id, self.progress.halted)
+        self._sum_up(self.progress.halted)
+
+    def _sum_up(self, halted: str | None) -> None:
+        self.progress.halted = halted
+        note_halt(self.store, self.study_id, halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
+        if self.desk is not None:
+            self.progress.cost = spent(self.store, self.study_id)
 
     def go(
         self,
@@ -211,7 +224,6 @@ class _Run:
                 )
         self.progress.halted, self.progress.short = desk.halted, desk.purse.short
         self.progress.used_up += len(desk.purse.used_up)
-        self.progress.cost = spent(self.store, self.study_id)
         self.progress.waiting = with_providers(self.store, matches)
         if self.cache is not None:
             self.progress.cached = self.cache.use
@@ -251,8 +263,9 @@ class _Run:
             self.progress.problems[str(end)] += 1
             return
         self.progress.counts[end.status] += 1
-        for counts in end.kinds.values():
-            self.progress.kinds.update(counts)
+        for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
+            if seated.asked and place in end.kinds:
+                self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[place])
         if end.reason:
             labels = " / ".join(seated.label for seated in match.seating)
             self.progress.problems[f"{match.configuration.game.name}, {labels}: {end.reason}"] += 1

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pydantic import ValidationError
 
 from cheaptalk.models.names import hint
-from cheaptalk.players import ModelSeat, SeatSpec, StrategySeat
+from cheaptalk.players import ModelSeat, PersonSeat, SeatSpec, StrategySeat
 from cheaptalk.records import player_digest
 from cheaptalk.rules import Game, UnknownName, counted, strategies, suggest
 from cheaptalk.rules.problems import first_problem
@@ -39,6 +39,11 @@ class Seated:
     @property
     def scripted(self) -> bool:
         return isinstance(self.spec, StrategySeat)
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is a model or a person, of whom an answer may not come."""
+        return isinstance(self.spec, ModelSeat | PersonSeat)
 
 
 Seats: TypeAlias = dict[str, Seated]

@@ -28,6 +28,7 @@ from cheaptalk.records.browsing import (
     united,
 )
 from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.membership import set_aside
 from cheaptalk.records.policies import policies_of
 from cheaptalk.records.redeals import Excluded, Standing, excluded
 from cheaptalk.reports.pages import PORT, environment, policy, source
@@ -91,6 +92,7 @@ class _Overview(NamedTuple):
     places: dict[str, dict[str, str]]
     problems: dict[str, int]
     excluded: Excluded
+    aside: frozenset[str]
 
 
 def _stamp(store: Store) -> tuple[tuple[int, int], ...]:
@@ -140,7 +142,7 @@ class _Pages:
             well = ended <= {Status.FINISHED.value}
             known = _Overview(
                 stamp, summary, *seen, {} if well else self.store.problems(study),
-                excluded(self.store, study),
+                excluded(self.store, study), set_aside(self.store, study),
             )  # fmt: skip
             self.overviews[study] = known
         return known
@@ -152,7 +154,7 @@ class _Pages:
             met.setdefault(pairing.game, []).append(pairing)
         return self.render(
             "study.html.jinja", study=seen.summary, games=met, problems=seen.problems,
-            excluded=seen.excluded,
+            excluded=seen.excluded, aside=len(seen.aside),
             places={game: list(united([one.players for one in of])) for game, of in met.items()},
         )  # fmt: skip
 

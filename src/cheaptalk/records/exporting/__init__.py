@@ -100,7 +100,7 @@ Written = tuple[Counter[str], list[Entry]]
 
 
 def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
-    places = {game: list(of) for game, of in places_of(store, study).items()}
+    places = {game: list(of) for game, of in places_of(store, study, past=True).items()}
     boxes = [box for name, box in games().items() if name in places]
     sheets = {
         "matches": Sheet(match_columns(boxes, places)),
@@ -149,7 +149,7 @@ def _sources(
 def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
     """The records of a study, each with its calls that are no part of an answer."""
     open_ = store.with_open_calls()
-    for record in store.records(study, bodies=True):
+    for record in store.records(study, bodies=True, past=True):
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 

@@ -136,6 +136,8 @@ MATCH = [
     _match("dropped_because", TEXT, "", "Who gave which such answers.", "stand.dropped_because"),
     _match("in_place_of", TEXT, "", "The match in whose place this one was played on a fresh deal.",
            "stand.in_place_of"),
+    _match("planned", BOOLEAN, "", "Whether the study as it now stands has this match; those of "
+           "its earlier forms count for nothing.", "stand.planned"),
     _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
     _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
     _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
@@ -146,6 +148,7 @@ MATCH = [
     _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time, as far as "
            "these were known."),
     _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
+    _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
     Column("seed", TEXT, "", "The seed of all chance in the match.", lambda row: row.body("seed")),
     Column("package", TEXT, "", "The version of cheaptalk that recorded the match.",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, digest, player_digest
+from cheaptalk.records.membership import adopt
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store import NewMatch, Store
 from cheaptalk.rules import CheaptalkError, Table
@@ -156,7 +157,7 @@ class _Clerk:
         players = self._players(fresh)
         stored = self.store.statuses(entry.id for entry in fresh)
         if stored:
-            self.store.adopt(self.study_id, stored)
+            adopt(self.store, self.study_id, stored)
         new = [entry for entry in fresh if entry.id not in stored]
         self.store.add(self.study_id, self._rows(new, players))
         self.intake.imported += len(new)

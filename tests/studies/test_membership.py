@@ -1,0 +1,96 @@
+"""A study that is changed and run again: what it no longer plans counts for nothing."""
+
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from cheaptalk.records.exporting import export
+from cheaptalk.records.membership import set_aside
+from cheaptalk.statistics import match_frames
+from tests.fakes import Canned, study
+
+REFUSING: dict[str, Any] = {
+    "players": {"model": {"model": "script/refuse"}, "fair": {"strategy": "equal_split"}},
+    "pairing": [["model", "fair"]],
+    "deals": 3,
+}
+
+
+def demanding(share: float, **changes: Any) -> ct.Study:
+    players = {"me": {"strategy": "fixed_demand", "share": share}, "fair": {"strategy": "random"}}
+    return study(players=players, pairing=[["me", "fair"]], **changes)
+
+
+def scored(store: Store) -> list[str]:
+    """The matches of which reports make their numbers."""
+    return [id_ for frame in match_frames(store, "small").values() for id_ in frame["match"]]
+
+
+def test_a_players_old_settings_are_not_counted_under_its_name(store: Store) -> None:
+    old = ct.plan(demanding(0.95, deals=4))
+    new = ct.plan(demanding(0.5, deals=4))
+    assert ct.run(old, store).set_aside == 0
+    assert ct.run(new, store).set_aside == 4
+    assert scored(store) == [match.id for match in new.matches]
+    assert set_aside(store, "small") == {match.id for match in old.matches}
+    assert store.study("small").counts == {"finished": 4}
+    assert len(list(store.records())) == 8
+
+    back = ct.run(old, store)
+    assert (back.before, back.set_aside) == (4, 4)
+    assert scored(store) == [match.id for match in old.matches]
+
+
+def test_fewer_deals_are_fewer_matches(store: Store) -> None:
+    ct.run(demanding(0.5, deals=6), store)
+    assert ct.run(demanding(0.5, deals=2), store).set_aside == 4
+    assert len(scored(store)) == 2
+
+
+def test_a_part_of_a_plan_sets_nothing_aside(store: Store) -> None:
+    laid = ct.plan(demanding(0.5, deals=6))
+    for some in (laid.matches[:2], laid.matches[2:]):
+        assert ct.run(ct.studies.Plan(laid.study, list(some)), store).set_aside == 0
+    assert len(scored(store)) == 6
+
+
+def test_fresh_deals_count_while_the_policy_asks_for_them(store: Store) -> None:
+    redealing = REFUSING | {"unanswered": {"refused": "redeal", "redeals": 1}}
+    keeping = REFUSING | {"unanswered": {"refused": "keep"}}
+    assert ct.run(study(**redealing), store).excluded == (6, 3)
+    kept = ct.run(study(**keeping), store)
+    assert (kept.set_aside, kept.planned, kept.excluded) == (3, 3, (0, 0))
+    again = ct.run(study(**redealing), store)
+    assert (again.set_aside, again.planned, again.before) == (0, 6, 6)
+    assert again.excluded == (6, 3)
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_run_that_halts_keeps_the_fresh_deals_of_earlier_runs(store: Store, calls: int) -> None:
+    redealing = REFUSING | {"unanswered": {"refused": "redeal", "redeals": 1}}
+    ct.run(study(**redealing), store)
+    more = redealing | {"deals": 5, "budget": {"calls": 6 + calls}}
+    assert ct.run(study(**more), store).halted
+    assert ct.records.excluded(store, "small").redealt >= 3
+
+
+def test_what_was_set_aside_is_exported_as_such(store: Store, tmp_path: Any) -> None:
+    ct.run(demanding(0.95), store)
+    ct.run(demanding(0.5), store)
+    export(store, "small", tmp_path / "out")
+    lines = (tmp_path / "out" / "matches.csv").read_text().splitlines()
+    place = [name.strip('"') for name in lines[0].split(",")].index("planned")
+    assert [line.split(",")[place] for line in lines[1:]] == ["false", "true"]
+
+
+def test_calls_of_matches_set_aside_stay_counted(store: Store) -> None:
+    with_model = {"players": {"a": {"model": "vllm/x@http://127.0.0.1:9/v1"}}, "pairing": "self"}
+    first, second = Canned(), Canned()
+    ct.run(study(**with_model), store, models=first)
+    players = {"a": with_model["players"]["a"] | {"temperature": 0.5}}  # type: ignore[index]
+    done = ct.run(study(**with_model | {"players": players}), store, models=second)
+    assert done.set_aside == 1
+    assert done.cost is not None
+    assert done.cost.calls == len(first.calls) + len(second.calls)
