@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import cheaptalk
-from bench import anchors, chip_trading, driver, imports, item_bargaining, models, startup, study
+from bench import (
+    anchors,
+    chip_trading,
+    driver,
+    empirical,
+    equilibria,
+    imports,
+    item_bargaining,
+    models,
+    startup,
+    study,
+)
 from bench.rows import Row
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -20,6 +31,8 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "models": models.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,
+    "equilibria": equilibria.rows,
+    "empirical": empirical.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 
@@ -36,7 +49,7 @@ def processor() -> str:
 
 def line(row: Row) -> str:
     """A row of the table."""
-    goal = "" if row.goal is None else f"{row.goal[0]} {row.goal[1]:,.10g}"
+    goal = "" if row.goal is None else f"{row.goal[0]} {round(row.goal[1], 2):,.10g}"
     met = {None: "", True: "yes", False: "**no**"}[row.met]
     figure = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
     return f"| {row.what} | {figure} {row.unit} | {goal} | {met} | {row.note} |"

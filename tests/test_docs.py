@@ -15,7 +15,17 @@ import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk import conformance, models, players, records, rules, statistics, studies, styles
+from cheaptalk import (
+    conformance,
+    equilibrium,
+    models,
+    players,
+    records,
+    rules,
+    statistics,
+    studies,
+    styles,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -33,7 +43,9 @@ MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"
 OUTPUT = doctest.OutputChecker()
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PACKAGES = (rules, styles, conformance, players, models, studies, records, statistics)
+PACKAGES = (
+    rules, styles, conformance, players, models, studies, records, statistics, equilibrium,
+)  # fmt: skip
 BASE = {
     "name": "example",
     "games": [{"game": "bargaining"}],

@@ -1,6 +1,7 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
 from . import (
+    equilibrium,
     games,
     measures,
     models,
@@ -74,6 +75,7 @@ __all__ = [
     "Style",
     "Table",
     "Tell",
+    "equilibrium",
     "export",
     "game_box",
     "games",

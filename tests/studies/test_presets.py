@@ -27,7 +27,7 @@ def named(name: str) -> ct.Study:
 def test_presets_are_found_by_name() -> None:
     assert preset_names() == [
         "chip-trading", "deal-or-no-deal", "gama", "gama-settings", "glee", "glee-human",
-        "item-bargaining", "quickstart",
+        "item-bargaining", "item-bargaining-heuristics", "quickstart",
     ]  # fmt: skip
     assert ct.preset("gle") is None
     assert ct.preset("../presets/glee") is None

@@ -18,6 +18,7 @@ from cheaptalk.cli import (
     data,
     judging,
     listing,
+    metagame,
     planning,
     playing,
     pricing,
@@ -30,7 +31,7 @@ from cheaptalk.cli.base import app, err, out
 
 COMMANDS = (
     listing, prompting, pricing, planning, running, controlling, batching, caching, showing,
-    playing, judging, reporting, data, checking,
+    playing, judging, reporting, metagame, data, checking,
 )  # fmt: skip
 """The modules whose commands make up the application."""
 

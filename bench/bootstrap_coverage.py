@@ -1,0 +1,93 @@
+"""How often bootstrap intervals cover the truth: ``python -m bench.bootstrap_coverage`` (minutes).
+
+Simulates studies of known games, bootstraps each, and counts how often the 95 % interval of the
+equilibrium payoff holds the true one: where the equilibrium is well separated from any other, with
+deals that differ in how generous they are, and near a switch of equilibrium.
+"""
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
+from cheaptalk.equilibrium.cells import Cell, Sample
+from cheaptalk.equilibrium.games import EmpiricalGame
+from cheaptalk.equilibrium.metrics import at_equilibrium
+from cheaptalk.equilibrium.symmetric import mene_mixtures
+
+STUDIES = 2_000
+DEALS = 200
+DRAWS = 1_000
+
+
+class Known(NamedTuple):
+    """A game to simulate studies of.
+
+    Attributes:
+        payoffs: true means.
+        generosity: standard deviation of what a deal adds to all its payoffs.
+        paired: how the bootstrap is to draw.
+    """
+
+    payoffs: NDArray[np.float64]
+    generosity: float
+    paired: bool
+
+
+SEPARATED = np.array([[300.0, 360, 280], [340, 320, 280], [250, 250, 250]])
+"""Half of each of the first two, with a payoff of 330; the third loses 80."""
+ON_THE_EDGE = np.array([[300.0, 360, 340], [340, 320, 280], [329, 329, 250]])
+"""The same, but the third loses only 1: less than the standard error of that."""
+BY_A_THREAD = np.array([[330.0, 300], [329, 310]])
+"""10/11 of the first with a payoff of 327, or only the second with 310 once 330 is under 329."""
+GAMES = {
+    "well separated, deals of their own": Known(SEPARATED, 0.0, paired=False),
+    "well separated, shared deals, paired": Known(SEPARATED, 60.0, paired=True),
+    "well separated, shared deals, drawn apart": Known(SEPARATED, 60.0, paired=False),
+    "a third strategy on the edge": Known(ON_THE_EDGE, 0.0, paired=False),
+    "an equilibrium that hangs by a thread": Known(BY_A_THREAD, 0.0, paired=False),
+}
+
+
+def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
+    """One study: every pair on the same deals, payoffs with a standard deviation of 60 a match."""
+    truth, size = known.payoffs, len(known.payoffs)
+    gift = draw.normal(0, known.generosity, (DEALS, 1)) if known.generosity else 0.0
+    cells = {}
+    for row in range(size):
+        for column in range(row, size):
+            means = [truth[row, column], truth[column, row]]
+            sums = draw.normal(means, 60.0, (DEALS, 2)) + gift
+            if row == column:
+                sums[:, 1] = sums[:, 0]
+            cells[row, column] = Cell(sums, np.ones_like(sums), np.arange(DEALS), DEALS)
+    names = tuple(f"s{number}" for number in range(size))
+    return EmpiricalGame(names, names, (), (Sample("", DEALS, cells),), (1.0,))
+
+
+def covered(name: str, study: int) -> tuple[bool, bool]:
+    """Whether one study's interval holds the true payoff, and has the true support itself."""
+    known = GAMES[name]
+    game = simulated(known, np.random.default_rng([study, list(GAMES).index(name)]))
+    drawn = bootstrap_equilibrium(game, draws=DRAWS, seed=study, paired=known.paired)
+    low, high = drawn.overall().select("low", "high").row(0)
+    true = mene_mixtures(known.payoffs[None])
+    estimate = mene_mixtures(game.payoffs()[None])
+    inside = bool(low <= at_equilibrium(known.payoffs, true[0]) <= high)
+    return inside, bool(((estimate > 0) == (true > 0)).all())
+
+
+def main(studies: int) -> None:
+    """Print the coverage of each game."""
+    for name in GAMES:
+        found = np.array([covered(name, study) for study in range(studies)])
+        share, same = found.mean(axis=0)
+        error = np.sqrt(share * (1 - share) / studies)
+        said = f"{share:.1%} ± {error:.1%} covered; {same:.0%} have the true support"
+        print(f"{name}: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES)

@@ -1,0 +1,110 @@
+"""Figures of an empirical game as plain data for Plotly; see :mod:`cheaptalk.reports.figures`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
+from cheaptalk.reports.metagame.analysis import Analysis, Spread
+from cheaptalk.reports.pages import fixed
+from cheaptalk.reports.scores import decimals
+from cheaptalk.rules import counted
+
+
+def mixture_bars(analysis: Analysis) -> Panel:
+    """The share of each strategy at equilibrium, the mean over draws, as bars with intervals."""
+    order = sorted(analysis.ranking, key=lambda one: -number(analysis.against("mixture")[one]))
+    trace = _along(analysis, analysis.against("mixture"), order, 3)
+    trace |= {"type": "bar", "marker": {"color": COLOURS[0], "opacity": 0.75}, "width": 0.6}
+    return _rows("Mixture at equilibrium", "probability", analysis, order, trace, [0, 1.02])
+
+
+def regret_ranking(analysis: Analysis) -> Panel:
+    """The regret of each strategy at equilibrium, the least on top, as dots with intervals."""
+    regrets = analysis.against("regret")
+    places = decimals([number(one) for one in regrets])
+    trace = _along(analysis, regrets, analysis.ranking, places)
+    trace |= {"type": "scatter", "mode": "markers", "cliponaxis": False,
+              "marker": {"color": COLOURS[1], "size": 9}}  # fmt: skip
+    return _rows("Regret at equilibrium", "in the game's unit", analysis, analysis.ranking, trace)
+
+
+def payoff_map(analysis: Analysis) -> Panel:
+    """What each strategy, down, gets against each, across."""
+    labels = list(analysis.labels)
+    cells = analysis.payoffs
+    means = [[number(one) for one in row] for row in cells]
+    places = decimals([number(one) for row in cells for one in row])
+    counts, deals = analysis.game.counts(), analysis.game.deals()
+    trace: Trace = {
+        "type": "heatmap", "x": labels, "y": labels, "z": means,
+        "text": [[_told(one, places) + _of(counts[i, j], deals[i, j]) for j, one in enumerate(row)]
+                 for i, row in enumerate(cells)],
+        "customdata": _queries(analysis),
+        "hovertemplate": "%{y} against %{x}<br>%{text}<extra></extra>",
+        "xgap": 1, "ygap": 1,
+    }  # fmt: skip
+    if len(labels) <= PRINTED:
+        trace |= {"texttemplate": f"%{{z:,.{min(places, 2)}f}}", "showscale": False}
+    axis = {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
+    layout = {"yaxis": axis | {"autorange": "reversed", "title": {"text": "Gets the payoff"}},
+              "xaxis": axis | {"side": "top", "title": {"text": "Against"}}}  # fmt: skip
+    height = 110 + max(4, len(labels)) * (38 if len(labels) < 8 else 26)
+    return Panel("Payoffs", "in the game's unit", height, [trace], layout)
+
+
+def number(one: Spread) -> float:
+    """The mean over draws, or where there are none the estimate; 0 where it is undefined."""
+    return one.mean if one.mean is not None else one.estimate or 0.0
+
+
+def _rows(
+    title: str, unit: str, analysis: Analysis, order: Sequence[int], trace: Trace,
+    reach: list[float] | None = None,
+) -> Panel:  # fmt: skip
+    labels = [analysis.labels[one] for one in order]
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": labels[::-1],
+            "tickvals": labels, "ticktext": list(map(short, labels)),
+            "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
+            "range": [-0.6, len(labels) - 0.4]}  # fmt: skip
+    across = {"range": reach} if reach else {"rangemode": "tozero"}
+    return Panel(title, unit, 60 + 34 * len(order), [trace], {"yaxis": axis, "xaxis": across})
+
+
+def _along(
+    analysis: Analysis, spreads: Sequence[Spread], order: Sequence[int], places: int
+) -> Trace:
+    """Numbers by strategy, along a line each, with their intervals."""
+    found = [spreads[one] for one in order]
+    values = [number(one) for one in found]
+    pairs = list(zip(values, found, strict=True))  # where draws disagree, a mean can lie outside
+    whiskers: dict[str, Any] = {
+        "type": "data", "symmetric": False, "color": "#808080", "thickness": 1.5, "width": 0,
+        "arrayminus": [0 if one.low is None else max(0, value - one.low) for value, one in pairs],
+        "array": [0 if one.high is None else max(0, one.high - value) for value, one in pairs],
+    }  # fmt: skip
+    return {
+        "orientation": "h", "x": values, "y": [analysis.labels[one] for one in order],
+        "error_x": whiskers, "text": [_told(one, places) for one in found], "textposition": "none",
+        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _told(one: Spread, places: int) -> str:
+    if one.low is None or one.high is None:
+        return fixed(number(one), places)
+    low, high = fixed(one.low, places), fixed(one.high, places)
+    return f"{fixed(number(one), places)}, 95 % of draws in {low} to {high}"
+
+
+def _of(matches: int, deals: int) -> str:
+    return (
+        f"<br>{counted(int(matches), 'match')} on {counted(int(deals), 'deal')}" if matches else ""
+    )
+
+
+def _queries(analysis: Analysis) -> list[list[dict[str, str] | None]]:
+    """What picks a cell's matches out in the viewer: those in which the row sits first."""
+    if analysis.selected is None:
+        return [[None for _ in analysis.labels] for _ in analysis.labels]
+    first, second = (name for name in analysis.selected.frame.columns if name.startswith("player."))
+    return [[{first: row, second: column} for column in analysis.labels] for row in analysis.labels]

@@ -1,0 +1,135 @@
+"""Equilibria on the command line, of a study and of a payoff file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.games.item_bargaining.presets import PRESETS
+from tests.conftest import Command
+
+BASELINES = """,soft,tough,walk
+soft,303,49.995,303.5
+tough,574.693,291.481,303.5
+walk,303.5,303.5,303.5
+"""
+HEURISTICS = "item-bargaining-heuristics"
+
+
+@pytest.fixture
+def payoffs(tmp_path: Path) -> Path:
+    """A file with the heuristics' expected payoffs, by formula."""
+    file = tmp_path / "baselines.csv"
+    file.write_text(BASELINES, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store in which the heuristics have played a few deals."""
+    study = ct.preset(HEURISTICS)
+    assert study is not None
+    path = tmp_path / "study.sqlite"
+    with ct.Store.open(path, create=True) as opened:
+        ct.run(study.model_copy(update={"deals": 5}), opened)
+    return path
+
+
+def test_the_preset_plays_bg4_to_bg6_among_five_heuristics() -> None:
+    study = ct.preset(HEURISTICS)
+    assert study is not None
+    cases = [case for block in study.games for case in block.cases]
+    fixed = [PRESETS[name] for name in ("BG4", "BG5", "BG6")]
+    assert [case | {"quantities": (7, 4, 1)} for case in cases] == fixed
+    assert sorted(study.players) == ["aspire", "random", "soft", "tough", "walk"]
+
+
+def test_a_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
+    done = cheaptalk("metagame", str(payoffs))
+    assert (done.status, done.said) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[:3] == [
+        "baselines: 3 strategies",
+        "1 symmetric equilibrium, and no others",
+        "  walk 1.000: payoff 303.50, regret 0",
+    ]
+    assert lines[4].split()[:4] == ["walk", "1.000", "303.50", "0.00"]
+    assert "No intervals: the payoffs were given without the matches behind them." in lines
+
+
+def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
+    page, file = tmp_path / "page.html", tmp_path / "bg5.nfg"
+    arguments = ["metagame", HEURISTICS, "--store", str(store), "--bootstrap", "40"]
+    files = ["--out", str(page), "--export", str(file)]
+    done = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", *files)
+    assert done.status == 0
+    assert done.out.startswith("BG5: 5 strategies, 125 matches\n")
+    assert " ± " in done.out
+    assert "40 bootstrap draws of at least 5 deals a cell (the same deals in all cells" in done.out
+    assert f"The page is at {page}" in done.out
+    assert "40 draws with the seed 3" in page.read_text(encoding="utf-8")
+    table = ct.equilibrium.read_payoffs(file)
+    told = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
+    (game,) = json.loads(told.out)
+    assert [row[0]["estimate"] for row in game["payoffs"]] == pytest.approx(table.a[:, 0].tolist())
+    again = cheaptalk(*arguments, "--seed", "3", "--game", "BG5", "--json")
+    assert told.out == again.out
+    other = cheaptalk(*arguments, "--seed", "4", "--game", "BG5", "--json")
+    assert told.out != other.out
+
+
+def test_strategies_can_be_left_out(cheaptalk: Command, store: Path) -> None:
+    arguments = ["metagame", HEURISTICS, "--store", str(store), "--bootstrap", "0", "--json"]
+    done = cheaptalk(*arguments, "--without", "aspire", "--without", "random")
+    games = json.loads(done.out)
+    assert [game["game"] for game in games] == ["BG4", "BG5", "BG6", "BGS0"]
+    assert {tuple(game["strategies"]) for game in games} == {("soft", "tough", "walk")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--game", "BG7"], 'no game "BG7" (did you mean "BG6"?) in this study'),
+        (["--without", "talk"], 'No strategy "talk"'),
+        (["--export", "all.csv"], "choose one with --game: BG4, BG5, BG6, BGS0"),
+        (["--game", "BG4", "--export", "a.txt"], "payoff files end in .nfg or .csv"),
+    ],
+)
+def test_a_study_that_cannot_be_analysed_so_is_an_error(
+    cheaptalk: Command, store: Path, arguments: list[str], said: str
+) -> None:
+    done = cheaptalk("metagame", HEURISTICS, "--store", str(store), "--bootstrap", "0", *arguments)
+    assert done.status == 2
+    assert said in " ".join(done.said.split())
+
+
+def test_a_file_that_cannot_be_analysed_is_an_error(cheaptalk: Command, payoffs: Path) -> None:
+    one_game = cheaptalk("metagame", str(payoffs), "--game", "BG4")
+    assert one_game.status == 2
+    assert "a payoff file holds one game" in one_game.said
+    payoffs.write_text("row,column,payoff,other\na,x,1,0\n", encoding="utf-8")
+    roles = cheaptalk("metagame", str(payoffs))
+    assert roles.status == 2
+    assert "the two players have different payoffs" in roles.said
+    payoffs.write_text(BASELINES.replace("303,", ",", 1), encoding="utf-8")
+    empty = cheaptalk("metagame", str(payoffs))
+    assert empty.status == 2
+    assert "the cell is empty" in empty.said
+
+
+def test_many_equilibria_are_cut_short(cheaptalk: Command, tmp_path: Path) -> None:
+    file = tmp_path / "identity.csv"
+    file.write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n", encoding="utf-8")
+    done = cheaptalk("metagame", str(file))
+    assert "7 symmetric equilibria, and no others" in done.out
+    assert "  a 0.333, b 0.333, c 0.333: payoff 0.33" in done.out
+    assert "  and 2 more" in done.out
+
+
+def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
+    file = tmp_path / "same.csv"
+    file.write_text(",a,b\na,1,1\nb,1,1\n", encoding="utf-8")
+    done = cheaptalk("metagame", str(file))
+    assert "1 continuum of symmetric equilibria, and no others" in done.out
+    assert "  a 0.500, b 0.500: payoff 1.00, regret 0, of a continuum" in done.out

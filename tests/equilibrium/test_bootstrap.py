@@ -1,0 +1,210 @@
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
+from cheaptalk.equilibrium.drawing import resampled
+from cheaptalk.equilibrium.games import EmpiricalBimatrix, EmpiricalGame
+from cheaptalk.equilibrium.metrics import Metric
+from cheaptalk.equilibrium.summaries import holm, summary
+from cheaptalk.rules import CheaptalkError
+from tests.equilibrium.matches import frame, match, studied
+
+HAWK_DOVE = np.array([[-2.0, 6, -9], [0, 3, -9], [-9, -9, -9]])
+"""Hawk 3/5, dove 2/5, and a third that nobody plays: u(x, x) = 6/5."""
+JOINT = Metric("joint", "joint")
+
+
+def game_of(seed: int, deals: int = 40, **noise: float) -> EmpiricalGame:
+    matches = studied(HAWK_DOVE, deals, np.random.default_rng(seed), **noise)
+    return EmpiricalGame.of_frame(matches, measures=["joint"])
+
+
+def test_a_seed_gives_the_same_numbers_whatever_the_processes() -> None:
+    game = game_of(0)
+    one, same, other = (
+        bootstrap_equilibrium(game, [JOINT], draws=130, seed=seed) for seed in (1, 1, 2)
+    )
+    assert_array_equal(one.mixtures, same.mixtures)
+    assert not (one.payoffs == other.payoffs).any()
+    spread = bootstrap_equilibrium(game, [JOINT], draws=130, seed=1, processes=2)
+    assert_array_equal(one.mixtures, spread.mixtures)
+    assert_array_equal(one.at_equilibrium("joint"), spread.at_equilibrium("joint"))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_one_draw_of_a_cell_serves_all_its_values(paired: bool) -> None:
+    means = resampled(game_of(0), 50, paired=paired)
+    payoffs, joint = means[:, 0], means[:, 1]
+    assert_allclose(joint, payoffs + payoffs.swapaxes(1, 2))
+    assert means.std(axis=0).min() > 0
+
+
+def test_the_standard_error_is_that_of_the_mean_of_deals() -> None:
+    game = game_of(0, deals=200, generosity=3.0)
+    drawn = resampled(game, 2_000, paired=False)[:, 0]
+    cell = game.samples[0].cells[0, 1]
+    assert drawn[:, 0, 1].std() == pytest.approx(np.sqrt(cell.spread[0, 0] / 200), rel=0.06)
+    assert drawn[:, 0, 1].std() > 2 * 1 / np.sqrt(400)  # as if matches were independent
+
+
+def test_deals_are_drawn_whole() -> None:
+    twice = [
+        match(one, other, gets, its, deal)
+        for deal, gets, its in (("d1", 0, 0), ("d2", 1, 1))
+        for one, other in itertools.product("ab", repeat=2)
+        for _ in range(3)
+    ]
+    means = resampled(EmpiricalGame.of_frame(frame(twice)), 200, paired=False)
+    assert set(means.ravel().tolist()) == {0, 0.5, 1}
+
+
+def test_paired_draws_share_their_deals_and_others_do_not() -> None:
+    game = game_of(0, deals=100, noise=0.1, generosity=5.0)
+    assert bootstrap_equilibrium(game, draws=2).paired
+    together, apart = (resampled(game, 500, paired=paired)[:, 0] for paired in (True, False))
+    assert np.corrcoef(together[:, 0, 0], together[:, 1, 1])[0, 1] > 0.99
+    assert abs(np.corrcoef(apart[:, 0, 0], apart[:, 1, 1])[0, 1]) < 0.2
+
+
+def test_a_few_failed_matches_leave_a_study_paired() -> None:
+    matches = studied(HAWK_DOVE, 40, np.random.default_rng(0))
+    own = (pl.col("player.first") == "s0") & (pl.col("player.second") == "s0")
+    for failed, paired in ((4, True), (5, False)):
+        lost = own & (pl.col("deal").cast(pl.Int64) < failed)
+        game = EmpiricalGame.of_frame(matches.filter(~lost))
+        assert bootstrap_equilibrium(game, draws=2).paired == paired
+
+
+def test_cells_with_deals_of_their_own_are_drawn_apart() -> None:
+    own = [
+        match(one, other, 1, 1, f"{min(one, other)}{max(one, other)}{deal}")
+        for deal in range(2)
+        for one, other in itertools.product("ab", repeat=2)
+    ]
+    game = EmpiricalGame.of_frame(frame(own))
+    assert not bootstrap_equilibrium(game, draws=2).paired
+    with pytest.raises(CheaptalkError, match="share too few"):
+        bootstrap_equilibrium(game, draws=200, paired=True)
+
+
+@pytest.mark.parametrize(("paired", "generosity"), [(True, 2.0), (False, 0.0)])
+def test_intervals_cover_the_equilibrium_payoff(paired: bool, generosity: float) -> None:
+    covered = []
+    for seed in range(150):
+        drawn = bootstrap_equilibrium(
+            game_of(seed, 50, generosity=generosity), draws=300, paired=paired
+        )
+        low, high = drawn.overall().select("low", "high").row(0)
+        covered.append(low <= 1.2 <= high)
+    assert 0.89 <= np.mean(covered) <= 0.985
+
+
+def test_tables_hold_estimates_errors_and_intervals() -> None:
+    drawn = bootstrap_equilibrium(game_of(0, 200, noise=0.2), [JOINT])
+    table = drawn.table()
+    assert table["metric"].unique(maintain_order=True).to_list() == ["mixture", "regret", "joint"]
+    rows = {(row["strategy"], row["metric"]): row for row in table.iter_rows(named=True)}
+    assert rows["s0", "mixture"]["estimate"] == pytest.approx(0.6, abs=0.02)
+    assert rows["s2", "regret"]["mean"] == pytest.approx(10.2, abs=0.1)
+    for row in rows.values():
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert row["undefined"] == 0
+    assert rows["s0", "mixture"]["error"] == pytest.approx(drawn.mixtures[:, 0].std(ddof=1))
+    overall = drawn.overall()
+    assert overall["metric"].to_list() == ["payoff", "joint"]
+    payoff, joint = overall["estimate"]
+    assert joint == pytest.approx(2 * payoff)
+    assert drawn.slack.max() < 1e-8
+    assert drawn.against("regret").min() > -1e-8
+    assert "payoff at equilibrium 1.19 ± 0.011" in str(drawn)
+    assert drawn.regrets[:, :2].any() == 0
+    with pytest.raises(ValueError, match='No metric "envy"; there are: joint'):
+        drawn.against("envy")
+
+
+def test_basic_intervals_mirror_percentiles() -> None:
+    drawn = np.arange(101.0)[:, None]
+    percentile = summary(np.array([40.0]), drawn, level=0.9).row(0, named=True)
+    basic = summary(np.array([40.0]), drawn, level=0.9, basic=True).row(0, named=True)
+    assert (percentile["low"], percentile["high"]) == pytest.approx((5, 95))
+    assert (basic["low"], basic["high"]) == pytest.approx((-15, 75))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        summary(np.array([40.0]), drawn, level=95)
+
+
+def test_undefined_draws_are_counted() -> None:
+    row = summary(np.array([np.nan]), np.array([[np.nan], [1.0]])).row(0, named=True)
+    assert row == {"estimate": None, "mean": 1.0, "error": None, "low": 1.0, "high": 1.0,
+                   "undefined": 0.5}  # fmt: skip
+    none = summary(np.array([np.nan]), np.array([[np.nan]])).row(0, named=True)
+    assert none["mean"] is None
+    assert none["undefined"] == 1
+
+
+def test_best_responses_count_ties_apart() -> None:
+    matches = [
+        match(one, other, gets, its, deal)
+        for deal in ("d1", "d2")
+        for one, other, gets, its in (
+            ("a", "a", 1, 1), ("a", "b", 0, 2), ("b", "a", 2, 0), ("b", "b", 0, 0),
+        )
+    ]  # fmt: skip
+    found = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=20).best_responses()
+    assert_array_equal(found.alone, [[0, 0], [1, 0]])
+    assert_array_equal(found.tied, [[0, 1], [0, 1]])
+    assert_array_equal(found.payoffs, [[1, 0], [2, 0]])
+
+
+def test_neighbours_in_a_ranking_are_compared_draw_by_draw() -> None:
+    drawn = bootstrap_equilibrium(game_of(0, 200, noise=0.2), [JOINT])
+    gaps = drawn.differences("joint")
+    assert gaps["ahead"].to_list()[1:] == gaps["behind"].to_list()[:-1]
+    assert (gaps["difference"] > 0).all()
+    first = gaps.row(0, named=True)
+    assert first["p"] == pytest.approx(2 / 1001)
+    assert first["p_holm"] >= first["p"]
+    least = drawn.differences("regret").row(-1, named=True)
+    assert least["behind"] == "s2"
+    assert least["difference"] < -10
+
+
+def test_holm_steps_down() -> None:
+    assert_allclose(holm(np.array([0.01, 0.04, 0.03, 0.005])), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
+
+
+def test_no_intervals_without_draws() -> None:
+    with pytest.raises(ValueError, match="at least 2 draws, not 1"):
+        resampled(game_of(0), 1)
+
+
+def test_draws_without_a_value_are_no_part_of_a_comparison() -> None:
+    def with_player(label: str) -> pl.Expr:
+        return (pl.col("player.first") == label) | (pl.col("player.second") == label)
+
+    lost = with_player("s2") | (with_player("s0") & (pl.col("deal").cast(pl.Int64) > 2))
+    some = studied(HAWK_DOVE, 8, np.random.default_rng(0)).with_columns(
+        rare=pl.when(~lost).then(pl.col("joint"))
+    )
+    game = EmpiricalGame.of_frame(some, measures=["rare"])
+    drawn = bootstrap_equilibrium(game, [Metric("rare", "rare")], draws=300)
+    assert 0 < np.isnan(drawn.against("rare")[:, 0]).mean() < 0.1
+    gaps = drawn.differences("rare")
+    assert set(gaps.select("ahead", "behind").row(0)) == {"s0", "s1"}
+    assert gaps.null_count().sum_horizontal().item() == 0
+    assert np.isfinite(gaps["low"].to_numpy()).all()
+    row = drawn.table().filter(strategy="s2", metric="rare").row(0, named=True)
+    assert row["undefined"] == 1
+    assert "N/A" in str(drawn)
+
+
+def test_a_bimatrix_is_drawn_again_too() -> None:
+    matches = studied(HAWK_DOVE, 30, np.random.default_rng(0))
+    means = resampled(EmpiricalBimatrix.of_frame(matches), 20)
+    assert means.shape == (20, 2, 3, 3)
+    assert_allclose(means[:, 0].mean(axis=0), HAWK_DOVE, atol=1)
+    assert_allclose(means[:, 1].mean(axis=0), HAWK_DOVE.T, atol=1)

@@ -1,0 +1,218 @@
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cheaptalk.equilibrium.files import read_payoffs, write_payoffs
+from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, number
+
+PAYOFF_FORM = """NFG 1 R "A game" { "Ann" "Bob" }
+
+{ { "top" "mid" "a \\"b\\"" }
+{ "left" "right" }
+}
+"What Gambit's users say of it { } 1 2"
+
+1 -2  .5 4  5. 6e0
+1/3 8 +9 10 11 12
+"""
+OUTCOME_FORM = """NFG 1 D "" { "1" "2" } { 2 2 }
+{
+{ "both win" 3, 1/2 }
+{ "" 2.5 -1 }
+}
+1 0
+2 1
+"""
+LIST = "row,column,payoff\na,a,3\na,b,0\nb,a,5\nb,b,1\n"
+MATRIX = ",a,b\na,3,0\nb,5,1\n"
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def test_payoff_form_runs_down_the_rows_first(tmp_path: Path) -> None:
+    read = read_payoffs(write(tmp_path, "game.nfg", PAYOFF_FORM))
+    assert (read.title, read.players) == ("A game", ("Ann", "Bob"))
+    assert read.rows == ("top", "mid", 'a "b"')
+    assert read.columns == ("left", "right")
+    np.testing.assert_array_equal(read.a, [[1, 1 / 3], [0.5, 9], [5, 11]])
+    np.testing.assert_array_equal(read.b, [[-2, 8], [4, 10], [6, 12]])
+    assert not read.symmetric
+
+
+def test_outcome_form_has_an_outcome_without_payoffs(tmp_path: Path) -> None:
+    read = read_payoffs(write(tmp_path, "game.nfg", OUTCOME_FORM))
+    assert read.rows == read.columns == ("1", "2")
+    np.testing.assert_array_equal(read.a, [[3, 2.5], [0, 3]])
+    np.testing.assert_array_equal(read.b, [[0.5, -1], [0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PAYOFF_FORM.replace("5. 6e0", "5.25 6").replace("+9", "9"),
+        OUTCOME_FORM.replace("1 0\n2 1", "1 2\n2 1"),  # its arrays have no null outcomes
+    ],
+)
+def test_gambit_reads_the_same_payoffs_and_ours(tmp_path: Path, text: str) -> None:
+    pytest.importorskip("pygambit")
+    oracle: Any = import_module("pygambit")
+    path = write(tmp_path, "game.nfg", text)
+    ours = read_payoffs(path)
+    write_payoffs(ours, tmp_path / "again.nfg")
+    for file in (path, tmp_path / "again.nfg"):
+        theirs = oracle.read_nfg(str(file))
+        for payoffs, array in zip(theirs.to_arrays(float), (ours.a, ours.b), strict=True):
+            np.testing.assert_allclose(payoffs.astype(float), array, rtol=1e-15)
+
+
+@pytest.mark.parametrize("text", [LIST, MATRIX, "\ufeff" + MATRIX, ",b,a\na,0,3\nb,1,5\n\n,,\n"])
+def test_csv_in_either_shape_is_a_symmetric_game(tmp_path: Path, text: str) -> None:
+    read = read_payoffs(write(tmp_path, "game.csv", text))
+    assert read.symmetric
+    assert read.rows == ("a", "b")
+    np.testing.assert_array_equal(read.a, [[3, 0], [5, 1]])
+
+
+def test_a_list_with_both_payoffs_may_have_two_roles(tmp_path: Path) -> None:
+    text = "Row,Column,Payoff,Other\nx,p,1,2\nx,q,3,4\n"
+    read = read_payoffs(write(tmp_path, "game.csv", text))
+    assert (read.rows, read.columns) == (("x",), ("p", "q"))
+    np.testing.assert_array_equal(read.a, [[1, 3]])
+    np.testing.assert_array_equal(read.b, [[2, 4]])
+
+
+def test_dollars_and_thousands_are_read_where_they_are_clear(tmp_path: Path) -> None:
+    text = ',a,b\na,"$1,234.50","-$1,000,000"\nb,12.5,1e3\n'
+    read = read_payoffs(write(tmp_path, "game.csv", text))
+    np.testing.assert_array_equal(read.a, [[1234.5, -1_000_000], [12.5, 1000]])
+
+
+@pytest.mark.parametrize(
+    "text", ["1.234,50", "1,234", "$1,234", "12,5", "1 234", "1'234", "1,23.4"]
+)
+def test_numbers_that_can_be_read_twice_are_refused(text: str) -> None:
+    with pytest.raises(PayoffFileError, match="more than one way"):
+        number(text, "somewhere")
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "inf", "12%", "1_000", "1/0", "x", "($5)", "٣", "0x1", "--1"]
+)
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(PayoffFileError, match="no number"):
+        number(text, "somewhere")
+
+
+def test_numbers_too_large_to_hold_are_refused() -> None:
+    with pytest.raises(PayoffFileError, match="too large"):
+        number("1e999", "somewhere")
+
+
+NFG = 'NFG 1 R "t" { "A" "B" } '
+BAD = {
+    "empty.csv": ("", "no payoffs under a heading"),
+    "head.csv": (",a,b\n", "no payoffs under a heading"),
+    "semicolons.csv": (";a;b\na;1;2\nb;3;4\n", "separated by commas"),
+    "wide.csv": (
+        ",a,b\na,1,234.50,2\nb,1,2\n",
+        "line 2: there are 4 cells where the heading has 3",
+    ),
+    "quote.csv": (',a\n"a,1\n', "line 2: unexpected end of data"),
+    "missing column.csv": (",a\na,1\nb,2\n", '"b" has no column'),
+    "missing row.csv": (",a,b\na,1,2\n", '"b" has no row'),
+    "twice.csv": (",a,a\na,1,2\na,3,4\n", 'line 1: the strategy "a" is there more than once'),
+    "row twice.csv": (",a,b\na,1,2\na,3,4\n", 'first column: the strategy "a" is there more than'),
+    "nameless.csv": (",a,\na,1,2\nb,1,2\n", "line 1: strategy 2 has no name"),
+    "hole.csv": (",a,b\na,1,\nb,3,4\n", 'line 2, "a" against "b": the cell is empty'),
+    "unplayed.csv": (",a,b\na,1,2\nb,,\n", 'line 3: the strategy "b" has no payoffs'),
+    "nan.csv": (",a,b\na,1,nan\nb,3,4\n", 'line 2, "a" against "b": "nan" is no number'),
+    "comma.csv": (',a,b\na,1,"1.234,50"\nb,3,4\n', 'line 2, "a" against "b": "1.234,50" could be'),
+    "list hole.csv": (LIST.replace("b,a,5\n", ""), 'no payoff of "b" against "a"'),
+    "list twice.csv": (LIST + "a,a,2\n", 'line 6, "a" against "a": this cell is there before'),
+    "unbalanced.csv": (LIST + "c,a,2\nc,b,2\n", '"c" has no column; with one payoff'),
+    "list name.csv": (LIST + ",a,2\n", "line 6: row strategy 1 has no name"),
+    "list cell.csv": (LIST + "b,c,\n", 'line 6, "b" against "c": the cell is empty'),
+    "two roles.csv": (
+        "row,column,payoff,other\nx,p,1,2\ny,q,3,4\n",
+        'no payoff of "x" against "q"',
+    ),
+    "no nfg.nfg": ("1,2,3\n", "does not begin with"),
+    "wrong type.nfg": ('NFG 1 Q "t"', "does not begin with"),
+    "title.nfg": ("NFG 1 R untitled", "line 1: the title must stand here in double quotes"),
+    "three.nfg": ('NFG 1 R "" { "A" "B" "C" }', "3 players; it must have two"),
+    "one side.nfg": (NFG + '{ { "a" } }', '"{" must stand here'),
+    "three sides.nfg": (NFG + '{ { "a" } { "b" } { "c" } }', "strategies of two players"),
+    "no strategy.nfg": (NFG + '{ { } { "a" } }', "there is no strategy"),
+    "same.nfg": (NFG + '{ { "a" "a" } { "b" } } 1 2 3 4', 'strategy "a" is there more than once'),
+    "open.nfg": (NFG + '{ { "a', "must stand here in double quotes"),
+    "counts.nfg": (NFG + "{ 2 x }", 'from 1 to 10,000, not "x"'),
+    "short.nfg": (
+        NFG + "{ 1 2 }\n1 2\n3",
+        'line 3: the second player\'s payoff of "1" against "2"',
+    ),
+    "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: the file goes on after .* found "3"'),
+    "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is no number'),
+    "outcome.nfg": (NFG + '{ 1 1 } { { "o" 1 2 } } 2', "from 0 to 1, not"),
+    "outcome payoff.nfg": (
+        NFG + '{ 1 1 } { { "o" 1 } } 1',
+        'second player\'s payoff of outcome 1 "o"',
+    ),
+    "game.txt": (MATRIX, "end in .nfg or .csv"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_named_with_line_and_cell(tmp_path: Path, name: str) -> None:
+    text, says = BAD[name]
+    path = write(tmp_path, name, text)
+    with pytest.raises(PayoffFileError, match=says) as error:
+        read_payoffs(path)
+    assert name in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be_opened_or_decoded_say_so(tmp_path: Path) -> None:
+    with pytest.raises(PayoffFileError, match="No such file"):
+        read_payoffs(tmp_path / "none.csv")
+    (tmp_path / "latin.csv").write_bytes(",caf\xe9\ncaf\xe9,1\n".encode("latin-1"))
+    with pytest.raises(PayoffFileError, match="not UTF-8"):
+        read_payoffs(tmp_path / "latin.csv")
+    table = read_payoffs(write(tmp_path, "game.csv", MATRIX))
+    with pytest.raises(PayoffFileError, match=r"end in .nfg or .csv"):
+        write_payoffs(table, tmp_path / "game.txt")
+    with pytest.raises(PayoffFileError, match="No such file"):
+        write_payoffs(table, tmp_path / "none" / "game.csv")
+
+
+NAMES = st.lists(
+    st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8),
+    min_size=1, max_size=4, unique=True,
+)  # fmt: skip
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.data())
+def test_what_is_written_is_read_again(tmp_path_factory: Any, data: st.DataObject) -> None:
+    rows = tuple(data.draw(NAMES))
+    columns = tuple(data.draw(st.sampled_from([list(rows), data.draw(NAMES)])))
+    shape = len(rows), len(columns)
+    a = data.draw(arrays(float, shape, elements=NUMBERS))
+    b = a.T if rows == columns else data.draw(arrays(float, shape, elements=NUMBERS))
+    table = PayoffTable(rows, columns, a, b)
+    folder = tmp_path_factory.mktemp("written")
+    for name in ("game.nfg", "game.csv"):
+        write_payoffs(table, folder / name)
+        read = read_payoffs(folder / name)
+        assert (read.rows, read.columns) == (rows, columns)
+        np.testing.assert_array_equal(read.a, a)
+        np.testing.assert_array_equal(read.b, b)

@@ -1,0 +1,395 @@
+"""All symmetric equilibria: known games, exact arithmetic, other solvers, invariance."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, milp
+
+from cheaptalk.equilibrium import (
+    EquilibriumError,
+    SymmetricEquilibria,
+    deviation_gains,
+    mene_mixtures,
+    regret,
+    symmetric_equilibria,
+)
+from cheaptalk.equilibrium.entropy import entropy, most_entropy
+from tests.equilibrium.exact import exact_components
+
+ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+SOFT_TOUGH_WALK = {
+    (0.98, 3): [[303, 49.995, 303.5], [574.693, 291.481, 303.5], [303.5, 303.5, 303.5]],
+    (0.9, 3): [[303, 47.975, 303.5], [551.473, 245.835, 303.5], [303.5, 303.5, 303.5]],
+    (0.98, 5): [[303, 49.995, 303.5], [574.693, 279.939, 303.5], [303.5, 303.5, 303.5]],
+}
+"""Item bargaining among those that yield, insist or leave, by discount and rounds: closed form."""
+games = st.integers(1, 4).flatmap(
+    lambda size: st.lists(
+        st.lists(st.integers(-2, 2), min_size=size, max_size=size), min_size=size, max_size=size
+    )
+)
+"""Games of whole numbers: full of ties, about a third of them with a continuum of equilibria."""
+
+
+def found(payoffs: Any) -> SymmetricEquilibria:
+    """The equilibria, each verified here once more."""
+    result = symmetric_equilibria(payoffs)
+    span = np.ptp(payoffs)
+    assert result.complete
+    assert result.bound is None
+    assert result.proven
+    for component in result.components:
+        for point in (component.point.mixture, *component.vertices):
+            assert point.min() >= 0
+            assert point.sum() == pytest.approx(1, abs=1e-12)
+            assert regret(payoffs, point) <= 1e-9 * span
+        point = component.point
+        assert point.regret == pytest.approx(regret(payoffs, point.mixture), abs=1e-15 * span)
+        assert point.payoff == pytest.approx(point.mixture @ payoffs @ point.mixture)
+        assert point.entropy == pytest.approx(float(entropy(point.mixture)))
+        assert point.support == tuple(np.flatnonzero(point.mixture))
+    entropies = [one.entropy for one in result.equilibria]
+    assert result.mene.entropy == entropies[0] >= max(entropies) - 1e-9
+    return result
+
+
+def corners(result: SymmetricEquilibria) -> list[list[tuple[float, ...]]]:
+    """The extreme points of each component, in an order of their own."""
+    return sorted(
+        sorted(tuple(round(float(share), 6) + 0.0 for share in point) for point in one.vertices)
+        for one in result.components
+    )
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "mixture", "count"),
+    [
+        ([[5]], [1], 1),
+        (ROCK_PAPER_SCISSORS, [1 / 3, 1 / 3, 1 / 3], 1),
+        ([[1, 0], [0, 1]], [1 / 2, 1 / 2], 3),
+        ([[3, 0], [5, 1]], [0, 1], 1),  # prisoner's dilemma: defect
+        ([[-1, 2], [0, 1]], [1 / 2, 1 / 2], 1),  # hawk and dove
+        ([[4, 0], [3, 3]], [3 / 4, 1 / 4], 3),  # stag hunt
+        (np.diag([1, 2, 3]), [6 / 11, 3 / 11, 2 / 11], 7),
+        ([[0, 0], [0, 1]], [0, 1], 2),  # the first is weakly dominated, and in equilibrium
+        *((payoffs, [0, 0, 1], 1) for payoffs in SOFT_TOUGH_WALK.values()),
+    ],
+)
+def test_games_whose_equilibria_are_known(payoffs: Any, mixture: list[float], count: int) -> None:
+    result = found(np.array(payoffs, dtype=float))
+    assert len(result.components) == count
+    assert all(component.isolated for component in result.components)
+    np.testing.assert_allclose(result.mene.mixture, mixture, atol=1e-12)
+
+
+def test_where_all_payoffs_are_equal_everything_is_in_equilibrium() -> None:
+    for size in (2, 9):
+        (component,) = found(np.full((size, size), 303.5)).components
+        assert not component.isolated
+        assert len(component.vertices) == size
+        np.testing.assert_allclose(component.point.mixture, 1 / size, atol=1e-9)
+
+
+def test_rounding_makes_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    result = symmetric_equilibria(303.5 * (1 + rng.choice([-1, 0, 1], (6, 6)) * 1e-15))
+    (component,) = result.components
+    assert len(component.vertices) == 6
+
+
+def test_copies_of_a_strategy_share_its_part() -> None:
+    (component,) = found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]])).components
+    assert corners(found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]]))) == [
+        [(0.5, 0.0, 0.5), (0.5, 0.5, 0.0)]
+    ]
+    np.testing.assert_allclose(component.point.mixture, [0.5, 0.25, 0.25], atol=1e-9)
+
+
+def test_polytopes_that_touch_are_one_component() -> None:
+    """Strategies 0 and 1 are alike against each other, as are 1 and 2; 0 and 2 lose by meeting."""
+    result = found(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
+    assert corners(result) == [[(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)]]
+    np.testing.assert_allclose(sorted(result.mene.mixture), [0, 0.5, 0.5], atol=1e-9)
+
+
+@given(games)
+def test_degenerate_games_equal_exact_arithmetic(game: list[list[int]]) -> None:
+    expected = [
+        sorted(tuple(round(float(share), 6) for share in point) for point in component)
+        for component in exact_components(game)
+    ]
+    assert corners(found(np.array(game, dtype=float))) == sorted(expected)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_regular_games_equal_exact_arithmetic(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(200 // 4**size + 8):
+        game = rng.integers(-1000, 1000, (size, size))
+        expected = [
+            [tuple(map(float, point)) for point in one] for one in exact_components(game.tolist())
+        ]
+        got = sorted(tuple(one.mixture) for one in found(game.astype(float)).equilibria)
+        np.testing.assert_allclose(got, sorted(point for (point,) in expected), atol=1e-9)
+
+
+@given(games)
+def test_the_point_of_a_continuum_has_the_most_entropy(game: list[list[int]]) -> None:
+    """A general-purpose optimiser, begun from many places, finds no equilibrium of more."""
+    payoffs = np.array(game, dtype=float)
+    for component in found(payoffs).components:
+        if component.isolated:
+            continue
+        for face in ([one, other] for one in component.vertices for other in component.vertices):
+            middle = np.mean(face, axis=0)
+            if regret(payoffs, middle) < 1e-9:
+                assert entropy(middle) <= component.point.entropy + 1e-9
+
+
+def test_the_most_entropy_of_a_large_polytope_meets_its_conditions() -> None:
+    """Seven mixtures of three strategies are in equilibrium where they amount to the same.
+
+    Entropy is concave: where all shares are positive it is greatest if and only if its gradient,
+    -1 - ln x, is a combination of the equations' rows.
+    """
+    rng = np.random.default_rng(5)
+    basic = np.array(ROCK_PAPER_SCISSORS) + np.array([[0], [0.2], [-0.1]])
+    mixing = rng.multinomial(10, [1 / 3] * 3, 7) / 10
+    component = found(mixing @ basic @ mixing.T).components[0]
+    assert not component.isolated
+    mixture = component.point.mixture
+    np.testing.assert_allclose(mixture @ mixing, found(basic).mene.mixture, atol=1e-9)
+    assert mixture.min() > 0
+    fitted = mixing @ np.linalg.lstsq(mixing, np.log(mixture))[0]  # its rows sum to 1
+    np.testing.assert_allclose(fitted, np.log(mixture), atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 7])
+def test_gambit_finds_the_same(size: int) -> None:
+    gambit = pytest.importorskip("pygambit")
+    rng = np.random.default_rng(size)
+    for _ in range(6):
+        payoffs = rng.normal(size=(size, size)).round(3)
+        game = gambit.Game.from_arrays(payoffs, payoffs.T)
+        first, second = game.players
+        expected = set()
+        for profile in gambit.nash.enummixed_solve(game, rational=False).equilibria:
+            row = np.array([float(profile[one]) for one in first.strategies])
+            column = np.array([float(profile[one]) for one in second.strategies])
+            if np.allclose(row, column, atol=1e-7):
+                expected.add(tuple(row.round(6) + 0.0))
+        got = {tuple(one.mixture.round(6)) for one in found(payoffs).equilibria}
+        assert len(got) == len(expected)
+        np.testing.assert_allclose(sorted(got), sorted(expected), atol=2e-6)
+
+
+def most_entropy_by_program(payoffs: Any) -> Any:
+    """The mixed-integer program of Li and Wellman (2024), x ln x bounded by 100 chords.
+
+    Variables: shares, whether each is none, least bounds on x ln x, and the equilibrium's payoff.
+    """
+    size, span = len(payoffs), np.ptp(payoffs)
+    eye, none, one = np.eye(size), np.zeros((size, size)), np.ones((size, 1))
+    grid = np.linspace(0, 1, 101)
+    heights = grid * np.log(np.maximum(grid, 1e-300))
+    slopes = np.diff(heights) / 0.01
+    rows = [
+        LinearConstraint(np.block([payoffs, none, none, -one]), ub=0),
+        LinearConstraint(np.block([-payoffs, -span * eye, none, one]), ub=0),
+        LinearConstraint(np.block([eye, eye, none, 0 * one]), ub=1),
+        LinearConstraint(np.block([[np.ones(size), np.zeros(2 * size + 1)]]), lb=1, ub=1),
+    ]
+    rows += [
+        LinearConstraint(np.block([-slope * eye, none, eye, 0 * one]), lb=height - slope * at)
+        for slope, height, at in zip(slopes, heights[:-1], grid[:-1], strict=True)
+    ]
+    low = np.concatenate([np.zeros(2 * size), np.full(size + 1, -np.inf)])
+    high = np.concatenate([np.ones(2 * size), np.full(size + 1, np.inf)])
+    kinds = np.repeat([0, 1, 0], [size, size, size + 1])
+    costs = np.repeat([0.0, 1.0, 0.0], [2 * size, size, 1])
+    return milp(costs, integrality=kinds, bounds=(low, high), constraints=rows).x[:size]
+
+
+@pytest.mark.parametrize("size", [3, 5, 8])
+def test_entropy_is_never_below_a_mixed_integer_program_s(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(4):
+        payoffs = 300 + rng.normal(0, 20, (size, size))
+        mixture = np.maximum(most_entropy_by_program(payoffs), 0)
+        mixture /= mixture.sum()
+        mene = found(payoffs).mene
+        assert (
+            regret(payoffs, mixture) > 1e-9 * np.ptp(payoffs)
+            or mene.entropy >= float(entropy(mixture)) - 1e-9
+        )
+        assert mene.entropy == pytest.approx(float(entropy(mixture)), abs=5e-3)
+
+
+@pytest.mark.parametrize("size", [3, 6, 9])
+def test_units_and_labels_make_no_difference(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(10):
+        payoffs = rng.normal(size=(size, size))
+        mixtures = sorted(tuple(one.mixture) for one in found(payoffs).equilibria)
+        moved = 250 + 37 * payoffs + rng.normal(0, 20, size)  # a column's constant tempts nobody
+        assert len(found(moved).equilibria) == len(mixtures)
+        np.testing.assert_allclose(
+            sorted(tuple(one.mixture) for one in found(moved).equilibria), mixtures, atol=1e-9
+        )
+        order = rng.permutation(size)
+        shuffled = found(payoffs[np.ix_(order, order)])
+        back = sorted(tuple(one.mixture[np.argsort(order)]) for one in shuffled.equilibria)
+        np.testing.assert_allclose(back, mixtures, atol=1e-9)
+
+
+def test_dominated_strategies_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    inner = rng.normal(size=(4, 4))
+    payoffs = np.full((5, 5), 3.0)
+    payoffs[:4, :4] = inner
+    payoffs[4] = payoffs[:4].mean(axis=0) - 0.1  # beaten by an even mixture, by no pure strategy
+    expected = sorted(tuple(one.mixture) for one in found(inner).equilibria)
+    got = sorted(tuple(one.mixture[:4]) for one in found(payoffs).equilibria)
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+
+
+def test_many_strategies_are_first_thinned_by_mixed_dominance() -> None:
+    rng = np.random.default_rng(4)
+    inner = rng.uniform(size=(6, 6))
+    weights = rng.dirichlet(np.full(6, 0.8), 19)
+    payoffs = rng.uniform(size=(25, 25))
+    payoffs[:6, :6] = inner
+    payoffs[:6, 6:] = rng.uniform(2, 3, (6, 19))
+    payoffs[6:] = weights @ payoffs[:6] - 0.01
+    result = found(payoffs)
+    np.testing.assert_allclose(result.mene.mixture[:6], found(inner).mene.mixture, atol=1e-9)
+
+
+def test_every_game_of_many_is_answered_as_alone() -> None:
+    rng = np.random.default_rng(3)
+    batch = 300 + rng.normal(0, 12, (60, 9, 1)) + rng.normal(0, 9, (60, 9, 9))
+    batch[7] = 5.0
+    batch[8, 3] = batch[8, 4]
+    batch[9, :, 3], batch[9, 3] = batch[9, :, 4], batch[9, 4]
+    batch[10] = np.eye(9)
+    mixtures = mene_mixtures(batch)
+    for payoffs, mixture in zip(batch, mixtures, strict=True):
+        np.testing.assert_allclose(mixture, found(payoffs).mene.mixture, atol=1e-12)
+    assert mene_mixtures(np.zeros((0, 3, 3))).shape == (0, 3)
+
+
+def test_of_equal_entropies_the_better_paid_then_the_first_comes_first() -> None:
+    assert found(np.diag([1.0, 2.0, 1.5]) - 3 * (1 - np.eye(3))).equilibria[-3].support == (1,)
+    twins = found(np.array([[1.0, 0, 9, 9], [0, 1, 9, 9], [-9, -9, 1, 0], [-9, -9, 0, 1]]))
+    assert twins.mene.support == (0, 1)
+
+
+def test_gains_and_regret() -> None:
+    payoffs = [[0, 3], [1, 2]]
+    np.testing.assert_allclose(deviation_gains(payoffs, [1, 0]), [0, 1])
+    np.testing.assert_allclose(deviation_gains(payoffs, [0.5, 0.5]), [0, 0])
+    assert regret(payoffs, [1, 0]) == 1
+    assert regret(payoffs, [0.5, 0.5]) == 0
+
+
+def test_a_search_that_was_cut_short_says_what_is_known() -> None:
+    result = symmetric_equilibria(np.eye(15), limit=40_000)
+    assert not result.complete
+    assert result.bound is not None
+    assert result.mene.entropy <= result.bound + 1e-12 or result.proven
+    assert "perhaps others" in str(result)
+    with pytest.raises(EquilibriumError, match="raise the limit"):
+        symmetric_equilibria(np.array(ROCK_PAPER_SCISSORS), limit=1)
+
+
+def test_progress_is_told_and_ends_at_one() -> None:
+    told: list[float] = []
+    symmetric_equilibria(np.random.default_rng(1).normal(size=(10, 10)), progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_it_prints_what_there_is() -> None:
+    assert str(symmetric_equilibria(np.eye(2))).splitlines() == [
+        "3 symmetric equilibria, and no others",
+        "  {0: 0.5000, 1: 0.5000}, payoff 0.5, entropy 0.6931, regret 0.0e+00",
+        "  {0: 1.0000}, payoff 1, entropy 0.0000, regret 0.0e+00",
+        "  {1: 1.0000}, payoff 1, entropy 0.0000, regret 0.0e+00",
+    ]
+    assert "in a continuum with 3 extreme points" in str(symmetric_equilibria(np.ones((3, 3))))
+    assert str(symmetric_equilibria(np.eye(5))).endswith("and 11 more")
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "message"),
+    [
+        ([[1, 2, 3], [4, 5, 6]], r"square matrix, not shape \(2, 3\)"),
+        ([], "square matrix"),
+        ([[1, float("nan")], [0, 1]], "strategy 0 against strategy 1 is nan"),
+        ([[1, 0], [float("-inf"), 1]], "strategy 1 against strategy 0 is -inf"),
+        ([["1,234.50", "x"], ["2", "3"]], "must be numbers"),
+        ([[1, 2], [3]], "must be numbers"),
+    ],
+)
+def test_payoffs_that_are_no_game_are_refused(payoffs: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        symmetric_equilibria(payoffs)
+
+
+def test_batches_that_are_no_games_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"shape \(games, n, n\), not \(2, 2\)"):
+        mene_mixtures(np.eye(2))
+    batch = np.zeros((3, 2, 2))
+    batch[1, 0, 1] = np.nan
+    with pytest.raises(ValueError, match="strategy 0 against strategy 1 in game 1 is nan"):
+        mene_mixtures(batch)
+
+
+@pytest.mark.parametrize("mixture", [[0.5, 0.6], [1.5, -0.5], [1, 0, 0]])
+def test_mixtures_that_are_none_are_refused(mixture: list[float]) -> None:
+    with pytest.raises(ValueError, match="mixture"):
+        regret(np.eye(2), mixture)
+
+
+def test_more_strategies_than_can_be_searched_are_refused() -> None:
+    with pytest.raises(EquilibriumError, match="49 strategies are left"):
+        symmetric_equilibria(np.eye(49))
+
+
+def test_what_cannot_be_verified_is_an_error() -> None:
+    rng = np.random.default_rng(1)
+    with pytest.raises(EquilibriumError, match="allow a larger tolerance"):
+        symmetric_equilibria(ROCK_PAPER_SCISSORS + rng.uniform(0, 0.1, (3, 3)), tolerance=-1)
+    with pytest.raises(EquilibriumError, match=r"best replies \[0, 1, 2\] are not verified"):
+        symmetric_equilibria(np.ones((3, 3)), tolerance=-1)
+
+
+def test_the_most_entropy_is_that_of_the_constraints() -> None:
+    none = np.empty((0, 3))
+    start = np.array([0.1, 0.6, 0.3])
+    np.testing.assert_allclose(most_entropy(none, none, start), 1 / 3, atol=1e-9)
+    half = most_entropy(np.array([[1.0, -1, -1]]), none, np.array([0.5, 0.1, 0.4]))  # x0 = x1 + x2
+    np.testing.assert_allclose(half, [1 / 2, 1 / 4, 1 / 4], atol=1e-9)
+    slack = most_entropy(none, np.array([[1.0, -2, -2], [1, -1, -1]]), start)  # neither binds
+    np.testing.assert_allclose(slack, 1 / 3, atol=1e-6)
+    tight = most_entropy(none, np.array([[2.0, -1, 0]]), start)  # x1 >= 2 x0
+    assert tight[1] == pytest.approx(2 * tight[0], abs=1e-8)
+    even = (tight[0] ** 2 * tight[1] ** 4) ** (1 / 6)  # as the gradient says
+    assert tight[0] ** (1 / 3) * tight[1] ** (2 / 3) == pytest.approx(even)
+
+
+def test_entropy_that_cannot_be_proven_is_an_error() -> None:
+    start = np.array([0.3, 0.4, 0.3])
+    with pytest.raises(EquilibriumError, match="is known only to"):
+        most_entropy(np.array([[1.0, 1, 0]]), np.empty((0, 3)), start)  # no mixture satisfies it
+
+
+def test_large_faces_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    tied = [rng.integers(0, 2, (7, 7)).astype(float) for _ in range(8)]
+    whole = [corners(found(payoffs)) for payoffs in tied]
+    monkeypatch.setattr("cheaptalk.equilibrium.faces.MANY", 1)
+    assert [corners(found(payoffs)) for payoffs in tied] == whole

@@ -1,0 +1,340 @@
+"""Pages of empirical games: what they say is what the matches say."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.equilibrium import PayoffTable
+from cheaptalk.reports import Played, analyse_payoffs, metagame_report, told
+from cheaptalk.reports.metagame import figures
+from cheaptalk.reports.metagame.conduct import mistake_radar, opposition_histogram
+from cheaptalk.reports.metagame.graph import LEAST, best_response_graph
+from cheaptalk.reports.metagame.naming import selected
+from cheaptalk.reports.metagame.readings import readings_of
+from tests.pages import Page
+from tests.played import play
+from tests.reports.browser import CHROMIUM, Tab, browse
+
+STUDY = {
+    "name": "table",
+    "seed": 3,
+    "deals": 12,
+    "games": [
+        {
+            "game": "item_bargaining",
+            "fixed": {"quantities": [7, 4, 1]},
+            "cases": [{"discount": 0.9}, {"discount": 0.98}, {"discount": 0.98, "rounds": 5}],
+        }
+    ],
+    "players": {
+        label: {"strategies": {"item_bargaining": label}} for label in ("soft", "tough", "walk")
+    },
+}
+SHARES = np.array([0.5, 0.5, 0.0])
+PAYOFFS = np.array([[1.0, 4.0, 2.0], [3.0, 0.0, 1.0], [2.0, 2.0, 0.0]])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a study of three heuristics in BG4 to BG6."""
+    return play(tmp_path_factory.mktemp("table"), STUDY)
+
+
+def played(store: ct.Store) -> Played:
+    return Played.of(store, "table")
+
+
+def table(payoffs: object, *labels: str) -> PayoffTable:
+    matrix = np.array(payoffs, dtype=float)
+    return PayoffTable(labels, labels, matrix, matrix.T)
+
+
+# The graph
+
+
+def test_an_edge_leads_to_the_best_response_and_shows_how_often_it_is_one() -> None:
+    often = np.array([[0.009, 0.33, 0.0], [0.661, 0.0, 0.34], [0.33, 0.67, 0.66]])
+    graph = best_response_graph(["a", "b", "c"], PAYOFFS, often, SHARES)
+    assert {(edge.source, edge.target): edge.style for edge in graph.edges} == {
+        ("b", "a"): "dotted",
+        ("a", "b"): "solid",
+        ("c", "b"): "dashed",
+        ("a", "c"): "dotted",
+        ("b", "c"): "solid",
+        ("c", "c"): "dashed",
+    }
+    assert often[0, 0] < LEAST  # a to itself is left out
+
+
+def test_an_edge_is_the_stronger_the_more_the_response_gets() -> None:
+    graph = best_response_graph(["a", "b", "c"], PAYOFFS, np.ones((3, 3)), SHARES)
+    by_payoff = sorted(graph.edges, key=lambda edge: edge.payoff)
+    strengths = [edge.strength for edge in by_payoff]
+    assert strengths == sorted(strengths)
+    assert (strengths[0], strengths[-1]) == (0, 1)
+    assert by_payoff[-1].payoff == PAYOFFS[0, 1]
+    assert (by_payoff[-1].source, by_payoff[-1].target) == ("b", "a")
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_a_drawing_stands_alone_and_holds_all_it_draws(size: int) -> None:
+    labels = [f"<{number}> & a name that is far too long" for number in range(size)]
+    graph = best_response_graph(
+        labels, np.zeros((size, size)), np.ones((size, size)), np.full(size, 1 / size)
+    )
+    drawing = ElementTree.fromstring(graph.svg())  # noqa: S314 - made here
+    left, top, width, height = graph.box
+    numbers = [re.findall(r"-?[\d.]+", edge.line + edge.head) for edge in graph.edges]
+    points = np.array([float(one) for found in numbers for one in found]).reshape(-1, 2)
+    assert len(graph.edges) == size**2
+    assert (points >= [left, top]).all()
+    assert (points <= [left + width, top + height]).all()
+    assert all(label in drawing.attrib["aria-label"] for label in labels)
+    titles = [one.text or "" for one in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(title.startswith(labels[-1]) for title in titles)
+
+
+def test_without_best_responses_there_is_no_edge() -> None:
+    graph = best_response_graph(["a"], np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
+    assert graph.edges == []
+    assert "<path" not in graph.svg()
+
+
+# What is analysed
+
+
+def test_configurations_have_the_paper_s_names_and_are_mixed_as_in_the_paper(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        frames = played(store).frames
+    names = [(one.name, sorted(one.configurations)) for one in selected(frames, [])]
+    assert names == [
+        ("BG4", ["BG4"]),
+        ("BG5", ["BG5"]),
+        ("BG6", ["BG6"]),
+        ("BGS0", ["BG4", "BG5", "BG6"]),
+    ]
+    (mixed,) = selected(frames, ["BG4 + BG6"])
+    assert mixed.frame.height == 2 * 9 * 12
+    assert [one.name for one in selected(frames, ["BG6", "item_bargaining"])] == [
+        "BG6",
+        "item_bargaining",
+    ]
+    with pytest.raises(ct.CheaptalkError, match='did you mean "BG6"'):
+        selected(frames, ["BG66"])
+
+
+def test_games_without_names_are_called_by_what_differs(well: Path) -> None:
+    with ct.Store.open(well) as store:
+        frames = Played.of(store, "well").frames
+    names = [one.name for one in selected(frames, []) if one.box == "persuasion"]
+    assert names == ["myopic no", "myopic yes", "persuasion"]
+    with pytest.raises(ct.CheaptalkError, match="two seats"):
+        selected({"table": pl.DataFrame({"player.a": ["x"]})}, [])
+
+
+def test_other_games_have_their_own_measures(well: Path) -> None:
+    with ct.Store.open(well) as store:
+        (one,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
+    (reading,) = one.readings
+    assert "Efficiency" in [metric.name for metric in reading.metrics]
+    low, value = one.at_equilibrium("Efficiency").low, one.at_equilibrium("Efficiency").estimate
+    assert low is not None
+    assert value is not None
+    assert 0 <= low <= value <= 1
+
+
+def test_welfare_has_no_scale_where_pools_differ(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (one,) = selected(played(store).frames, ["item_bargaining"])
+    assert len(readings_of(one)) == 2
+    other = one.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
+    assert readings_of(one._replace(configurations=other)) == ()
+
+
+def test_soft_tough_and_walk_all_walk(path: Path) -> None:
+    """As in closed form: the only symmetric equilibrium is walk."""
+    with ct.Store.open(path) as store:
+        (one,) = played(store).analyses(["BGS0"], draws=50)
+    assert one.labels == ("soft", "tough", "walk")
+    assert [found.point.support for found in one.found.components] == [(2,)]
+    assert [spread.estimate for spread in one.against("mixture")] == [0, 0, 1]
+    assert one.ranking[0] == 2
+    assert one.tied == {"walk": 1.0}
+    assert one.against("EF1")[2].estimate is None  # nobody agrees with walk
+    welfare, undiscounted = one.at_equilibrium("NW"), one.at_equilibrium("NW, undiscounted")
+    assert welfare == undiscounted  # nothing is discounted in the first round
+
+
+def test_both_normalisations_differ_by_their_maxima(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (one,) = played(store).analyses(["BG5"], draws=0)
+    assert one.unsure == "no bootstrap draws were asked for"
+    nash = one.at_equilibrium("NW").estimate, one.at_equilibrium("NW, of allocations").estimate
+    total = one.at_equilibrium("UW").estimate, one.at_equilibrium("UW, of allocations").estimate
+    assert nash[1] / nash[0] == pytest.approx(379.1 / 356.8, rel=5e-3)  # type: ignore[operator]
+    assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
+
+
+def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        frames = played(store).frames
+        frame = frames["item_bargaining"]
+        pair = pl.concat_list("player.player_1", "player.player_2").list.sort()
+        soft = pair == ["soft", "walk"]
+        one_deal = pl.col("deal") == pl.col("deal").first().over("configuration")
+        thin = {"item_bargaining": frame.filter(~soft | one_deal)}
+        (one,) = played(store)._replace(frames=thin).analyses(["BG4"], draws=50)
+        assert one.unsure == "1 cell with a single deal: soft / walk"
+        assert one.draws == 0
+        assert {spread.error for spread in one.gets} == {None}
+        none = {"item_bargaining": frame.filter(~soft)}
+        with pytest.raises(ct.CheaptalkError, match="BG4: 1 cell without a match: soft / walk"):
+            played(store)._replace(frames=none).analyses(["BG4"])
+        (left,) = played(store)._replace(frames=none).analyses(["BG4"], draws=9, without=["soft"])
+        assert left.labels == ("tough", "walk")
+
+
+def test_a_game_that_is_not_symmetric_is_refused() -> None:
+    matrix = np.eye(2)
+    other = PayoffTable(("a", "b"), ("a", "b"), matrix, 2 * matrix)
+    with pytest.raises(ct.CheaptalkError, match="mine: the two players have different payoffs"):
+        analyse_payoffs("mine", other)
+
+
+# Figures and the page
+
+
+def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (one,) = played(store).analyses(["BG4"], draws=50)
+    bars, regrets, payoffs = (
+        figure(one).data[0]
+        for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
+    )
+    assert dict(zip(bars["y"], bars["x"], strict=True))["walk"] == one.against("mixture")[2].mean
+    assert regrets["y"][0] == "walk"
+    assert regrets["x"] == sorted(regrets["x"])
+    soft = regrets["y"].index("soft")
+    spread = one.against("regret")[0]
+    assert regrets["x"][soft] + regrets["error_x"]["array"][soft] == pytest.approx(spread.high)
+    assert payoffs["z"][1][0] == pytest.approx(one.payoffs[1][0].mean)
+    assert "24 matches on 12 deals" in payoffs["text"][1][0]
+    assert payoffs["customdata"][1][0] == {"player.player_1": "tough", "player.player_2": "soft"}
+
+
+def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
+    maps = {
+        size: figures.payoff_map(analyse_payoffs("", table(np.eye(size), *"abcdefg"[:size])))
+        for size in (6, 7)
+    }
+    assert ["texttemplate" in drawn.data[0] for drawn in maps.values()] == [True, False]
+
+
+def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        frame = played(store).frames["item_bargaining"]
+    radar = mistake_radar(frame, ["soft", "walk"])
+    levels = opposition_histogram(frame)
+    assert radar is not None
+    assert levels is not None
+    soft, walk = radar.data
+    own = frame.filter(
+        (pl.col("player.player_1") == "soft") & (pl.col("player.player_2") == "soft")
+    )
+    assert soft["r"][1] == own["asked_too_little"].mean()
+    assert soft["theta"] == ["M1", "M2", "M3", "M4", "M5", "M1"]
+    assert walk["r"] == [0, 0, 0, 0, 0, 0]
+    assert sum(levels.data[0]["y"]) == 3 * 12
+    middle = np.average(levels.data[0]["x"], weights=levels.data[0]["y"])
+    assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
+    assert mistake_radar(frame, ["nobody"]) is None
+    assert opposition_histogram(frame.clear()) is None
+
+
+def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    with ct.Store.open(path) as store:
+        matches = played(store)
+        analyses = matches.analyses(draws=50, seed=4)
+        metagame_report("table", analyses, out, seed=4, played=matches)
+        text = out.read_text(encoding="utf-8")
+        metagame_report("table", analyses, out, seed=4, played=matches)
+    assert out.read_text(encoding="utf-8") == text
+    page = Page(text)
+    assert [name for name in page.tables if name.endswith("-strategies")] == [
+        "BG4-strategies",
+        "BG5-strategies",
+        "BG6-strategies",
+        "BGS0-strategies",
+    ]
+    first = page.tables["BGS0-strategies"][1]
+    assert (first[0].text, first[1].text) == ("walk", "1.000±\u20090.000")
+    cells = page.tables["BG4-payoffs"][1]
+    assert cells[2].number() == pytest.approx(analyses[0].payoffs[0][1].mean, rel=1e-5)
+    assert cells[2].number("data-high") == pytest.approx(analyses[0].payoffs[0][1].high, rel=1e-5)
+    assert "player.player_1=soft&player.player_2=tough" in (cells[2].link or "")
+    headings = page.headings("BG4-Welfare-as-the-text-normalises-it")
+    assert headings[1:] == ["NW", "NW, undiscounted", "UW", "UW, undiscounted", "NW+", "EF1"]
+    assert "50 draws with the seed 4" in page.text
+    assert "All cells of a draw have the same deals" in page.text
+    assert len(page.figures()) == 4 * 5
+    assert text.count("Best responses, with") == 4
+    assert len(page.transcripts()) == 9
+    assert not any(re.match(r"(https?:)?//", one) for one in page.attributes("src"))
+
+
+def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
+    doves = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "<b>dove</b>"))
+    metagame_report("doves", [doves], tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "There are no intervals: the payoffs were given" in page.text
+    assert "No bootstrap was made" in page.text
+    assert "b" not in page.tags()
+    rows = page.tables["doves-strategies"][1:]
+    assert [row[1].number() for row in rows] == [0.5, 0.5]
+    assert page.tables["doves-payoffs"][1][1].link is None
+    assert "dialog" not in page.tags()
+
+
+def test_scripts_are_told_the_same_numbers() -> None:
+    data = told(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
+    (found,) = data["equilibria"]
+    assert found["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
+    assert found["payoff"] == pytest.approx(0.5)
+    assert data["best_reply"] == [[0, 1], [1, 0]]
+    assert (data["draws"], data["seed"], data["complete"]) == (0, None, True)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    with ct.Store.open(path) as store:
+        matches = played(store)
+        metagame_report("table", matches.analyses(["BG4"], draws=20), out, played=matches)
+
+    async def visit(tab: Tab) -> None:
+        await tab.visit(out.as_uri(), width=375)
+        await tab.until(
+            "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))"
+        )
+        assert await tab.run("document.documentElement.scrollWidth") == 375
+        await tab.run(
+            "{ window.saved = []; URL.createObjectURL = (blob) => {"
+            " blob.text().then((text) => saved.push(text)); return '#'; };"
+            " document.querySelectorAll('.save').forEach((one) => one.click()); }"
+        )
+        await tab.until("saved.length === 6")
+        for text in await tab.run("saved"):
+            root = ElementTree.fromstring(text)  # noqa: S314 - made here
+            assert root.tag.endswith("svg")
+            assert "var(" not in "".join(str(one.attrib) for one in root.iter("circle"))
+        assert tab.complaints == []
+        assert tab.fetched[0] == out.as_uri()
+        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
+
+    browse(tmp_path / "profile", visit)
