@@ -18,7 +18,13 @@ import numpy.typing as npt
 
 from bench import anchors
 from bench.rows import Row
-from cheaptalk.equilibrium import mene_mixtures, regret, symmetric_equilibria
+from cheaptalk.equilibrium import (
+    bimatrix_equilibria,
+    mene_mixtures,
+    regret,
+    symmetric_equilibria,
+)
+from cheaptalk.equilibrium.bimatrix import lemke_howson_mixtures
 from cheaptalk.equilibrium.entropy import entropy
 
 Floats = npt.NDArray[np.float64]
@@ -87,6 +93,20 @@ def rows() -> Iterator[Row]:
     yield Row("the equilibrium of most entropy in 1,000 resampled games of 15 strategies",
               seconds(partial(mene_mixtures, again)), "s", ("<=", 3), "one core")  # fmt: skip
     yield from growth(rng)
+    yield from bimatrix(rng)
+
+
+def bimatrix(rng: np.random.Generator) -> Iterator[Row]:
+    """Games of two roles, as large as GLEE's choice among 13 models for each side."""
+    for size, count in ((5, 50), (8, 20), (13, 5)):
+        games = [rng.normal(size=(2, size, size)) for _ in range(count)]
+        took = [1000 * seconds(partial(bimatrix_equilibria, *game)) for game in games]
+        yield Row(f"all equilibria of a bimatrix game, {size} by {size}", statistics.median(took),
+                  "ms", None, f"median of {count}; slowest {max(took):.0f} ms")  # fmt: skip
+    pairs = rng.normal(size=(2, 1000, 13, 13))
+    yield Row("one equilibrium by Lemke and Howson of 1,000 games, 13 by 13",
+              seconds(partial(lemke_howson_mixtures, pairs[0], pairs[1], 0)), "s", None,
+              "one label, all games at once")  # fmt: skip
 
 
 def growth(rng: np.random.Generator) -> Iterator[Row]:

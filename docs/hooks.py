@@ -6,7 +6,7 @@ MkDocs calls the functions whose names begin with ``on_``.
 import html
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 
 from cheaptalk.cli.base import app, as_yaml
 from cheaptalk.cli.main import COMMANDS
-from cheaptalk.rules import GameBox, field_meanings, games, strategies
+from cheaptalk.rules import GameBox, Quantity, field_meanings, games, strategies
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
@@ -122,7 +122,10 @@ def game_page(box: GameBox) -> Iterator[str]:
     yield "## What players are asked and told\n"
     yield from table(["event or action", "what it says", "fields"], word_rows(box))
     yield "## Measures\n"
-    yield from measures_section(box)
+    yield from measured_section(box.measures.values())
+    if box.series:
+        yield "## By round\n"
+        yield from measured_section(box.series.values())
     yield "## Strategies\n"
     yield from strategies_section(box)
     yield "## Words\n"
@@ -170,16 +173,16 @@ def word_rows(box: GameBox) -> Iterator[list[str]]:
         yield [code(action.__name__), first_line(action), names]
 
 
-def measures_section(box: GameBox) -> Iterator[str]:
-    """A game's measures: what their symbols mean, the table, and what there is to add."""
-    for module in dict.fromkeys(inspect.getmodule(one.of) for one in box.measures.values()):
+def measured_section(measured: Collection[Quantity[Any]]) -> Iterator[str]:
+    """Measures or series: what their symbols mean, the table, and what there is to add."""
+    for module in dict.fromkeys(inspect.getmodule(one.of) for one in measured):
         yield f"{inspect.getdoc(module)}\n"
     rows = [
         [code(one.name), one.meaning, one.unit, first_line(one.published) if one.published else ""]
-        for one in box.measures.values()
+        for one in measured
     ]
     yield from table(["name", "meaning", "unit", "published variant"], rows)
-    for one in box.measures.values():
+    for one in measured:
         more = (inspect.getdoc(one.of) or "").partition("\n")[2].strip()
         if more:
             yield f"{code(one.name)}: {more}\n"

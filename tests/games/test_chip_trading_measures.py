@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from cheaptalk.games.chip_trading import BOX, measures
 from cheaptalk.games.chip_trading.events import Proposal
 from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_by_turn
-from cheaptalk.games.chip_trading.regret import Decision, Regret, decisions, stocks_held
+from cheaptalk.games.chip_trading.regret import (
+    Decision,
+    Regret,
+    decisions,
+    had_it_been_otherwise,
+    stocks_held,
+)
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.theory import expected_rational_trades, surplus_bound
 from cheaptalk.games.chip_trading.trading import Exchange, Trading
@@ -224,7 +230,9 @@ def test_figure_4_of_strategic_tradeoffs_an_acceptor_is_forced() -> None:
     outcome = game(*FIGURE_4)
     assert stocks_held(outcome, 10, "player_3")[1] == {"green": 10, "red": 1, "blue": 19}
     assert outcome.turns[1].proposal.mirrored.gain(outcome.worths["player_3"]) == 200
-    assert Decision(1, "player_3", "acceptor", 180, "forced") in list(decisions(outcome, 10))
+    assert Decision(1, "player_3", "acceptor", 180, "forced", missed=2) in list(
+        decisions(outcome, 10)
+    )
 
 
 def test_a_better_offer_that_is_taken_is_none_to_regret() -> None:
@@ -280,8 +288,33 @@ def test_the_counterfactual_leaves_out_trades_that_could_no_longer_be_paid_for()
         "2: 1 green for 1 red",
     )
     assert stocks_held(outcome, 10, "player_3")[2] == {"green": 11, "red": 1, "blue": 0}
-    without = stocks_held(outcome, 10, "player_3", otherwise=0)[2]
+    without = stocks_held(outcome, 10, "player_3", otherwise=[0])[2]
     assert without == {"green": 10, "red": 10, "blue": 10}
+
+
+@pytest.mark.parametrize(
+    ("turns", "kind", "worths_of_chips"),
+    [
+        (("1: 9 blue for 9 red, 3", "2: 10 blue for 10 red"), "acceptor", [0, 0, 200]),
+        (("1: 2 blue for 2 red, 3", "2: 8 blue for 8 red"), "acceptor", [0, 40, 200]),
+        (("1: 9 blue for 9 red, 3", "2: 9 blue for 9 red"), "acceptor", [0, 0, 0]),
+        (("1: 8 blue for 8 red", "3: 7 red for 7 blue, 1"), "decliner", [0, 160, 160]),
+    ],
+    ids=["forced", "unforced", "no", "declined"],
+)
+def test_figure_10_of_strategic_tradeoffs_what_chips_would_be_worth_otherwise(
+    turns: tuple[str, str], kind: str, worths_of_chips: list[int]
+) -> None:
+    """Player 3 gives up the decision for the best offer it missed, takes that too, or turns the
+    decision round; its own later trades stay as far as it can pay for them."""
+    outcome = game(FIGURE_4[0], *turns)
+    decision = next(
+        one for one in decisions(outcome, 10) if one.player == "player_3" and one.part == kind
+    )
+    own = outcome.worths["player_3"]
+    stocks = had_it_been_otherwise(outcome, 10, decision)
+    gained = [sum((stock[of] - 10) * own[of] for of in own) for stock in stocks]
+    assert gained == worths_of_chips
 
 
 def test_a_proposer_is_forced_and_by_the_footnote_never_unforced() -> None:

@@ -20,9 +20,10 @@ from cheaptalk.records import (
     schema,
     study_cost,
 )
-from cheaptalk.records.browsing import Pairing, Wanted
+from cheaptalk.records.browsing import Pairing
 from cheaptalk.records.errors import clear_errors
 from cheaptalk.records.membership import adopt
+from cheaptalk.records.wanted import Wanted, parameters_text
 from tests.records.stored import Shelf
 
 PLACES = {"alice": "alice", "bob": "bob"}
@@ -281,6 +282,9 @@ def test_a_search_finds_what_fits_and_nothing_else(store: Store) -> None:
     assert ids(store, parameters="MONEY=900") == ["4"]
     assert ids(store, parameters="rounds money=900.0") == ["4"]
     assert ids(store, parameters="money=900 money=100") == []
+    assert ids(store, configurations=("rich",)) == ["4"]
+    assert ids(store, configurations=("rich", "game")) == everything
+    assert ids(store, configurations=("sale",)) == []
     assert ids(store, status="finished", players={"bob": "fair"}) == ["5"]
 
 
@@ -336,7 +340,7 @@ def test_the_cost_of_a_study_is_what_its_matches_took(store: Store) -> None:
 
 
 def test_parameters_are_searched_as_name_and_value() -> None:
-    text = browsing.parameters_text({"money": 100.0, "horizon": {"rounds": 3}, "messages": True})
+    text = parameters_text({"money": 100.0, "horizon": {"rounds": 3}, "messages": True})
     assert text == 'money=100.0 horizon={"rounds": 3} messages=true'
 
 

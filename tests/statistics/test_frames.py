@@ -181,3 +181,30 @@ def test_a_measure_may_not_take_a_columns_name(well: Path, monkeypatch: pytest.M
 def test_an_unknown_study_is_named_with_the_nearest(well: Path) -> None:
     with pytest.raises(ct.StoreError, match='did you mean "well"'):
         frames_of(well, "wel")
+
+
+def test_only_the_measures_asked_for_are_computed(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = frames_of(well, "well")
+    few = frames_of(well, "well", only=["efficiency", "honesty"])
+    for game, frame in few.items():
+        measures = [
+            name for name in ("efficiency", "honesty") if name in ct.game_box(game).measures
+        ]
+        others = ct.game_box(game).measures.keys() - set(measures)
+        assert frame.equals(whole[game].drop(others))
+    assert "honesty" in few["persuasion"].columns
+    with_measures(monkeypatch, Measure("boom", boom), Measure("answers", answers))
+    assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
+
+
+def test_without_measures_payoffs_are_there_still(well: Path) -> None:
+    whole = frames_of(well, "well")
+    for game, frame in frames_of(well, "well", only=[]).items():
+        assert frame.equals(whole[game].drop(ct.game_box(game).measures))
+
+
+def test_a_measure_that_no_game_has_is_named_with_the_nearest(well: Path) -> None:
+    with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
+        frames_of(well, "well", only=["efficiency", "honest"])

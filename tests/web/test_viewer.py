@@ -15,7 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import cheaptalk as ct
-from cheaptalk.records import browsing
+from cheaptalk.records import browsing, digest, digest_key
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
 from tests.fakes import Canned, Refusing, study, with_model
@@ -118,6 +118,21 @@ def test_filters(badly: Viewer, query: str, keep: object) -> None:
     assert badly.matches(f"/studies/badly/persuasion?{query}") == wanted
     said = f"{len(wanted)} match{'es' if len(wanted) != 1 else ''}"
     assert said in badly.page(f"/studies/badly/persuasion?{query}").text
+
+
+def test_configurations_are_found_by_their_digests(badly: Viewer) -> None:
+    records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
+    digests = {
+        record.id: digest(record.game, record.version, digest_key(record.parameters))
+        for record in records
+    }
+    known = list(dict.fromkeys(digests.values()))
+    assert len(known) > 1
+    for chosen in (known[:1], known[:2]):
+        wanted = [id_ for id_, one in digests.items() if one in chosen]
+        path = f"/studies/badly/persuasion?configuration={','.join(chosen)}"
+        assert badly.matches(path) == wanted
+        assert f'name="configuration" value="{",".join(chosen)}"' in badly.client.get(path).text
 
 
 def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_path: Path) -> None:

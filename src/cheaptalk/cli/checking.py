@@ -45,7 +45,8 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
 
 
 EXTRAS = {
-    "analysis": ("polars", "scipy", "statsmodels", "plotly", "duckdb"),
+    "analysis": ("polars", "scipy", "plotly", "duckdb"),
+    "predict": ("scikit-learn", "catboost"),
     "web": ("fastapi", "uvicorn"),
     "lm": ct.models.names.IN_PROCESS_NEEDS,
 }

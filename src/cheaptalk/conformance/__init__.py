@@ -19,6 +19,7 @@ from cheaptalk.conformance.declarations import (
     check_measures,
     check_payoffs,
     check_seats,
+    check_series,
     check_strategies,
     check_words,
 )
@@ -41,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     check_forfeits,
     check_payoffs,
     check_measures,
+    check_series,
     check_json,
     check_talk,
 )
@@ -62,6 +64,6 @@ def check_game(box: GameBox, seeds: Iterable[str] = ("1", "2", "3")) -> None:
 __all__ = [
     "CHECKS", "Check", "ConformanceError", "check_answers", "check_forfeits", "check_game",
     "check_json", "check_measures", "check_payoffs", "check_replay", "check_same_seed",
-    "check_schemas", "check_seats", "check_secrets", "check_simultaneous", "check_strategies",
-    "check_talk", "check_words", "random_moves", "variants",
+    "check_schemas", "check_seats", "check_secrets", "check_series", "check_simultaneous",
+    "check_strategies", "check_talk", "check_words", "random_moves", "variants",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from cheaptalk.conformance.matches import (
     played,
     random_moves,
 )
-from cheaptalk.rules import Action, Event, Game, GameBox, Moment, Result, Value, play
+from cheaptalk.rules import Action, Event, Game, GameBox, Moment, Point, Result, Series, Value, play
 from cheaptalk.styles import block_name, style_in
 
 
@@ -141,3 +141,39 @@ def check_json(box: GameBox, game: Game, seed: str) -> None:
             read = type(value).model_validate_json(value.model_dump_json())
         if read != value:
             raise broken(game, f"{value!r} comes back from JSON as {read!r}")
+
+
+def check_series(box: GameBox, game: Game, seed: str) -> None:
+    """Every series says what it is and reads numbers by round off a finished match.
+
+    Each is finite and within the series' bounds, or None, of a place of the game or of all
+    together, and the only one of its round and place. Rounds count from 1, and there are no more
+    than questions were asked.
+    """
+    match = played(box, game, seed)
+    result = Result(game, match.deal, outcome_of(match), lambda: match.given)
+    for series in box.series.values():
+        if not series.meaning:
+            raise broken(game, f'series "{series.name}" does not say what it is')
+        for as_published in (False, True):
+            with no_error(game, f'series "{series.name}"'):
+                points = list(series.variant(as_published)(result))
+            _check_points(game, match.requests, series, points)
+
+
+def _check_points(game: Game, requests: int, series: Series, points: list[Point]) -> None:
+    """Demand that the points of a series can stand in a table of rounds and places."""
+    what = f'series "{series.name}"'
+    low, high = series.bounds
+    for number, place, value in points:
+        if not 1 <= number <= requests:
+            raise broken(game, f"{what} has a round {number} in a match of {requests} questions")
+        if place is not None and place not in game.places:
+            raise broken(game, f'{what} has a place "{place}", which is not declared')
+        if value is not None and not math.isfinite(value):
+            raise broken(game, f"{what} is {value} in round {number}")
+        if value is not None and not low - SLACK <= value <= high + SLACK:
+            raise broken(game, f"{what} is {value} in round {number}, out of {low} to {high}")
+    for (number, place), count in Counter(point[:2] for point in points).items():
+        if count > 1:
+            raise broken(game, f"{what} has {count} numbers for {place} in round {number}")

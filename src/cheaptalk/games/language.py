@@ -5,7 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}][^\W_]+)*")
+WORD = re.compile("[^\\W_]+(?:['\u2019][^\\W_]+)*")
+"""A word or a number, as both Python's and Rust's regular expressions read it."""
 
 
 def words(text: str) -> list[str]:

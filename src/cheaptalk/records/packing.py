@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from pydantic_core import to_json
 
 
@@ -16,6 +17,18 @@ def text_of(data: Any) -> str:
         return json.dumps(data, separators=(",", ":"))
 
 
+def data_of(text: str | bytes) -> Any:
+    """What :func:`text_of` wrote.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:  # infinities and halves of surrogate pairs, which are rare
+        return json.loads(text)
+
+
 def pack(data: Mapping[str, Any]) -> bytes:
     """JSON, compressed with zlib."""
     return zlib.compress(text_of(data).encode(), 6)
@@ -23,5 +36,5 @@ def pack(data: Mapping[str, Any]) -> bytes:
 
 def unpack(data: bytes) -> dict[str, Any]:
     """What :func:`pack` packed."""
-    unpacked: dict[str, Any] = json.loads(zlib.decompress(data))
+    unpacked: dict[str, Any] = data_of(zlib.decompress(data))
     return unpacked

@@ -1,7 +1,7 @@
 """Reading a store: studies, statuses, matches, calls."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,11 +99,13 @@ class StoreReader:
         bodies: bool = False,
         where: Any = None,
         past: bool = False,
+        games: Collection[str] | None = None,
     ) -> Iterator[MatchRecord]:
         """Matches of a study (or all), in the order of storing, read in pages.
 
         Args:
             bodies: also read seeds, deals and answers.
+            games: only those of games of these names.
             past: also those of earlier forms of the study, which are set aside.
             where: a further condition on the matches table.
         """
@@ -115,6 +117,8 @@ class StoreReader:
         ).order_by(matches.c.number)  # fmt: skip
         if study is not None:
             query = query.where(matches.c.number.in_(members_of(study, past=past)))
+        if games is not None:
+            query = query.where(configurations.c.game.in_(games))
         if where is not None:
             query = query.where(where)
         with clear_errors(self.path), self.engine.connect() as connection:
@@ -200,6 +204,15 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
     if study is not None:
         query = query.where(studies.c.name == study)
     return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
+
+
+def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
+    """What a study calls its players, with the settings that make each, one for each game."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    with clear_errors(store.path), store.engine.connect() as connection:
+        for player in people_of(connection, study).values():
+            found.setdefault(player["label"], []).append(player["spec"])
+    return found
 
 
 def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:

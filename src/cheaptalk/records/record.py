@@ -245,7 +245,7 @@ class MatchRecord:
             rules,
             rules.deal_type.model_validate(dealt),
             rules.outcome_type.model_validate(self.outcome),
-            lambda: self.replay().given,
+            cache(lambda: self.replay().given),
         )
 
     def table(self) -> Table:

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cheaptalk import __version__
 from cheaptalk.records import schema
 from cheaptalk.records.errors import HELD, StoreError, clear_errors
-from cheaptalk.records.packing import text_of
+from cheaptalk.records.packing import data_of, text_of
 from cheaptalk.records.places import address, is_writable
 from cheaptalk.records.reading import StoreReader
 from cheaptalk.records.record import Ended, Status
@@ -49,6 +49,7 @@ class Store(StoreReader):
             address(path),
             connect_args={"timeout": 10, "check_same_thread": False},
             json_serializer=text_of,
+            json_deserializer=data_of,
         )
         sa.event.listen(self.engine, "connect", _pragmas)
         sa.event.listen(self.engine, "begin", _begin)

@@ -5,12 +5,12 @@ A game is one folder; its box is what the folder registers (entry point group
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, create_model
 
@@ -41,23 +41,38 @@ COUNT: Final = (0.0, inf)
 """Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
 
 
+class Point(NamedTuple):
+    """A number of one round.
+
+    Attributes:
+        round: the round or turn, from 1.
+        place: whose number it is; None where it is of all together.
+        value: the number; None where it is undefined.
+    """
+
+    round: int
+    place: str | None
+    value: float | None
+
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
-class Measure:
-    """A number read off a finished match.
+class Quantity(Generic[T]):
+    """What is read off a finished match.
 
     Attributes:
         name: what it is called in tables.
-        of: the function from a result to a number, or None where it is undefined.
+        of: the function from a result to what is read off it.
         published: the variant that the published system's code computes, where it differs.
-        role: the role whose gain it is, for measures of one role.
         unit: what it is counted in, for tables and axes.
         bounds: the least and the most that it can be, published or not. No interval leaves them.
     """
 
     name: str
-    of: Callable[[Result], float | None]
-    published: Callable[[Result], float | None] | None = None
-    role: str | None = None
+    of: Callable[[Result], T]
+    published: Callable[[Result], T] | None = None
     unit: str = ""
     bounds: tuple[float, float] = (-inf, inf)
 
@@ -66,8 +81,25 @@ class Measure:
         """The first line of the function's docstring."""
         return (inspect.getdoc(self.of) or "").partition("\n")[0]
 
-    def variant(self, as_published: bool) -> Callable[[Result], float | None]:
+    def variant(self, as_published: bool) -> Callable[[Result], T]:
+        """The function, or its published variant where that is wanted and there is one."""
         return self.published if as_published and self.published else self.of
+
+
+@dataclass(frozen=True)
+class Measure(Quantity[float | None]):
+    """A number read off a finished match, or None where it is undefined.
+
+    Attributes:
+        role: the role whose gain it is, for measures of one role.
+    """
+
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Series(Quantity[Iterable[Point]]):
+    """Numbers by round read off a finished match: at most one for each round and place."""
 
 
 Check = Callable[[Result], Mapping[tuple[int, str], str]]
@@ -141,6 +173,7 @@ class GameBox:
         styles: its styles by name; the first is the default.
         strategies: its scripted strategies by name.
         measures: its measures by name.
+        series: its numbers by round, by name.
         checks: exact checks of what is said and done, by the name of the rubric they check.
     """
 
@@ -149,6 +182,7 @@ class GameBox:
     styles: Mapping[str, StyleFile]
     strategies: Mapping[str, Strategy]
     measures: Mapping[str, Measure]
+    series: Mapping[str, Series] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
 
     @property

@@ -1,6 +1,8 @@
-"""Statistics of studies: matches as frames, means with their intervals."""
+"""Statistics of studies: frames, means, regression, resampling, tests and rankings.
 
-from cheaptalk.statistics.frames import MeasureError, match_frames
-from cheaptalk.statistics.intervals import DEALS, STRATA, mean_intervals
+Loaded when first used; needs ``[analysis]``.
+"""
 
-__all__ = ["DEALS", "STRATA", "MeasureError", "match_frames", "mean_intervals"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

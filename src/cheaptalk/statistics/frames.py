@@ -1,18 +1,17 @@
 """A study's matches as frames: one row a match, with all that statistics want to know of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import polars as pl
 
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key, line_up
+from cheaptalk.records import MatchRecord, Store, line_up
 from cheaptalk.records.browsing import places_of
-from cheaptalk.records.policies import Unanswered, policies_of
-from cheaptalk.rules import CheaptalkError, Measure, game_box
+from cheaptalk.rules import Measure
+from cheaptalk.statistics.reading import Reader, Row, check_free, chosen, naming
 
-Row = list[Any]
 KINDS = tuple(kind.value for kind in Kind)
 
 HEAD = {
@@ -33,12 +32,8 @@ HEAD = {
 """The columns that every game's frame begins with."""
 
 
-class MeasureError(CheaptalkError):
-    """A measure's own code failed on a finished match."""
-
-
 def match_frames(
-    store: Store, study: str, *, as_published: bool = False
+    store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
 ) -> dict[str, pl.DataFrame]:
     """The matches of a study, as one frame a game.
 
@@ -59,109 +54,87 @@ def match_frames(
 
     Args:
         study: its name in the store.
+        only: names of the measures to compute, which saves time; None: all. A game's frame has
+            those that the game has.
         as_published: take the published variants of measures where these differ.
 
     Raises:
         StoreError: there is no such study.
-        UnknownName: a game is not installed.
+        UnknownName: a game is not installed, or none of the study's games has such a measure.
         MeasureError: a measure failed.
     """
-    policies = policies_of(store.study(study, counted=False).spec)
-    places = places_of(store, study)
-    games: dict[str, _Rows] = {}
-    for record in store.records(study, bodies=True):
-        if record.game not in games:
-            seats = list(places[record.game])
-            games[record.game] = _Rows(record.game, seats, policies, as_published)
+    reader, places = Reader.of(store, study), places_of(store, study)
+    wanted = chosen(places, "measure", lambda box: box.measures, only)
+    games = {
+        game: _Rows(list(places[game]), wanted[game], reader, as_published)
+        for game in sorted(places)
+    }
+    for record in store.records(study, bodies=any(wanted.values())):
         games[record.game].add(record)
-    return {name: games[name].frame() for name in sorted(games)}
+    return {name: rows.frame() for name, rows in games.items() if rows.rows}
 
 
 class _Rows:
     """The rows of one game as they are read."""
 
     def __init__(
-        self, game: str, places: list[str], policies: Unanswered, as_published: bool
+        self, places: list[str], measures: list[Measure], reader: Reader, as_published: bool
     ) -> None:
-        box = game_box(game)
-        self.version = box.rules.version
         self.places = places
-        self.policies = policies
-        self.measures = list(box.measures.values())
+        self.measures = measures
+        self.reader = reader
         self.as_published = as_published
         self.rows: list[Row] = []
-        self.configurations: dict[tuple[int, str], tuple[str, dict[str, Any]]] = {}
+        self.configurations: dict[str, dict[str, Any]] = {}
 
     def add(self, record: MatchRecord) -> None:
         labels = {place: record.label(place) for place in record.seats}
-        dropped = self.policies.why_dropped(record.kinds) is not None
+        configuration = self.reader.configuration(record)
+        self.configurations.setdefault(configuration, record.parameters)
         kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
         self.rows.append(
             [
-                record.id, record.status.value, dropped, record.version, self.configuration(record),
-                record.deal_key, record.repeat, line_up(list(labels.values())), record.calls,
-                record.input_tokens, record.output_tokens, record.dollars, record.finished,
+                record.id, record.status.value, self.reader.dropped(record), record.version,
+                configuration, record.deal_key, record.repeat, line_up(list(labels.values())),
+                record.calls, record.input_tokens, record.output_tokens, record.dollars,
+                record.finished,
                 *map(labels.get, self.places),
                 *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
-                *(self.scores(record) if not dropped else self.no_scores()),
+                *self.payoffs(record), *self.measured(record),
             ]
         )  # fmt: skip
 
-    def configuration(self, record: MatchRecord) -> str:
-        """The digest of the match's game and parameters, as in the plan of its study."""
-        key = (record.version, digest_key(record.parameters))
-        found = self.configurations.get(key)
-        if found is None:
-            found = (digest(record.game, *key), record.parameters)
-            self.configurations[key] = found
-        return found[0]
+    def payoffs(self, record: MatchRecord) -> Row:
+        if record.payoffs is None or not self.reader.counts(record):
+            return [None] * len(self.places)
+        return [record.payoffs.get(place) for place in self.places]
 
-    def scores(self, record: MatchRecord) -> Row:
-        """Payoffs by place, then the measures."""
-        if record.status is not Status.FINISHED or record.payoffs is None:
-            return self.no_scores()
-        payoffs: Row = [record.payoffs.get(place) for place in self.places]
-        if record.version != self.version:
-            return payoffs + [None] * len(self.measures)
-        return payoffs + _measured(record, self.measures, self.as_published)
-
-    def no_scores(self) -> Row:
-        return [None] * (len(self.places) + len(self.measures))
+    def measured(self, record: MatchRecord) -> Row:
+        result = self.reader.result(record) if self.measures else None
+        values: Row = []
+        for measure in self.measures:
+            with naming("measure", measure.name, record):
+                value = measure.variant(self.as_published)(result) if result else None
+                values.append(value)
+        return values
 
     def frame(self) -> pl.DataFrame:
         columns: dict[str, Any] = dict(HEAD)
         columns |= {f"player.{place}": pl.String for place in self.places}
         columns |= {f"kind.{place}.{kind}": pl.Int64 for place in self.places for kind in KINDS}
         columns |= {f"payoff.{place}": pl.Float64 for place in self.places}
-        clash = sorted(columns.keys() & {measure.name for measure in self.measures})
-        if clash:
-            raise MeasureError(f'no measure can be called "{clash[0]}": frames use the name')
+        check_free("measure", self.measures, columns)
         columns |= {measure.name: pl.Float64 for measure in self.measures}
         frame = pl.DataFrame(self.rows, schema=columns, orient="row")
         return frame.join(self.parameters(), on="configuration", maintain_order="left")
 
     def parameters(self) -> pl.DataFrame:
         """One row a configuration with its parameters."""
-        made = list(self.configurations.values())
-        names = dict.fromkeys(name for _, values in made for name in values)
-        columns: dict[str, list[Any]] = {"configuration": [key for key, _ in made]}
-        for name in names:
-            columns[f"game.{name}"] = _uniform([values.get(name) for _, values in made])
+        made = self.configurations
+        columns: dict[str, list[Any]] = {"configuration": list(made)}
+        for name in dict.fromkeys(name for values in made.values() for name in values):
+            columns[f"game.{name}"] = _uniform([values.get(name) for values in made.values()])
         return pl.DataFrame(columns)
-
-
-def _measured(record: MatchRecord, measures: Sequence[Measure], as_published: bool) -> Row:
-    result = record.result()
-    values: Row = []
-    for measure in measures:
-        try:
-            values.append(measure.variant(as_published)(result))
-        except Exception as error:
-            raise MeasureError(
-                f"measure {measure.name} of {record.game} failed on match {record.id}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-    return values
 
 
 def _uniform(values: list[Any]) -> list[Any]:

@@ -19,7 +19,6 @@ from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
 from cheaptalk.records.browsing import (
     Pairing,
-    Wanted,
     count,
     match,
     overview,
@@ -31,6 +30,7 @@ from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.membership import set_aside
 from cheaptalk.records.policies import policies_of
 from cheaptalk.records.redeals import Excluded, Standing, excluded
+from cheaptalk.records.wanted import Wanted
 from cheaptalk.reports.pages import PORT, environment, policy, source
 from cheaptalk.reports.talk import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
@@ -227,6 +227,7 @@ def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> W
         without=asked.get("without"),
         parameters=asked.get("parameters"),
         says=asked.get("says"),
+        configurations=tuple(filter(None, asked.get("configuration", "").split(","))),
     )
 
 

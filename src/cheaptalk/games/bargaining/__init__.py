@@ -5,6 +5,7 @@ from pathlib import Path
 from cheaptalk.games.bargaining import strategies
 from cheaptalk.games.bargaining.measures import MEASURES
 from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.bargaining.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -13,4 +14,5 @@ BOX = GameBox(
     styles={"plain": StyleFile("plain.jinja")},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    series=by_name(SERIES),
 )

@@ -22,17 +22,18 @@ def score(result: Result) -> float:
 
 def published_score(result: Result) -> float:
     """As the published code has it, 0 to 100: the share of rounds, 100 / k * sum of I_ij."""
-    right = [_at_strongest(result.game, shot, living) for shot, living in _rounds(result)]
+    right = [at_strongest(result.game, shot, living) for shot, living in begun(result)]
     return 100 * sum(right) / len(right)
 
 
-def _at_strongest(game: BattleRoyale, shot: Fired, living: set[str]) -> bool:
+def at_strongest(game: BattleRoyale, shot: Fired, living: set[str]) -> bool:
+    """Whether a shot is at the best shot among the others of those who live (I_ij)."""
     rates = dict(zip(game.places, game.hit_rates, strict=True))
     best = max(rates[seat] for seat in living if seat != shot.shooter)
     return shot.target in living - {shot.shooter} and rates[shot.target] == best
 
 
-def _rounds(result: Result) -> Iterator[tuple[Fired, set[str]]]:
+def begun(result: Result) -> Iterator[tuple[Fired, set[str]]]:
     """Every round with those who lived when it began."""
     living = set(result.game.places)
     outcome: Battle = result.outcome

@@ -5,7 +5,6 @@ surplus is the sum of the gains of all. The ratio of a proposal is chips given t
 """
 
 from collections.abc import Callable, Iterable
-from itertools import accumulate
 from statistics import fmean
 from typing import NamedTuple
 
@@ -38,12 +37,7 @@ def proposed(outcome: Trading) -> list[Proposed]:
 
 def surplus_by_turn(outcome: Trading) -> list[float]:
     """The surplus after each turn, in dollars (figure 2, where it is divided by the bound)."""
-    gains = [
-        sum(trade.gain(worths) for player, worths in outcome.worths.items()
-            if (trade := turn.trade(player)))
-        for turn in outcome.turns
-    ]  # fmt: skip
-    return [cents / 100 for cents in accumulate(gains)]
+    return [sum(gains.values()) / 100 for gains in outcome.gains_by_turn()]
 
 
 def surplus(result: Result) -> float:
@@ -61,17 +55,17 @@ def surplus_ratio(result: Result) -> float | None:
 
     At most 1 where nobody ends with a loss (section 6.1, table 3).
     """
-    return _over_bound(result, surplus(result))
+    return over_bound(surplus(result), bound(result))
 
 
 def first_round_ratio(result: Result) -> float | None:
     """The surplus after the first round over the bound; None where nothing can be gained."""
-    return _over_bound(result, surplus_by_turn(result.outcome)[result.game.players - 1])
+    return over_bound(surplus_by_turn(result.outcome)[result.game.players - 1], bound(result))
 
 
-def _over_bound(result: Result, dollars: float) -> float | None:
-    most = bound(result)
-    return dollars / most if most else None
+def over_bound(surplus: float, bound: float) -> float | None:
+    """A surplus over its bound, both in dollars; None where the bound is 0."""
+    return surplus / bound if bound else None
 
 
 def acceptance(result: Result) -> float:

@@ -18,7 +18,7 @@ less the player's own trades that it could then no longer have paid for. The pap
 examples (figures 4 and 10); which of several offers missed counts is our choice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.games.chip_trading.stocks import Stock, can_give, move, worth
@@ -37,6 +37,7 @@ class Decision(NamedTuple):
         part: what the player was in the turn.
         gain: what the trade gained the player or would have, in cents.
         regret: of what kind it is.
+        missed: the turn of the best offer missed that makes it one of regret; None without.
     """
 
     turn: int
@@ -44,6 +45,7 @@ class Decision(NamedTuple):
     part: Part
     gain: int
     regret: Regret
+    missed: int | None = None
 
 
 def decisions(
@@ -67,16 +69,31 @@ def decisions(
             did = stocks[player]
             if rejected or gain <= 0 or not can_give(did[place], trade):
                 continue
-            otherwise = stocks_held(outcome, chips, player, otherwise=place)
+            otherwise = stocks_held(outcome, chips, player, otherwise=(place,))
             if part == "decliner":
-                better = worth(otherwise[-1], worths) > worth(did[-1], worths)
-                regret: Regret = "unforced" if better else "no"
+                lost = worth(otherwise[-1], worths) > worth(did[-1], worths)
+                yield Decision(place + 1, player, part, gain, "unforced" if lost else "no")
+                continue
+            missed = _missed(outcome, player, place + 1, did, otherwise)
+            better = max((one for one in missed if one[0] > gain), default=None)
+            if better and part == "proposer" and better[1] == "unforced" and not unforced_proposals:
+                better = None
+            if better is None:
+                yield Decision(place + 1, player, part, gain, "no")
             else:
-                missed = _missed(outcome, player, place + 1, did, otherwise)
-                regret = max((one for one in missed if one[0] > gain), default=(0, "no"))[1]
-            if part == "proposer" and regret == "unforced" and not unforced_proposals:
-                regret = "no"
-            yield Decision(place + 1, player, part, gain, regret)
+                yield Decision(place + 1, player, part, gain, *better[1:])
+
+
+def had_it_been_otherwise(outcome: Trading, chips: int, decision: Decision) -> list[Stock]:
+    """What a player would hold before each turn and at the end, had it decided otherwise.
+
+    A decision without regret, or to decline, is turned round. In its stead, or where the regret is
+    unforced besides it, the best offer missed is accepted. See :func:`stocks_held` for the rest.
+    """
+    stands = decision.missed is not None and decision.regret == "unforced"
+    turned = [None if stands else decision.turn, decision.missed]
+    places = [turn - 1 for turn in turned if turn is not None]
+    return stocks_held(outcome, chips, decision.player, otherwise=places)
 
 
 def part_in(turn: Exchange, player: str) -> Part:
@@ -87,17 +104,17 @@ def part_in(turn: Exchange, player: str) -> Part:
 
 
 def stocks_held(
-    outcome: Trading, chips: int, player: str, otherwise: int | None = None
+    outcome: Trading, chips: int, player: str, otherwise: Collection[int] = ()
 ) -> list[Stock]:
     """What a player holds before each turn and at the end, or would have had it done otherwise.
 
-    Otherwise means, in one turn (from 0), to decline or not to propose what it traded, and to
+    Otherwise means, in these turns (from 0), to decline or not to propose what it traded, and to
     accept what it declined.
     """
     stocks = [dict.fromkeys(outcome.worths[player], chips)]
     for place, turn in enumerate(outcome.turns):
         trade = turn.trade(player)
-        if place == otherwise:
+        if place in otherwise:
             declined = part_in(turn, player) == "decliner"
             trade = turn.proposal.mirrored if declined else None
         stocks.append(stocks[-1].copy())
@@ -108,17 +125,16 @@ def stocks_held(
 
 def _missed(
     outcome: Trading, player: str, start: int, did: list[Stock], otherwise: list[Stock]
-) -> Iterator[tuple[int, Regret]]:
+) -> Iterator[tuple[int, Regret, int]]:
     """What offers that a player declined from a turn on (from 0) would have gained it.
 
-    Each comes with the regret that it makes; of two as good, the greater pair is the unforced one.
+    Each comes with the regret that it makes and its turn (from 1); of two as good, the unforced
+    one is the greater, and then the later.
     """
-    for turn, held, could_hold in zip(
-        outcome.turns[start:], did[start:], otherwise[start:], strict=False
-    ):
-        offer = turn.proposal.mirrored
-        if part_in(turn, player) == "decliner":
-            if can_give(held, offer):
-                yield offer.gain(outcome.worths[player]), "unforced"
-            elif can_give(could_hold, offer):
-                yield offer.gain(outcome.worths[player]), "forced"
+    for place in range(start, len(outcome.turns)):
+        offer = outcome.turns[place].proposal.mirrored
+        if part_in(outcome.turns[place], player) == "decliner":
+            if can_give(did[place], offer):
+                yield offer.gain(outcome.worths[player]), "unforced", place + 1
+            elif can_give(otherwise[place], offer):
+                yield offer.gain(outcome.worths[player]), "forced", place + 1

@@ -39,9 +39,14 @@ class Trading(Outcome):
 
     def gains(self) -> dict[str, int]:
         """What each player's chips have gained in worth to it, in cents; negative for a loss."""
-        gains = dict.fromkeys(self.worths, 0)
+        return self.gains_by_turn()[-1]
+
+    def gains_by_turn(self) -> list[dict[str, int]]:
+        """What each player's chips have gained in worth to it after each turn, in cents."""
+        gains, found = dict.fromkeys(self.worths, 0), []
         for turn in self.turns:
             for player, worths in self.worths.items():
                 trade = turn.trade(player)
                 gains[player] += trade.gain(worths) if trade else 0
-        return gains
+            found.append(gains.copy())
+        return found

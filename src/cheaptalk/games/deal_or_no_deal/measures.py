@@ -6,6 +6,8 @@ Vocabulary and entropy are of one match; over many they are to be computed from 
 with :mod:`cheaptalk.games.language`.
 """
 
+from collections.abc import Sequence
+
 from cheaptalk.games.deal_or_no_deal.agreement import Move
 from cheaptalk.games.deal_or_no_deal.consistency import Fault, inconsistencies
 from cheaptalk.games.deal_or_no_deal.contexts import PILE
@@ -110,14 +112,19 @@ def inconsistency(result: Result) -> float | None:
 
     A lower bound of what a judge would find (the paper's figure 2, right).
     """
-    moves = _moves(result)
+    moves = moves_of(result)
     if not moves:
         return None
-    faulty = {found.turn for found in inconsistencies(result.deal.context, moves)}
-    return len(faulty) / len(moves)
+    return len(faulty_turns(result, moves)) / len(moves)
 
 
-def _moves(result: Result) -> list[Move]:
+def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
+    """The turns, counted from 1, with an inconsistency that is exact."""
+    return {found.turn for found in inconsistencies(result.deal.context, moves)}
+
+
+def moves_of(result: Result) -> list[Move]:
+    """The messages and proposals of a match in order, one a turn."""
     return [
         Move(given.seat, given.action)
         for given in result.given()
@@ -126,11 +133,11 @@ def _moves(result: Result) -> list[Move]:
 
 
 def _messages(result: Result) -> list[str]:
-    return [move.message for move in _moves(result) if move.message is not None]
+    return [move.message for move in moves_of(result) if move.message is not None]
 
 
 def _count(result: Result, fault: Fault) -> int:
-    found = inconsistencies(result.deal.context, _moves(result))
+    found = inconsistencies(result.deal.context, moves_of(result))
     return sum(one.fault == fault for one in found)
 
 

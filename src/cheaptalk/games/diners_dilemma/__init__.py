@@ -5,6 +5,7 @@ from pathlib import Path
 from cheaptalk.games.diners_dilemma import strategies
 from cheaptalk.games.diners_dilemma.measures import MEASURES
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
+from cheaptalk.games.diners_dilemma.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -13,4 +14,5 @@ BOX = GameBox(
     styles={f"v{version}": StyleFile(f"v{version}.jinja") for version in range(1, 6)},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    series=by_name(SERIES),
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 from cheaptalk.games.item_bargaining import strategies
 from cheaptalk.games.item_bargaining.measures import MEASURES
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 CIRCLES = 7
@@ -16,4 +17,5 @@ BOX = GameBox(
     styles={f"circle_{n}": StyleFile(f"circle_{n}.jinja") for n in range(CIRCLES)},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    series=by_name(SERIES),
 )

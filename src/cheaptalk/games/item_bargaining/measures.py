@@ -211,6 +211,16 @@ def bad_acceptance(result: Result, player: int) -> float:
     return float(any(map(accepted_too_little, own(result, player))))
 
 
+def bad_offer_accepted(result: Result, player: int) -> float | None:
+    """The share of offers worth less than its outside option that it accepts.
+
+    None where it had none. In the paper's table 12 soft, which accepts all, has 100 %.
+    """
+    low = [turn for turn in own(result, player)
+           if turn.table is not None and turn.table < turn.outside]  # fmt: skip
+    return sum(map(accepted_too_little, low)) / len(low) if low else None
+
+
 def false_holdings_stated(result: Result, player: int) -> float | None:
     """1 if it accepted and its reasoning stated only other holdings than it then got, else 0.
 
@@ -282,6 +292,7 @@ MEASURES = (
     *per_player(own_mistakes, "times a match"),
     *per_player(bad_acceptance, "share of matches", SHARE),
     *per_player(bad_acceptance_by_turn, "share of turns", SHARE),
+    *per_player(bad_offer_accepted, "share of low offers", SHARE),
     *per_player(utility_given, "points"),
     *per_player(concession, "points", (-math.inf, math.inf)),
     *per_player(false_holdings_stated, "share of acceptances", SHARE),

@@ -5,6 +5,7 @@ from pathlib import Path
 from cheaptalk.games.negotiation import strategies
 from cheaptalk.games.negotiation.measures import MEASURES
 from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.games.negotiation.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -13,4 +14,5 @@ BOX = GameBox(
     styles={"plain": StyleFile("plain.jinja")},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    series=by_name(SERIES),
 )

@@ -6,6 +6,7 @@ from cheaptalk.games.persuasion import strategies
 from cheaptalk.games.persuasion.checks import honesty
 from cheaptalk.games.persuasion.measures import MEASURES
 from cheaptalk.games.persuasion.rules import Persuasion
+from cheaptalk.games.persuasion.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -14,5 +15,6 @@ BOX = GameBox(
     styles={"plain": StyleFile("plain.jinja")},
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
+    series=by_name(SERIES),
     checks={"honesty": honesty},
 )

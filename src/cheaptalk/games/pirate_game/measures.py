@@ -3,11 +3,14 @@
 With N pirates, G coins and k ballots; P_j the plan of ballot j and O_j the optimal one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
 from cheaptalk.games.pirate_game.theory import optimal_plan, prices
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Result
+
+Right = Callable[[Ballot, int], bool]
+"""Whether the vote of a rank is right; ranks count from the proposer's 0."""
 
 
 def plan_distance(result: Result) -> float:
@@ -18,10 +21,11 @@ def plan_distance(result: Result) -> float:
     """
     game: PirateGame = result.game
     outcome: Voyage = result.outcome
-    return sum(_distance(game, ballot) for ballot in outcome.ballots) / len(outcome.ballots)
+    return sum(distance(game, ballot) for ballot in outcome.ballots) / len(outcome.ballots)
 
 
-def _distance(game: PirateGame, ballot: Ballot) -> int:
+def distance(game: PirateGame, ballot: Ballot) -> int:
+    """The L1 distance of a ballot's plan from the optimal one; 0 where no plan could have won."""
     best = optimal_plan(len(ballot.plan), game.gold, game.majority)
     if best is None:
         return 0
@@ -35,12 +39,12 @@ def vote_accuracy(result: Result) -> float:
     or more, rejects none, or accepts one coin exactly if its rank is odd or even as the
     proposer's is. Backward induction differs: see ``optimal_votes``.
     """
-    return _share(_judged(result.outcome, _by_rule_of_thumb))
+    return _share(result.outcome, by_rule_of_thumb)
 
 
 def published_vote_accuracy(result: Result) -> float:
     """As the published code has it: rejecting one coin is never right."""
-    return _share(_judged(result.outcome, _as_published))
+    return _share(result.outcome, as_published)
 
 
 def optimal_votes(result: Result) -> float:
@@ -54,7 +58,7 @@ def optimal_votes(result: Result) -> float:
         price = prices(len(ballot.plan), game.gold, game.majority)[rank - 1]
         return ballot.votes[rank] == (ballot.plan[rank] >= price)
 
-    return _share(_judged(result.outcome, right))
+    return _share(result.outcome, right)
 
 
 def score(result: Result) -> float | None:
@@ -88,25 +92,25 @@ def overboard(result: Result) -> float:
     return float(sum(not ballot.passed for ballot in result.outcome.ballots))
 
 
-def _by_rule_of_thumb(ballot: Ballot, rank: int) -> bool:
+def by_rule_of_thumb(ballot: Ballot, rank: int) -> bool:
+    """Whether a vote follows GAMA-Bench's rule of thumb; ``rank`` counts from the proposer's 0."""
     coins = ballot.plan[rank]
     return ballot.votes[rank] == (coins >= 2 or (coins == 1 and rank % 2 == 0))
 
 
-def _as_published(ballot: Ballot, rank: int) -> bool:
-    right = _by_rule_of_thumb(ballot, rank)
+def as_published(ballot: Ballot, rank: int) -> bool:
+    """Whether a vote is right in the published code."""
+    right = by_rule_of_thumb(ballot, rank)
     return right and not (ballot.plan[rank] == 1 and not ballot.votes[rank])
 
 
-def _judged(outcome: Voyage, right: Callable[[Ballot, int], bool]) -> Iterator[bool]:
-    """Every voter's vote judged; ``rank`` counts from the proposer's 0."""
-    for ballot in outcome.ballots:
-        for rank in range(1, len(ballot.plan)):
-            yield right(ballot, rank)
+def judged(ballot: Ballot, right: Right) -> list[bool]:
+    """Every voter's vote judged, in the order of rank."""
+    return [right(ballot, rank) for rank in range(1, len(ballot.plan))]
 
 
-def _share(judged: Iterator[bool]) -> float:
-    verdicts = list(judged)
+def _share(outcome: Voyage, right: Right) -> float:
+    verdicts = [one for ballot in outcome.ballots for one in judged(ballot, right)]
     return sum(verdicts) / len(verdicts)
 
 

@@ -41,8 +41,13 @@ def published_score(result: Result) -> float | None:
 
 def bid_share(result: Result) -> float | None:
     """The mean of b / v where v is above 0: 1 for truthful bids. None where all v are 0."""
-    shares = [bid / value for value, bid in _valued(result) if value]
+    shares = [one for pair in _valued(result) if (one := share_bid(*pair)) is not None]
     return fmean(shares) if shares else None
+
+
+def share_bid(value: int, bid: int) -> float | None:
+    """A bid as a share of the valuation; None where that is 0."""
+    return bid / value if value else None
 
 
 def overbids(result: Result) -> float:

@@ -1,0 +1,191 @@
+"""How often intervals cover the truth: ``python -m bench.statistics_coverage [STUDIES]`` (minutes).
+
+Simulates studies whose true effects are known, takes each kind of interval of each, and counts how
+often the 95 % interval holds the truth: on independent matches, on matches that are alike within
+deals, with few deals, and with variances that differ. Wrong choices stand in the table too.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from cheaptalk.statistics import bootstrap, correlation, mean_intervals, ols, predicted_means
+from cheaptalk.statistics.ranks import rank_ranges
+
+STUDIES = 2_000
+DRAWS = 500
+EFFECT = 0.3
+"""Of the treatment, in standard deviations of a match."""
+RELATED = 0.5
+"""The true correlation."""
+
+Ends = tuple[float, float]
+Made = Callable[[np.random.Generator], Ends]
+
+
+class Case(NamedTuple):
+    """A kind of interval on a kind of data.
+
+    Attributes:
+        interval: makes a study and takes its interval.
+        truth: what the interval should hold.
+        fair: whether the method's assumptions hold, so that it should cover 93.5 to 96.5 %.
+    """
+
+    interval: Made
+    truth: float
+    fair: bool
+
+
+def study(
+    draw: np.random.Generator, deals: int, size: int, alike: float, uneven: float = 1.0
+) -> pl.DataFrame:
+    """Matches of two players over deals: a deal has one player, and luck shared by its matches.
+
+    Args:
+        alike: the share of variance that lies between deals.
+        uneven: the standard deviation of the second player's own luck, that of the first being 1.
+    """
+    deal = np.repeat(np.arange(deals), size)
+    second = deal % 4 == 0
+    luck = draw.normal(0, np.sqrt(alike), deals)[deal]
+    own = draw.normal(0, np.sqrt(1 - alike), deals * size) * np.where(second, uneven, 1.0)
+    columns = {"deal": deal, "second": second, "horizon": draw.integers(0, 3, deals * size)}
+    return pl.DataFrame(columns).with_columns(gain=pl.Series(EFFECT * second + luck + own))
+
+
+def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Ends:
+    """The interval of the second player's effect."""
+    fit = ols(
+        study(draw, **data), "gain", ["second", "horizon"],
+        reference={"second": False, "horizon": 0}, errors=errors, cluster=["deal"],
+    )  # fmt: skip
+    return _ends(fit.frame.filter(pl.col("factor") == "second").tail(1))
+
+
+def predicted(draw: np.random.Generator, **data: Any) -> Ends:
+    """The interval of the second player's predicted mean."""
+    fit = ols(
+        study(draw, **data), "gain", ["second", "horizon"],
+        reference={"second": False, "horizon": 0}, errors="cluster", cluster=["deal"],
+    )  # fmt: skip
+    return _ends(predicted_means(fit, ["second"]).frame.tail(1))
+
+
+def mean(draw: np.random.Generator, **data: Any) -> Ends:
+    """The interval of a mean as reports give it."""
+    return _ends(mean_intervals(study(draw, **data).filter("second"), ["gain"], cluster=["deal"]))
+
+
+def drawn(draw: np.random.Generator, cluster: list[str], **data: Any) -> Ends:
+    """The bootstrap's interval of a mean."""
+    frame = study(draw, **data).filter("second")
+    found = bootstrap(frame, _mean, cluster=cluster, draws=DRAWS, seed=draw)
+    return _ends(found.frame)
+
+
+def _mean(frame: pl.DataFrame) -> dict[str, float | None]:
+    return {"mean": float(frame["gain"].to_numpy().mean())}
+
+
+def correlated(
+    draw: np.random.Generator, interval: Any, method: Any, rows: int, deals: int = 0
+) -> Ends:
+    """The interval of a correlation of normal columns; with ``deals``, rows copy their deal's."""
+    x = draw.normal(size=deals or rows)
+    y = RELATED * x + np.sqrt(1 - RELATED**2) * draw.normal(size=len(x))
+    deal = np.arange(rows) % len(x)
+    frame = pl.DataFrame({"deal": deal, "x": x[deal], "y": y[deal]})
+    found = correlation(
+        frame, "x", "y", method=method, interval=interval, cluster=["deal"], draws=DRAWS, seed=draw
+    )
+    return _ends(found.frame)
+
+
+def ranks(draw: np.random.Generator, ends: tuple[str, str]) -> Ends:
+    """Whether all true ranks of five players lie in their ranges at once: 1 if so."""
+    truth = np.array([0.0, 0.05, 0.1, 0.6, 0.65])
+    gains = draw.normal(size=(60, 1)) + truth + draw.normal(size=(60, 5))
+    columns = {"deal": np.repeat(np.arange(60), 5), "player": np.tile(np.arange(5), 60)}
+    frame = pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=DRAWS, seed=draw)
+    rows = found.frame.sort("group").select(*ends).to_numpy()
+    right = np.arange(5, 0, -1)
+    inside = ((rows[:, 0] <= right) & (right <= rows[:, 1])).all()
+    return (float(inside), float(inside))
+
+
+def _ends(row: pl.DataFrame) -> Ends:
+    low, high = row.select("low", "high").row(0)
+    return float(low), float(high)
+
+
+FREE: dict[str, Any] = {"deals": 240, "size": 1, "alike": 0.0}
+SHARED: dict[str, Any] = {"deals": 80, "size": 8, "alike": 0.4}
+SCARCE: dict[str, Any] = {"deals": 12, "size": 8, "alike": 0.4}
+UNEVEN: dict[str, Any] = FREE | {"uneven": 3.0}
+SPEARMAN = 6 / np.pi * np.arcsin(RELATED / 2)
+KENDALL = 2 / np.pi * np.arcsin(RELATED)
+CASES = {
+    "OLS classical, independent": Case(partial(effect, errors="classical", **FREE), EFFECT, True),
+    "OLS HC3, independent": Case(partial(effect, errors="HC3", **FREE), EFFECT, True),
+    "OLS HC3, unequal variances": Case(partial(effect, errors="HC3", **UNEVEN), EFFECT, True),
+    "OLS classical, unequal variances": Case(
+        partial(effect, errors="classical", **UNEVEN), EFFECT, False
+    ),
+    "OLS cluster, 80 deals": Case(partial(effect, errors="cluster", **SHARED), EFFECT, True),
+    "OLS classical, 80 deals": Case(partial(effect, errors="classical", **SHARED), EFFECT, False),
+    "OLS HC3, 80 deals": Case(partial(effect, errors="HC3", **SHARED), EFFECT, False),
+    "OLS cluster, 12 deals": Case(partial(effect, errors="cluster", **SCARCE), EFFECT, False),
+    "predicted mean, cluster, 80 deals": Case(partial(predicted, **SHARED), EFFECT, True),
+    "mean, cluster, 20 deals": Case(partial(mean, **SHARED), EFFECT, True),
+    "bootstrap mean by deal, 60 deals": Case(
+        partial(drawn, cluster=["deal"], **SHARED | {"deals": 240}), EFFECT, True
+    ),
+    "bootstrap mean by match, 60 deals": Case(
+        partial(drawn, cluster=[], **SHARED | {"deals": 240}), EFFECT, False
+    ),
+    "Pearson, Fisher": Case(partial(correlated, interval="fisher", method="pearson", rows=100),
+                            RELATED, True),
+    "Spearman, Fisher": Case(partial(correlated, interval="fisher", method="spearman", rows=100),
+                             SPEARMAN, True),
+    "Kendall, Fisher": Case(partial(correlated, interval="fisher", method="kendall", rows=100),
+                            KENDALL, True),
+    "Pearson, Fisher, 100 rows copied 4 times": Case(
+        partial(correlated, interval="fisher", method="pearson", rows=400, deals=100),
+        RELATED, False,
+    ),
+    "Pearson, bootstrap by deal": Case(
+        partial(correlated, interval="bootstrap", method="pearson", rows=400, deals=200),
+        RELATED, True,
+    ),
+    "Spearman, bootstrap by deal": Case(
+        partial(correlated, interval="bootstrap", method="spearman", rows=400, deals=200),
+        SPEARMAN, True,
+    ),
+    "all five ranks, sure ranges": Case(partial(ranks, ends=("sure_low", "sure_high")), 1, False),
+    "all five ranks, percentiles": Case(partial(ranks, ends=("low", "high")), 1, False),
+}  # fmt: skip
+
+
+def main(studies: int, only: str = "") -> None:
+    """Print the coverage of each case; those marked are to lie in 93.5 to 96.5 %."""
+    for place, (name, case) in enumerate(CASES.items()):
+        if only not in name:
+            continue
+        start = time.perf_counter()
+        made = [case.interval(np.random.default_rng([place, at])) for at in range(studies)]
+        share = float(np.mean([low <= case.truth <= high for low, high in made]))
+        error = np.sqrt(share * (1 - share) / studies)
+        verdict = ("ok" if 0.935 <= share <= 0.965 else "OUT OF RANGE") if case.fair else ""
+        seconds = time.perf_counter() - start
+        print(f"{name:42} {share:6.1%} ± {error:.1%}  {seconds:4.0f} s  {verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES, *sys.argv[2:])

@@ -1,0 +1,170 @@
+"""How well other learners predict an outcome from the same factors: is a linear model enough?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.statistics.designs import level_texts, one_hot
+from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.printing import printed
+from cheaptalk.statistics.values import demand_columns, with_numbers
+
+Task = Literal["number", "yes or no"]
+METRICS = {"number": ("rmse", "r2"), "yes or no": ("accuracy", "auc")}
+LEARNERS = ("linear", "xgboost", "catboost")
+
+
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    """Learners compared on rows that they had not seen.
+
+    Attributes:
+        outcome: the column that is predicted.
+        label: how they were compared, in words.
+        scores: one row a learner, seed and metric: ``learner``, ``seed``, ``metric``, ``score``.
+        frame: one row a learner and metric: ``learner``, ``metric``, ``mean``, ``spread`` (the
+            standard deviation over seeds; null for one) and ``splits`` (that have a score).
+    """
+
+    outcome: str
+    label: str
+    scores: pl.DataFrame = field(repr=False)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The scores by learner and metric."""
+        return self.scores.group_by("learner", "metric", maintain_order=True).agg(
+            mean=pl.col("score").mean(),
+            spread=pl.col("score").std(),
+            splits=pl.col("score").count(),
+        )
+
+    def __str__(self) -> str:
+        """The comparison as a table."""
+        return printed(f"{self.outcome}: {self.label}", self.frame)
+
+
+def prediction_baselines(
+    frame: pl.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    *,
+    learners: Sequence[str] = LEARNERS,
+    seeds: Sequence[int] = tuple(range(100)),
+    test: float = 0.2,
+) -> Baselines:
+    """Compare a linear model with boosted trees out of sample, over random splits.
+
+    For each seed a share of rows is held out, each learner is fitted to the rest with its own
+    default settings, and scored on what was held out. All learners see the same splits and the
+    same columns, one for each level of each factor (000, appendix G, Table 9: 80/20 splits, 100
+    seeds). A yes-or-no outcome (booleans) is scored by accuracy and area under the ROC curve, any
+    other by root mean squared error, in the outcome's unit, and out-of-sample R2; a score that
+    a split does not define, such as the area where all held-out rows agree, is null.
+
+    Needs ``pip install "cheaptalk[predict]"``.
+
+    Args:
+        outcome: a column of numbers or booleans; rows without a value are left out.
+        factors: columns whose values are taken as categories; missing is a category.
+        learners: any of ``linear`` (least squares, or logistic regression), ``xgboost``
+            (Chen and Guestrin 2016) and ``catboost`` (Prokhorenkova et al. 2018).
+        seeds: one split each.
+        test: the share of rows held out, in (0, 1).
+
+    Raises:
+        CheaptalkError: a learner's package is not installed.
+        StatisticsError: a column is absent, the outcome does not vary, or rows are too few.
+        ValueError: an argument makes no sense.
+    """
+    strange = [name for name in learners if name not in LEARNERS]
+    if strange or not learners or not len(seeds) or not 0 < test < 1:
+        raise ValueError(f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)")
+    features, values, task = _prepared(frame, outcome, factors)
+    makers = {name: _maker(name, task) for name in learners}
+    split = _package("sklearn.model_selection").train_test_split
+    rows: list[tuple[str, int, str, float | None]] = []
+    for seed in seeds:
+        parts = split(features, values, test_size=test, random_state=seed)
+        for name, make in makers.items():
+            found = _scores(make(seed), parts, task)
+            rows += [(name, seed, metric, score) for metric, score in found.items()]
+    schema = {"learner": pl.String, "seed": pl.Int64, "metric": pl.String, "score": pl.Float64}
+    label = f"{len(seeds)} random splits, {test:.0%} of {len(values)} rows held out"
+    return Baselines(outcome, label, pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def _prepared(
+    frame: pl.DataFrame, outcome: str, factors: Sequence[str]
+) -> tuple[Any, NDArray[np.float64], Task]:
+    """One column a level, the outcome as numbers, and which of the two tasks it is."""
+    demand_columns(frame, factors, "predict with")
+    if not factors:
+        raise ValueError("Predictions need one factor or more")
+    task: Task = "number"
+    if outcome in frame.columns and frame.schema[outcome] == pl.Boolean:
+        task = "yes or no"
+    used = with_numbers(frame, [outcome], "predict")
+    if len(used) < 10 or used[outcome].n_unique() < 2:
+        raise StatisticsError(
+            f'"{outcome}" has {len(used)} values, {used[outcome].n_unique()} different: '
+            "prediction needs ten rows, and an outcome that varies"
+        )
+    codes, width = [], 0
+    for name in factors:
+        ranks = level_texts(used, [name]).fill_null("(missing)").rank("dense").to_numpy()
+        codes.append(ranks.astype(np.int64) - 1 + width)
+        width += int(ranks.max())
+    stacked = np.column_stack(codes)
+    features = sparse.csr_matrix(one_hot(stacked.ravel(), width, len(codes)))
+    return features, used[outcome].to_numpy(), task
+
+
+def _scores(learner: Any, parts: Sequence[Any], task: Task) -> dict[str, float | None]:
+    """A learner's scores on the rows held out."""
+    seen, unseen, known, truth = parts
+    metrics = _package("sklearn.metrics")
+    varies = bool(np.ptp(truth))
+    if not np.ptp(known):
+        return dict.fromkeys(METRICS[task])
+    learner.fit(seen, known)
+    guess = learner.predict(unseen)
+    if task == "number":
+        rmse = float(np.sqrt(np.mean((guess - truth) ** 2)))
+        return {"rmse": rmse, "r2": float(metrics.r2_score(truth, guess)) if varies else None}
+    chance = learner.predict_proba(unseen)[:, 1]
+    area = float(metrics.roc_auc_score(truth, chance)) if varies else None
+    return {"accuracy": float(metrics.accuracy_score(truth, guess)), "auc": area}
+
+
+def _maker(name: str, task: Task) -> Callable[[int], Any]:
+    """Makes a learner of a name for a seed."""
+    number = task == "number"
+    if name == "linear":
+        linear = _package("sklearn.linear_model")
+        return lambda seed: (
+            linear.LinearRegression() if number else linear.LogisticRegression(max_iter=1_000)
+        )
+    package = _package(name)
+    if name == "xgboost":
+        kind = package.XGBRegressor if number else package.XGBClassifier
+        return lambda seed: kind(random_state=seed)
+    kind = package.CatBoostRegressor if number else package.CatBoostClassifier
+    return lambda seed: kind(random_seed=seed, verbose=False, allow_writing_files=False)
+
+
+def _package(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise CheaptalkError(
+            f'Prediction baselines need {name}: pip install "cheaptalk[predict]"'
+        ) from None

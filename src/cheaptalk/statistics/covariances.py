@@ -1,0 +1,102 @@
+"""Covariances of regression coefficients: classical, HC3 and cluster-robust."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cheaptalk.statistics.designs import Design, one_hot
+
+Floats = NDArray[np.float64]
+EXACT = 1e-9
+"""How near 1 a leverage is to count as 1: the row is then fitted exactly, whatever its outcome."""
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """How uncertain coefficients are.
+
+    Attributes:
+        matrix: shape (columns, columns).
+        freedom: degrees of freedom of Student's t; 0 where nothing is left to judge by.
+        unknown: the columns whose error cannot be estimated.
+        why: what makes them so.
+    """
+
+    matrix: Floats
+    freedom: int
+    unknown: NDArray[np.bool_]
+    why: str = ""
+
+
+def classical(design: Design, inverse: Floats, residuals: Floats) -> Covariance:
+    """One variance for all rows: sum of squared residuals / (n - p), times (X'X)^-1."""
+    freedom = len(residuals) - design.width
+    variance = residuals @ residuals / max(freedom, 1)
+    return Covariance(variance * inverse, freedom, np.zeros(design.width, dtype=bool))
+
+
+def hc3(design: Design, inverse: Floats, residuals: Floats) -> Covariance:
+    """A variance for each row: its residual over 1 less its leverage, squared.
+
+    MacKinnon and White (1985), Journal of Econometrics 29(3). A row with leverage 1 shows nothing
+    of its variance, so the errors of the effects that rest on it are unknown.
+    """
+    leverage = _leverage(design, inverse)
+    alone = leverage > 1 - EXACT
+    scaled = np.where(alone, 0, residuals / np.where(alone, 1, 1 - leverage))
+    matrix = design.matrix()
+    scores = matrix * scaled[:, None]
+    unknown = (np.abs(matrix[alone] @ inverse) > EXACT).any(axis=0)
+    return Covariance(
+        _sandwich(inverse, (scores.T @ scores).toarray()),
+        len(residuals) - design.width,
+        unknown,
+        "a level that one row has alone is fitted exactly, and HC3 then knows no error",
+    )
+
+
+def clustered(
+    design: Design, inverse: Floats, residuals: Floats, clusters: NDArray[np.int64]
+) -> Covariance:
+    """A variance for each cluster, CR1 of Cameron and Miller (2015), section II.
+
+    The sum over clusters of the outer product of X_g' e_g, between two (X'X)^-1, is multiplied by
+    G / (G - 1) * (n - 1) / (n - p). A level that occurs in one cluster alone cannot be told from
+    that cluster's own luck, so its error is unknown.
+    """
+    rows, count = len(residuals), int(clusters.max()) + 1
+    scores = one_hot(clusters, count).T @ (design.matrix() * residuals[:, None])
+    small = count / max(count - 1, 1) * (rows - 1) / max(rows - design.width, 1)
+    return Covariance(
+        small * _sandwich(inverse, (scores.T @ scores).toarray()),
+        count - 1 if rows > design.width else 0,
+        _in_one_cluster(design, clusters, count),
+        "a level that occurs in one cluster alone cannot be told from that cluster's own luck",
+    )
+
+
+def _sandwich(inverse: Floats, meat: Floats) -> Floats:
+    return np.asarray(inverse @ meat @ inverse)
+
+
+def _leverage(design: Design, inverse: Floats) -> Floats:
+    """The diagonal of X (X'X)^-1 X', from the columns that are 1 in each row."""
+    padded = np.pad(inverse, (0, 1))
+    active = design.active
+    parts = (padded[active[:, [at]], active].sum(axis=1) for at in range(active.shape[1]))
+    return np.asarray(np.sum(list(parts), axis=0))
+
+
+def _in_one_cluster(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """The columns whose level, or whose factor's reference level, occurs in one cluster alone."""
+    alone = np.zeros(design.width, dtype=bool)
+    for place, factor in enumerate(design.factors, start=1):
+        columns = design.columns(factor.name)
+        levels = np.where(design.active[:, place] < design.width, design.active[:, place], 0)
+        pairs = np.unique(levels * count + clusters) // count
+        few = np.unique(pairs)[np.unique(pairs, return_counts=True)[1] == 1]
+        if 0 in few:
+            alone[[0, *columns]] = True
+        alone[few] = True
+    return alone

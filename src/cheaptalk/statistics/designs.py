@@ -1,0 +1,179 @@
+"""Categorical factors as columns of zeros and ones, each against a declared reference level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cheaptalk.statistics.errors import StatisticsError
+
+SHOWN = 12
+"""How many levels an error names at most."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of a regression.
+
+    Attributes:
+        name: as effects are listed under.
+        columns: whose values make its levels; more than one for a composite.
+        levels: as text, in the order of the columns' values.
+        reference: the level that the others are compared with.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    levels: tuple[str, ...]
+    reference: str
+
+    @property
+    def others(self) -> list[str]:
+        """The levels that have an effect: all but the reference."""
+        return [level for level in self.levels if level != self.reference]
+
+    def codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
+        """Which level each row has: its index in ``others``, or -1 for the reference.
+
+        Raises:
+            StatisticsError: a row has no level, or one that the factor does not know.
+        """
+        texts = level_texts(frame, self.columns)
+        places = {level: place for place, level in enumerate(self.others)} | {self.reference: -1}
+        strange = [text for text in texts.unique().to_list() if text not in places]
+        if strange:
+            raise StatisticsError(
+                f'"{self.name}" has no level {_listed(sorted(map(str, strange)))}; '
+                f"its levels are {_listed(self.levels)}"
+            )
+        coded = texts.replace_strict(places, return_dtype=pl.Int64)
+        return np.asarray(coded.to_numpy(), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Factors laid out as the columns of a regression: a constant, then each level's own.
+
+    Attributes:
+        factors: in the order of their columns.
+        active: the columns that are 1 in each row, shape (rows, factors + 1); ``width`` where the
+            factor has its reference level.
+    """
+
+    factors: tuple[Factor, ...]
+    active: NDArray[np.int64]
+
+    @property
+    def names(self) -> list[tuple[str, str | None]]:
+        """The factor and level of each column; the constant's level is None."""
+        constant: list[tuple[str, str | None]] = [("(constant)", None)]
+        return constant + [(of.name, level) for of in self.factors for level in of.others]
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return 1 + sum(len(factor.others) for factor in self.factors)
+
+    def columns(self, name: str) -> range:
+        """The columns of a factor."""
+        start = 1
+        for factor in self.factors:
+            if factor.name == name:
+                return range(start, start + len(factor.others))
+            start += len(factor.others)
+        raise ValueError(f'"{name}" is no factor: {_listed([one.name for one in self.factors])}')
+
+    def active_shares(self) -> NDArray[np.float64]:
+        """The share of rows in which each column is 1."""
+        found = np.bincount(self.active.ravel(), minlength=self.width + 1)
+        return found[: self.width] / len(self.active)
+
+    def matrix(self) -> sparse.csr_array:
+        """The columns themselves, shape (rows, ``width``)."""
+        each = len(self.factors) + 1
+        return one_hot(self.active.ravel(), self.width + 1, each)[:, : self.width]
+
+
+def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_array:
+    """Rows of zeros with ones where the codes say, ``each`` a row."""
+    starts = np.arange(0, len(codes) + 1, each)
+    return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
+
+
+def made_design(frame: pl.DataFrame, factors: Sequence[Factor]) -> Design:
+    """Factors laid out over the rows of a frame."""
+    active, start = [np.zeros(len(frame), dtype=np.int64)], 1
+    width = 1 + sum(len(factor.others) for factor in factors)
+    for factor in factors:
+        codes = factor.codes(frame)
+        active.append(np.where(codes < 0, width, start + codes))
+        start += len(factor.others)
+    return Design(tuple(factors), np.column_stack(active))
+
+
+def made_factor(
+    frame: pl.DataFrame, name: str, columns: Sequence[str], reference: Mapping[str, Any]
+) -> Factor:
+    """A factor with the levels that a frame has.
+
+    Raises:
+        ValueError: no reference level is declared for it, or a composite's has too many parts.
+        StatisticsError: a column or the reference level is absent, or a value is missing.
+    """
+    for column in columns:
+        if column not in frame.columns:
+            raise StatisticsError(f'there is no column "{column}" for the factor "{name}"')
+        missing = frame[column].null_count()
+        if missing:
+            raise StatisticsError(
+                f'"{column}" is missing in {missing} of {len(frame)} rows: '
+                "filter them out, or give them a level of their own"
+            )
+    values = frame.select(columns).unique().sort(columns)
+    levels = tuple(level_texts(values, columns).to_list())
+    if name not in reference:
+        raise ValueError(f'Declare a reference level for "{name}": one of {_listed(levels)}')
+    wanted = _reference_text(frame, columns, reference[name])
+    if wanted not in levels:
+        raise StatisticsError(
+            f'the reference level {wanted} of "{name}" is absent: there are {_listed(levels)}'
+        )
+    return Factor(name, tuple(columns), levels, wanted)
+
+
+def level_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """The level of each row as text: the value, or ``column=value`` for each part of several."""
+    if len(columns) == 1:
+        return frame[columns[0]].cast(pl.String)
+    parts = [pl.lit(f"{column}=") + pl.col(column).cast(pl.String) for column in columns]
+    return frame.select(pl.concat_str(parts, separator=" ").alias("level"))["level"]
+
+
+def _reference_text(frame: pl.DataFrame, columns: Sequence[str], value: Any) -> str:
+    """A declared level as text: a value, a value for each column of a composite, or text."""
+    if isinstance(value, str) and len(columns) > 1:
+        return value
+    parts = [value] if len(columns) == 1 else list(value)
+    if len(parts) != len(columns):
+        raise ValueError(f"A level of {_listed(columns)} has {len(columns)} parts, not {value}")
+    alike = {
+        column: _as_in(frame.schema[column], part)
+        for column, part in zip(columns, parts, strict=True)
+    }
+    return str(level_texts(pl.DataFrame(alike), columns)[0])
+
+
+def _as_in(kind: pl.DataType, value: Any) -> pl.Series:
+    """A value as a column of a kind holds it, so that 12 is 12.0 among decimals."""
+    if kind.is_numeric() and isinstance(value, int | float) and not isinstance(value, bool):
+        return pl.Series([value]).cast(pl.Float64 if kind.is_float() else pl.Series([value]).dtype)
+    return pl.Series([str(value).lower() if isinstance(value, bool) else str(value)])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,201 @@
+"""Permutation tests: is a difference more than a shuffle of the labels would show?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from cheaptalk.statistics.corrections import benjamini_hochberg, holm
+from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.printing import printed
+from cheaptalk.statistics.values import demand_columns, with_numbers
+
+Floats = NDArray[np.float64]
+CELLS = 10_000_000
+"""How many shuffled numbers are held in memory at once."""
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """A two-sided test of no difference between two means.
+
+    Attributes:
+        difference: mean of the first less mean of the second.
+        p: the chance of a difference at least as large, were labels exchangeable, in (0, 1].
+        n: how many values each has; for pairs both the number of pairs.
+        paired: whether signs were flipped within pairs, or labels shuffled over all.
+        exact: whether all arrangements were counted, or some drawn.
+    """
+
+    difference: float
+    p: float
+    n: tuple[int, int]
+    paired: bool
+    exact: bool
+
+    @property
+    def label(self) -> str:
+        """The test's name."""
+        kind = "paired" if self.paired else "unpaired"
+        return f"{kind} permutation test, two-sided, {'exact' if self.exact else 'drawn'}"
+
+    def __str__(self) -> str:
+        """The test in one line."""
+        return f"{self.label}: difference {self.difference:.4g}, p = {self.p:.4g}"
+
+
+def permutation_test(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    *,
+    paired: bool,
+    draws: int = 9_999,
+    seed: int | np.random.Generator = 0,
+) -> PermutationTest:
+    """Test that two samples have the same distribution, by their difference in means.
+
+    Pairs, such as two players on the same deal, swap places or not: 2^n arrangements. Unpaired
+    values are dealt out anew to groups of the same sizes. Where there are no more arrangements
+    than draws all are counted and p is exact; otherwise they are drawn, and the observed one
+    counts as one of them (Phipson and Smyth 2010, Permutation P-values Should Never Be Zero).
+    p is twice the smaller one-sided share, at most 1.
+
+    >>> print(permutation_test([5.0, 7.0, 6.0, 9.0], [4.0, 5.0, 5.0, 6.0], paired=True))
+    paired permutation test, two-sided, exact: difference 1.75, p = 0.125
+
+    Args:
+        first: numbers.
+        second: others; as many where they are paired.
+        draws: of arrangements, where they are too many to count.
+        seed: a number or a generator, for the drawing.
+
+    Raises:
+        StatisticsError: a sample is empty, or pairs do not match.
+        ValueError: a value is not finite.
+    """
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if not len(one) or not len(other) or (paired and len(one) != len(other)):
+        raise StatisticsError(
+            f"a test compares two samples{' of equal length' if paired else ''}, "
+            f"not {len(one)} values with {len(other)}"
+        )
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        raise ValueError("Tests take finite numbers; leave undefined values out")
+    arrangements = 2.0 ** min(len(one), 60) if paired else _ways(len(one), len(other))
+    sizes = (len(one), len(other))
+    difference = float(one.mean() - other.mean())
+    if len(one) + len(other) == 2 or np.array_equal(one, other):
+        return PermutationTest(difference, 1.0, sizes, paired, exact=True)
+    found = stats.permutation_test(
+        (one - other,) if paired else (one, other),
+        _mean if paired else _difference,
+        permutation_type="samples" if paired else "independent",
+        vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return PermutationTest(difference, float(found.pvalue), sizes, paired, arrangements <= draws)
+
+
+def _mean(values: Floats, axis: int) -> Floats:
+    return np.asarray(np.mean(values, axis=axis))
+
+
+def _difference(first: Floats, second: Floats, axis: int) -> Floats:
+    return np.asarray(np.mean(first, axis=axis) - np.mean(second, axis=axis))
+
+
+def _ways(first: int, second: int) -> float:
+    """In how many ways values can be dealt out to two groups; inf where that is beyond number."""
+    logarithm = math.lgamma(first + second + 1) - math.lgamma(first + 1) - math.lgamma(second + 1)
+    return round(math.exp(logarithm)) if logarithm < 40 else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseTests:
+    """Every two groups compared.
+
+    Attributes:
+        value: the column that is compared.
+        frame: one row a pair: ``first``, ``second``, ``n_first``, ``n_second``, ``difference``,
+            ``p``, ``p_holm``, ``p_bh`` (corrected for the number of rows) and ``test`` (its name).
+        notes: pairs left out, and why.
+    """
+
+    value: str
+    frame: pl.DataFrame = field(repr=False)
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The tests as a table."""
+        return printed(f"Differences in {self.value}", self.frame, self.notes)
+
+
+def pairwise_tests(
+    frame: pl.DataFrame,
+    value: str,
+    by: str,
+    *,
+    paired: bool,
+    cluster: Sequence[str] = DEALS,
+    draws: int = 9_999,
+    seed: int | np.random.Generator = 0,
+) -> PairwiseTests:
+    """Permutation tests between every two groups, corrected for their number.
+
+    A group's matches of one cluster, which are alike, count once, with their mean. Paired tests
+    compare two groups on the clusters that both have, such as the deals of chip trading that all
+    populations played (004, Table 4, which does not name its test).
+
+    Args:
+        value: a column of numbers; rows without one are left out.
+        by: the column whose values are the groups.
+        paired: whether groups share clusters.
+        cluster: the columns that tell clusters apart; none: every row by itself, unpaired only.
+
+    Raises:
+        StatisticsError: a column is absent, or there are fewer than two groups to compare.
+        ValueError: paired without clusters.
+    """
+    if paired and not cluster:
+        raise ValueError("Pairs are told by the columns of cluster, and there are none")
+    demand_columns(frame, [by, *cluster], "compare by")
+    used = with_numbers(frame, [value], "compare by").drop_nulls(by)
+    keyed = used if cluster else used.with_row_index("row")
+    keys = list(cluster) or ["row"]
+    means = keyed.group_by(by, *keys).agg(pl.col(value).mean()).sort(keys)
+    groups = {key[0]: part for key, part in sorted(means.partition_by(by, as_dict=True).items())}
+    if len(groups) < 2:
+        raise StatisticsError(f'"{by}" has fewer than two groups with a value of "{value}"')
+    generator = np.random.default_rng(seed)
+    rows, notes = [], []
+    for one, other in combinations(groups, 2):
+        first, second = groups[one], groups[other]
+        if paired:
+            first = first.join(second, on=keys, how="semi", maintain_order="left")
+            second = second.join(first, on=keys, how="semi", maintain_order="left")
+            if first.is_empty():
+                notes.append(f"{one} and {other} share no {' and '.join(keys)}, and have no test")
+                continue
+        a, b = first[value].to_numpy(), second[value].to_numpy()
+        test = permutation_test(a, b, paired=paired, draws=draws, seed=generator)
+        rows.append((str(one), str(other), *test.n, test.difference, test.p, test.label))
+    return PairwiseTests(value, _corrected(rows), tuple(notes))
+
+
+def _corrected(rows: list[tuple[str, str, int, int, float, float, str]]) -> pl.DataFrame:
+    schema = {
+        "first": pl.String, "second": pl.String, "n_first": pl.Int64, "n_second": pl.Int64,
+        "difference": pl.Float64, "p": pl.Float64, "test": pl.String,
+    }  # fmt: skip
+    made = pl.DataFrame(rows, schema=schema, orient="row")
+    p = made["p"].to_numpy()
+    return made.with_columns(
+        p_holm=pl.Series(holm(p), dtype=pl.Float64),
+        p_bh=pl.Series(benjamini_hochberg(p), dtype=pl.Float64),
+    ).select(*made.columns[:-1], "p_holm", "p_bh", "test")

@@ -1,0 +1,165 @@
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from statsmodels.stats.multitest import multipletests
+
+from cheaptalk.statistics import (
+    StatisticsError,
+    benjamini_hochberg,
+    holm,
+    pairwise_tests,
+    permutation_test,
+)
+
+
+def two_sided(shuffled: list[float], seen: float) -> float:
+    """Twice the smaller one-sided share."""
+    above = sum(value >= seen - 1e-12 for value in shuffled)
+    below = sum(value <= seen + 1e-12 for value in shuffled)
+    return min(1, 2 * min(above, below) / len(shuffled))
+
+
+def test_counts_all_flips_of_few_pairs() -> None:
+    first, second = [5.0, 7.0, 6.5, 9.0, 1.0], [4.0, 5.5, 5.0, 6.0, 1.5]
+    gaps = np.subtract(first, second)
+    flips = [float(np.mean(gaps * signs)) for signs in product([1, -1], repeat=5)]
+    found = permutation_test(first, second, paired=True)
+    assert found.exact
+    assert found.difference == pytest.approx(gaps.mean())
+    assert found.p == pytest.approx(two_sided(flips, float(gaps.mean())))
+
+
+def test_counts_all_deals_of_few_values() -> None:
+    first, second = [1.0, 4.0, 3.0], [2.0, 7.0, 8.0, 9.0]
+    pool = np.array(first + second)
+    shuffled = []
+    for chosen in combinations(range(7), 3):
+        rest = [at for at in range(7) if at not in chosen]
+        shuffled.append(float(pool[list(chosen)].mean() - pool[rest].mean()))
+    found = permutation_test(first, second, paired=False)
+    assert found.exact
+    assert found.n == (3, 4)
+    assert found.p == pytest.approx(two_sided(shuffled, float(np.mean(first) - np.mean(second))))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_draws_where_counting_is_too_long(paired: bool) -> None:
+    draw = np.random.default_rng(1)
+    first, second = draw.normal(0.9, 1, 40), draw.normal(0, 1, 40)
+    found = permutation_test(first, second, paired=paired, draws=999, seed=1)
+    assert not found.exact
+    assert 0.001 <= found.p < 0.05
+    assert found == permutation_test(first, second, paired=paired, draws=999, seed=1)
+
+
+def test_holds_its_size_under_no_difference() -> None:
+    draw = np.random.default_rng(2)
+    p = [
+        permutation_test(draw.normal(size=6), draw.normal(size=6), paired=paired).p
+        for paired in (True, False)
+        for _ in range(200)
+    ]
+    assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.08
+
+
+def test_equal_samples_do_not_differ() -> None:
+    for paired in (True, False):
+        assert permutation_test([1.0, 2.0], [1.0, 2.0], paired=paired).p == 1
+    assert permutation_test([1.0], [2.0], paired=True).p == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "paired", "said"),
+    [
+        ([1.0], [1.0, 2.0], True, "of equal length, not 1 values with 2"),
+        ([], [1.0], False, "two samples, not 0 values with 1"),
+        ([float("nan")], [1.0], True, "finite"),
+    ],
+)
+def test_refuses_samples_that_cannot_be_compared(
+    first: list[float], second: list[float], paired: bool, said: str
+) -> None:
+    with pytest.raises((StatisticsError, ValueError), match=said):
+        permutation_test(first, second, paired=paired)
+
+
+def test_corrections_agree_with_statsmodels() -> None:
+    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert_allclose(holm([0.9, 0.8]), [1, 1])
+    p = np.random.default_rng(3).random(30) ** 3
+    assert_allclose(holm(p), multipletests(p, method="holm")[1])
+    assert_allclose(benjamini_hochberg(p), multipletests(p, method="fdr_bh")[1])
+    for correct in (holm, benjamini_hochberg):
+        assert len(correct([])) == 0
+        with pytest.raises(ValueError, match="lie between 0 and 1"):
+            correct([0.5, float("nan")])
+
+
+def populations() -> pl.DataFrame:
+    """Three populations on shared deals, two matches each; the third gains more."""
+    draw = np.random.default_rng(4)
+    deal = np.repeat(np.arange(20), 6)
+    who = np.tile(["bayes", "bayes", "human", "human", "model", "model"], 20)
+    gain = 5 * draw.normal(size=20)[deal] + (who == "model") + 0.3 * draw.normal(size=120)
+    return pl.DataFrame({"deal": deal, "who": who, "gain": gain})
+
+
+def test_every_two_groups_are_compared_on_their_shared_deals() -> None:
+    frame = populations()
+    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["deal"])
+    rows = {(row["first"], row["second"]): row for row in found.frame.rows(named=True)}
+    assert list(rows) == [("bayes", "human"), ("bayes", "model"), ("human", "model")]
+    assert rows["bayes", "human"]["p"] > 0.05
+    assert rows["human", "model"]["p_holm"] < 0.01
+    assert rows["human", "model"]["n_first"] == 20
+    assert_allclose(found.frame["p_holm"], holm(found.frame["p"].to_numpy()))
+    assert_allclose(found.frame["p_bh"], benjamini_hochberg(found.frame["p"].to_numpy()))
+    assert rows["human", "model"]["test"] == "paired permutation test, two-sided, drawn"
+    assert "p_holm" in str(found)
+    unpaired = pairwise_tests(frame, "gain", "who", paired=False, cluster=["deal"]).frame
+    assert unpaired["p"].to_numpy().min() > 0.1
+
+
+def test_matches_of_one_deal_count_once() -> None:
+    frame = populations()
+    copies = pl.concat([frame] * 4)
+    for paired in (True, False):
+        one, four = (
+            pairwise_tests(of, "gain", "who", paired=paired, cluster=["deal"]).frame["p"]
+            for of in (frame, copies)
+        )
+        assert_allclose(one, four)
+    rows = pairwise_tests(frame, "gain", "who", paired=False, cluster=[]).frame
+    assert rows["n_first"].to_list() == [40, 40, 40]
+
+
+def test_groups_without_shared_deals_have_no_test_and_a_note() -> None:
+    frame = pl.DataFrame(
+        {"deal": [1, 2, 3, 4, 1, 2], "who": list("aabbcc"), "gain": [1.0, 2, 3, 4, 5, 7]}
+    )
+    found = pairwise_tests(frame, "gain", "who", paired=True, cluster=["deal"])
+    assert found.frame.select("first", "second").rows() == [("a", "c")]
+    assert found.notes == (
+        "a and b share no deal, and have no test", "b and c share no deal, and have no test",
+    )  # fmt: skip
+    apart = pairwise_tests(frame.head(4), "gain", "who", paired=True, cluster=["deal"])
+    assert apart.frame.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"value": "profit"}, 'no column "profit" to compare by'),
+        ({"by": "one"}, "fewer than two groups"),
+        ({"cluster": []}, "Pairs are told by"),
+    ],
+)
+def test_pairwise_tests_say_what_they_lack(options: dict[str, Any], said: str) -> None:
+    asked: dict[str, Any] = {"value": "gain", "by": "who", "cluster": ["deal"]} | options
+    frame = populations().with_columns(one=1)
+    with pytest.raises((StatisticsError, ValueError), match=said):
+        pairwise_tests(frame, paired=True, **asked)

@@ -1,0 +1,329 @@
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means
+
+FACTORS = ["horizon", "loss", "model"]
+REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
+
+
+def games(rows: int = 400, seed: int = 1) -> pl.DataFrame:
+    """Games with effects of 1 for each step of a factor's levels, alike within deals."""
+    draw = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "deal": draw.integers(0, 40, rows),
+            "horizon": draw.choice([1, 2, 12], rows),
+            "loss": draw.choice([0.8, 0.9], rows),
+            "model": draw.choice(["a", "b", "c", "d"], rows),
+            "talk": draw.random(rows) < 0.5,
+        }
+    )
+    luck = draw.normal(size=40)[frame["deal"].to_numpy()]
+    noise = draw.normal(size=rows) * (1 + (frame["model"] == "a").to_numpy())
+    steps = frame["model"].replace_strict({"a": 0, "b": 1, "c": 2, "d": 3}).to_numpy()
+    return frame.with_columns(gain=pl.Series(steps + luck + noise, dtype=pl.Float64))
+
+
+def columns(frame: pl.DataFrame) -> NDArray[np.float64]:
+    """The same columns, made another way."""
+    made = [np.ones(len(frame))]
+    for name in FACTORS:
+        made += [
+            (frame[name] == level).to_numpy().astype(float)
+            for level in frame[name].unique().sort().to_list()
+            if level != REFERENCE[name]
+        ]
+    return np.column_stack(made)
+
+
+def fitted(frame: pl.DataFrame, **options: Any) -> Regression:
+    return ols(frame, "gain", FACTORS, **{"reference": REFERENCE, "cluster": ["deal"]} | options)
+
+
+@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
+    frame = games()
+    found = fitted(frame, errors=errors, level=level)
+    plain = sm.OLS(frame["gain"].to_numpy(), columns(frame)).fit()
+    kinds = {
+        "classical": plain,
+        "HC3": plain.get_robustcov_results("HC3", use_t=True),
+        "cluster": plain.get_robustcov_results(
+            "cluster", groups=frame["deal"].to_numpy(), use_t=True
+        ),
+    }
+    oracle = kinds[errors]
+    rows = found.frame.filter(~pl.col("reference"))
+    assert_allclose(rows["estimate"], oracle.params, atol=1e-12)
+    assert_allclose(rows["error"], oracle.bse, rtol=1e-9)
+    assert_allclose(rows["p"], oracle.pvalues, rtol=1e-7)
+    limits = oracle.conf_int(alpha=1 - level)
+    assert_allclose(rows.select("low", "high").to_numpy(), limits, rtol=1e-8)
+    assert found.r2 == pytest.approx(plain.rsquared)
+    assert found.adjusted_r2 == pytest.approx(plain.rsquared_adj)
+    assert (found.rows, found.notes) == (400, ())
+
+
+def test_every_row_says_how_its_interval_was_made() -> None:
+    frame = games()
+    labels = {
+        "classical": "95 %, classical, t with 393 degrees of freedom",
+        "HC3": "95 %, HC3, t with 393 degrees of freedom",
+        "cluster": "95 %, cluster-robust (CR1) by deal, 40 clusters, t with 39 degrees of freedom",
+    }
+    for errors, label in labels.items():
+        found = fitted(frame, errors=errors)
+        assert found.frame["interval"].unique().to_list() == [label]
+        assert label in str(found)
+        assert "nan" not in str(found).lower()
+
+
+def test_references_stand_in_the_table_with_an_effect_of_zero() -> None:
+    frame = games()
+    rows = fitted(frame).frame.filter("reference").rows(named=True)
+    assert [(row["factor"], row["level"]) for row in rows] == [
+        ("horizon", "12"), ("loss", "0.9"), ("model", "b"),
+    ]  # fmt: skip
+    for row in rows:
+        assert (row["estimate"], row["error"], row["p"]) == (0, None, None)
+    assert rows[2]["n"] == (frame["model"] == "b").sum()
+
+
+def test_a_composite_holds_all_interactions() -> None:
+    frame = games()
+    found = ols(
+        frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
+        reference={"market": (False, 12)},
+    )  # fmt: skip
+    cells = frame.partition_by("talk", "horizon", as_dict=True)
+    means = {key: float(part["gain"].to_numpy().mean()) for key, part in cells.items()}
+    effects = {row["level"]: row["estimate"] for row in found.frame.rows(named=True)}
+    assert effects["talk=true horizon=1"] == pytest.approx(means[True, 1] - means[False, 12])
+    text = {"market": "talk=false horizon=12"}
+    again = ols(frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
+                reference=text)  # fmt: skip
+    assert again.frame.equals(found.frame)
+
+
+@given(st.floats(-1e6, 1e6))
+def test_equal_outcomes_have_no_effects(value: float) -> None:
+    found = fitted(games(60).with_columns(gain=pl.lit(value)), errors="cluster")
+    first, *rest = found.frame.filter(~pl.col("reference")).rows(named=True)
+    assert (first["estimate"], first["low"], first["high"]) == (value, value, value)
+    assert all((row["estimate"], row["error"], row["p"]) == (0, 0, None) for row in rest)
+    assert found.r2 is None
+    assert "the factors fit the outcome exactly" in found.notes[0]
+    assert "R2 = undefined" in str(found)
+
+
+def test_a_factor_with_one_level_is_left_out_with_a_note() -> None:
+    found = fitted(games().filter(pl.col("loss") == 0.9))
+    assert found.notes == ('"loss" has one level here, 0.9, and no effect to estimate',)
+    assert "loss" not in found.frame["factor"].to_list()
+
+
+def test_rows_without_an_outcome_are_left_out_and_counted() -> None:
+    frame = games()
+    gaps = frame.with_columns(gain=pl.when(pl.col("talk")).then("gain"))
+    found = fitted(gaps)
+    some = frame.filter("talk")
+    assert found.frame.equals(fitted(some).frame)
+    assert found.notes == (f'{400 - len(some)} rows without a value of "gain" left out',)
+
+
+def test_as_many_rows_as_effects_leave_no_errors() -> None:
+    frame = pl.DataFrame({"model": ["a", "b", "c"], "gain": [1.0, 2.0, 4.0]})
+    found = ols(frame, "gain", ["model"], reference={"model": "a"})
+    assert found.frame["estimate"].to_list() == pytest.approx([1, 0, 1, 3])
+    for column in ("error", "low", "high", "p"):
+        assert found.frame[column].null_count() == 4
+    assert found.notes == ("as many rows as effects leave nothing to estimate errors from",)
+    assert found.adjusted_r2 is None
+
+
+def test_hc3_knows_no_error_of_a_level_that_one_row_has_alone() -> None:
+    frame = pl.DataFrame(
+        {"model": ["a", "a", "a", "b", "b", "b", "c"], "gain": [1.0, 2, 3, 2, 5, 6, 9]}
+    )
+    found = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="HC3")
+    errors = dict(found.frame.select("level", "error").rows())
+    assert errors["c"] is None
+    two = ols(frame.head(6), "gain", ["model"], reference={"model": "a"}, errors="HC3")
+    assert errors["b"] == pytest.approx(two.frame.filter(level="b")["error"][0])
+    assert "fitted exactly" in found.notes[0]
+    single = ols(frame, "gain", ["model"], reference={"model": "c"}, errors="HC3").frame
+    assert single["error"].null_count() == 4
+
+
+def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
+    frame = games().with_columns(deal=pl.when(model="c").then(99).otherwise("deal"))
+    errors = dict(fitted(frame, errors="cluster").frame.select("level", "error").rows())
+    assert errors["c"] is None
+    assert errors["d"] > 0
+    other = fitted(frame, errors="cluster", reference=REFERENCE | {"model": "c"})
+    known = other.frame.filter(pl.col("error").is_not_null())["factor"].unique().to_list()
+    assert sorted(known) == ["horizon", "loss"]
+    assert "one cluster alone" in other.notes[0]
+
+
+def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
+    few = fitted(games().with_columns(pl.col("deal") % 4), errors="cluster")
+    assert few.clusters == 4
+    assert few.notes == ("4 clusters are few: the intervals are likely too narrow",)
+    one = fitted(games().with_columns(deal=1), errors="cluster")
+    assert one.frame["error"].null_count() == len(one.frame)
+    assert one.notes == ("one cluster leaves nothing to estimate errors from",)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        ([], {"reference": REFERENCE | {"model": "z"}}, 'level z of "model" is absent: there'),
+        ([], {"reference": REFERENCE | {"horizon": True}}, 'level true of "horizon" is absent'),
+        ([pl.lit("x").alias("gone")], {"cluster": ["nowhere"], "errors": "cluster"}, "nowhere"),
+        ([pl.col("model").alias("loss")], {"reference": REFERENCE | {"loss": "a"}},
+         "loss and model cannot be told apart"),
+        ([pl.when("talk").then("model").alias("model")], {}, '"model" is missing in'),
+        ([pl.lit(None).alias("gain")], {}, "no row has a value"),
+        ([pl.lit(float("nan")).alias("gain")], {}, "no finite numbers"),
+        ([pl.lit("much").alias("gain")], {}, '"gain" holds String, and numbers'),
+    ],
+)  # fmt: skip
+def test_says_what_the_data_do_not_determine(
+    change: list[pl.Expr], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(StatisticsError, match=said):
+        fitted(games().with_columns(change), **options)
+
+
+def test_a_missing_cluster_is_a_cluster() -> None:
+    frame = games()
+    gap = pl.when(pl.col("deal") > 0).then("deal")
+    named = fitted(frame, errors="cluster")
+    found = fitted(frame.with_columns(deal=gap), errors="cluster")
+    assert found.frame.equals(named.frame)
+
+
+def test_says_which_column_is_not_there() -> None:
+    with pytest.raises(StatisticsError, match='no column "profit" to explain'):
+        ols(games(), "profit", ["model"], reference={"model": "a"})
+    with pytest.raises(StatisticsError, match='no column "pair" for the factor "pair"'):
+        ols(games(), "gain", ["pair"], reference={"pair": "a"})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"errors": "HC9"}, "not \"HC9\""),
+        ({"level": 95}, "between 0 and 1"),
+        ({"cluster": [], "errors": "cluster"}, "one column or more"),
+        ({"reference": {}}, 'Declare a reference level for "horizon": one of 1, 2, 12'),
+        ({"reference": REFERENCE | {"model": ("a", "b")}}, "is absent"),
+    ],
+)  # fmt: skip
+def test_refuses_arguments_that_make_no_sense(options: dict[str, Any], said: str) -> None:
+    with pytest.raises((ValueError, StatisticsError), match=said):
+        fitted(games(), **options)
+
+
+def test_factors_are_a_list_of_different_names() -> None:
+    for factors in ("model", ["model", "model"]):
+        with pytest.raises(ValueError, match="different names"):
+            ols(games(), "gain", factors, reference={"model": "a"})
+    with pytest.raises(ValueError, match="has 2 parts"):
+        ols(games(), "gain", ["both"], reference={"both": (1,)},
+            composites={"both": ["talk", "model"]})  # fmt: skip
+
+
+def test_predicted_means_of_all_cells_are_the_cells_own_means() -> None:
+    frame = games()
+    found = predicted_means(ols(frame, "gain", ["model"], reference={"model": "a"}), ["model"])
+    raw = dict(frame.group_by("model").agg(pl.col("gain").mean()).rows())
+    for row in found.frame.rows(named=True):
+        assert row["estimate"] == pytest.approx(raw[row["model"]])
+    whole = predicted_means(fitted(frame)).frame
+    assert whole["estimate"][0] == pytest.approx(frame["gain"].mean())
+    assert whole.columns == ["estimate", "error", "low", "high", "interval"]
+
+
+def test_predicted_means_put_cells_on_one_distribution() -> None:
+    rows = [("a", "easy", 3.0)] * 9 + [("a", "hard", 1.0)] + [("b", "easy", 4.0)] * 2
+    rows += [("b", "hard", 2.0)] * 8
+    frame = pl.DataFrame(rows, schema=["model", "game", "gain"], orient="row")
+    fit = ols(frame, "gain", ["model", "game"], reference={"model": "a", "game": "easy"})
+    own = dict(predicted_means(fit, ["model"]).frame.select("model", "estimate").rows())
+    assert own == pytest.approx({"a": 2.1, "b": 3.1})
+    hard = pl.DataFrame({"game": ["easy", "hard"], "share": [1, 3]})
+    found = predicted_means(fit, ["model"], configurations=hard, weight="share")
+    assert found.frame["estimate"].to_list() == pytest.approx([1.5, 2.5])
+    assert found.over == "2 given configurations"
+    even = predicted_means(fit, ["model"], configurations=hard)
+    assert even.frame["estimate"].to_list() == pytest.approx([2, 3])
+    assert "predicted over 2 given configurations" in str(even)
+
+
+def test_predicted_means_agree_with_statsmodels() -> None:
+    frame = games()
+    fit = fitted(frame, errors="HC3")
+    matrix = columns(frame)
+    oracle = sm.OLS(frame["gain"].to_numpy(), matrix).fit()
+    robust = oracle.get_robustcov_results("HC3", use_t=True)
+    point = matrix.mean(axis=0)
+    point[-3:] = [0, 1, 0]
+    test = robust.t_test(point)
+    row = predicted_means(fit, ["model"]).frame.filter(model="c").row(0, named=True)
+    assert (row["estimate"], row["error"]) == pytest.approx((test.effect[0], np.ravel(test.sd)[0]))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(test.conf_int()[0]))
+
+
+def test_predicted_means_say_what_they_keep_and_what_they_do_not_know() -> None:
+    fit = fitted(games())
+    found = predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [12]}))
+    assert found.over == "1 given configurations, loss as in its own rows"
+    with pytest.raises(StatisticsError, match='"horizon" has no level 99; its levels are 1, 2, 12'):
+        predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [99]}))
+    with pytest.raises(StatisticsError, match="no configurations"):
+        predicted_means(fit, configurations=pl.DataFrame({"horizon": []}))
+    with pytest.raises(ValueError, match='"deal" is no factor: horizon, loss, model'):
+        predicted_means(fit, ["deal"])
+    one = pl.DataFrame({"horizon": [12], "w": [-1.0]})
+    for weight, said in (("w", "must be >= 0"), ("v", 'no column "v"')):
+        with pytest.raises(ValueError, match=said):
+            predicted_means(fit, configurations=one, weight=weight)
+    with pytest.raises(ValueError, match="there are none"):
+        predicted_means(fit, weight="w")
+
+
+def test_predicted_means_of_unknown_error_are_null() -> None:
+    frame = games().with_columns(deal=pl.when(model="c").then(99).otherwise("deal"))
+    found = predicted_means(fitted(frame, errors="cluster"), ["model"]).frame
+    assert found.filter(pl.col("error").is_null())["model"].to_list() == ["c"]
+    assert found["estimate"].null_count() == 0
+
+
+def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None:
+    covered = {"classical": 0, "cluster": 0}
+    for study in range(300):
+        draw = np.random.default_rng([7, study])
+        deal = np.repeat(np.arange(60), 5)
+        luck = draw.normal(size=60)[deal]
+        frame = pl.DataFrame({"deal": deal, "late": deal % 2, "gain": luck + draw.normal(size=300)})
+        for errors in covered:
+            fit = ols(
+                frame, "gain", ["late"], reference={"late": 0}, cluster=["deal"],
+                errors=errors,  # type: ignore[arg-type]
+            )  # fmt: skip
+            low, high = fit.frame.filter(level="1").select("low", "high").row(0)
+            covered[errors] += low <= 0 <= high
+    assert 0.92 <= covered["cluster"] / 300 <= 0.98
+    assert covered["classical"] / 300 < 0.8

@@ -1,0 +1,271 @@
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from cheaptalk.statistics import (
+    StatisticsError,
+    bootstrap,
+    correlation,
+    mean_intervals,
+    rank_ranges,
+)
+from cheaptalk.statistics.drawing import clusters_of
+
+
+def alike(deals: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:
+    """Matches whose deals give all of them much the same luck."""
+    draw = np.random.default_rng(seed)
+    deal = np.repeat(np.arange(deals), size)
+    gain = draw.normal(size=deals)[deal] + 0.3 * draw.normal(size=len(deal))
+    return pl.DataFrame({"deal": deal, "gain": gain, "half": deal % 2})
+
+
+def mean(frame: pl.DataFrame) -> dict[str, float | None]:
+    return {"mean": float(frame["gain"].to_numpy().mean())}
+
+
+def test_draws_whole_clusters_as_many_as_there_are() -> None:
+    frame = alike(10, 3).sample(fraction=1, shuffle=True, seed=1)
+    clusters = clusters_of(frame, ["deal"], [])
+    generator = np.random.default_rng(1)
+    seen = set()
+    for rows in clusters.rows(clusters.draws(50, generator)):
+        counts = frame[rows]["deal"].value_counts()
+        assert counts["count"].sum() == 30
+        assert (counts["count"] % 3 == 0).all()
+        assert frame[rows].unique().group_by("deal").len()["len"].unique().to_list() == [3]
+        seen |= set(counts["deal"].to_list())
+    assert seen == set(range(10))
+
+
+def test_strata_keep_their_sizes() -> None:
+    frame = alike(9, 2)
+    clusters = clusters_of(frame, ["deal"], ["half"])
+    assert clusters.label == "9 clusters in 2 strata"
+    for rows in clusters.rows(clusters.draws(20, np.random.default_rng(2))):
+        assert frame[rows].group_by("half").len().sort("half")["len"].to_list() == [10, 8]
+    assert clusters_of(frame, ["half", "deal"], ["half"]).label == clusters.label
+
+
+def test_strata_with_one_cluster_are_collapsed() -> None:
+    frame = pl.DataFrame({"deal": [0, 1, 2, 3], "game": ["a", "b", "c", "c"]})
+    clusters = clusters_of(frame, ["deal"], ["game"])
+    groups = {frozenset(frame["game"][rows].to_list())
+              for rows in clusters.rows(clusters.draws(60, np.random.default_rng(0)))}  # fmt: skip
+    assert groups == {frozenset("abc"), frozenset("ac"), frozenset("bc")}
+    assert clusters_of(frame.tail(3), ["deal"], ["game"]).label == "3 clusters"
+
+
+def test_errors_agree_with_those_of_clustered_means() -> None:
+    frame = alike(60)
+    found = bootstrap(frame, mean, cluster=["deal"], seed=3).frame.row(0, named=True)
+    known = mean_intervals(frame, ["gain"], cluster=["deal"]).row(0, named=True)
+    assert found["estimate"] == pytest.approx(known["mean"])
+    assert found["error"] == pytest.approx(known["error"], rel=0.06)
+    assert (found["low"], found["high"]) == pytest.approx((known["low"], known["high"]), abs=0.04)
+    by_match = bootstrap(frame, mean, cluster=[], seed=3)
+    assert by_match.frame["error"][0] < 0.6 * found["error"]
+    assert "240 clusters" in by_match.label
+
+
+def test_strata_take_out_what_differs_between_them() -> None:
+    frame = alike(40).with_columns(pl.col("gain") + 50 * pl.col("half"))
+    apart = bootstrap(frame, mean, cluster=["deal"], strata=["half"], draws=300)
+    whole = bootstrap(frame, mean, cluster=["deal"], draws=300)
+    assert apart.frame["error"][0] < 0.1 * whole.frame["error"][0]
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    frame = alike()
+    one, again, other = (
+        bootstrap(frame, mean, cluster=["deal"], draws=50, seed=seed).drawn
+        for seed in (1, np.random.default_rng(1), 2)
+    )
+    assert one.equals(again)
+    assert not one.equals(other)
+
+
+def test_undefined_draws_are_counted_and_left_out() -> None:
+    def share(frame: pl.DataFrame) -> dict[str, float | None]:
+        some = frame.filter(pl.col("deal") == 0)
+        return {"first": 1.0 if len(some) else None, "never": float("nan")}
+
+    found = bootstrap(alike(3), share, cluster=["deal"], draws=400)
+    first, never = found.frame.rows(named=True)
+    assert first["undefined"] == pytest.approx((2 / 3) ** 3, abs=0.08)
+    assert (first["estimate"], first["low"], first["high"]) == (1, 1, 1)
+    assert never["undefined"] == 1
+    assert never["estimate"] is never["error"] is never["low"] is None
+    assert found.notes == ("3 clusters are few: the intervals are likely too narrow",)
+    assert "nan" not in str(found).lower()
+
+
+def test_bootstraps_say_what_they_lack() -> None:
+    frame = alike()
+    with pytest.raises(StatisticsError, match='no column "bet" to draw by'):
+        bootstrap(frame, mean, cluster=["bet"])
+    with pytest.raises(StatisticsError, match="two clusters or more"):
+        bootstrap(alike(1), mean, cluster=["deal"])
+    with pytest.raises(StatisticsError, match="gives no numbers"):
+        bootstrap(frame, lambda _: {}, cluster=["deal"], draws=2)
+    for draws, level in ((1, 0.95), (10, 95)):
+        with pytest.raises(ValueError, match="two draws or more"):
+            bootstrap(frame, mean, cluster=["deal"], draws=draws, level=level)
+
+
+def players(truth: list[float], deals: int = 50, luck: float = 3.0) -> pl.DataFrame:
+    """Every player on every deal, which are generous or mean to all alike."""
+    draw = np.random.default_rng(5)
+    gains = luck * draw.normal(size=(deals, 1)) + truth + draw.normal(size=(deals, len(truth)))
+    columns = {
+        "deal": np.repeat(np.arange(deals), len(truth)),
+        "player": np.tile(list("abcdefgh"[: len(truth)]), deals),
+    }
+    return pl.DataFrame(columns).with_columns(gain=pl.Series(gains.ravel()))
+
+
+def test_ranks_hold_where_players_differ_and_spread_where_they_do_not() -> None:
+    frame = players([0.0, 0.05, 3.0, 6.0])
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"])
+    rows = {row["group"]: row for row in found.frame.rows(named=True)}
+    assert found.frame["rank"].to_list() == [1, 2, 3, 4]
+    assert [(rows[name]["sure_low"], rows[name]["sure_high"]) for name in "dcba"] == [
+        (1, 1), (2, 2), (3, 4), (3, 4),
+    ]  # fmt: skip
+    assert (rows["a"]["low"], rows["a"]["high"]) == (3, 4)
+    assert rows["d"]["first"] == 1
+    assert rows["c"]["mean"] == pytest.approx(frame.filter(player="c")["gain"].to_numpy().mean())
+    assert found.notes == ()
+    assert "50 clusters" in str(found)
+
+
+def test_lowest_can_be_best() -> None:
+    frame = players([0.0, 3.0, 6.0])
+    up = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100).frame
+    down = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100, highest=False).frame
+    assert down["group"].to_list() == up["group"].to_list()[::-1]
+    assert_allclose(down["mean"], up["mean"].to_numpy()[::-1])
+
+
+def test_shared_deals_make_rankings_surer() -> None:
+    frame = players([0.0, 1.0, 2.0])
+    apart = frame.with_columns(deal=pl.int_range(pl.len()))
+    sure = rank_ranges(frame, "gain", "player", cluster=["deal"]).frame
+    unsure = rank_ranges(apart, "gain", "player", cluster=["deal"]).frame
+    assert (sure["sure_high"] - sure["sure_low"]).sum() == 0
+    assert (unsure["sure_high"] - unsure["sure_low"]).sum() > 0
+
+
+def test_ties_share_the_first_place_and_a_rank() -> None:
+    frame = pl.DataFrame(
+        {"deal": [1, 1, 2, 2, 3, 3], "player": list("ab") * 3, "gain": [1.0, 1, 2, 2, 3, 3]}
+    )
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100).frame
+    assert found["rank"].to_list() == [1, 1]
+    assert found["first"].to_list() == [0.5, 0.5]
+    assert found.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
+
+
+def test_draws_without_a_group_do_not_count() -> None:
+    frame = players([0.0, 3.0], deals=30).filter((pl.col("player") == "a") | (pl.col("deal") < 2))
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=500)
+    assert "draws lack a group" in found.notes[-1]
+    assert found.frame["error"].is_finite().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"value": "profit"}, 'no column "profit" to rank by'),
+        ({"by": "one"}, "fewer than two groups"),
+        ({"draws": 1}, "two draws or more"),
+    ],
+)
+def test_rankings_say_what_they_lack(options: dict[str, Any], said: str) -> None:
+    frame = players([0.0, 1.0]).with_columns(one=1)
+    asked = {"value": "gain", "by": "player", "cluster": ["deal"]} | options
+    with pytest.raises((StatisticsError, ValueError), match=said):
+        rank_ranges(frame, **asked)
+
+
+def test_rankings_need_clusters_enough_for_a_draw_with_all() -> None:
+    frame = pl.DataFrame({"deal": [1, 2], "player": ["a", "b"], "gain": [1.0, 2.0]})
+    with pytest.raises(StatisticsError, match="lack a group nearly always"):
+        rank_ranges(frame, "gain", "player", cluster=["deal"], draws=2, seed=3)
+
+
+def pairs(rows: int = 60) -> pl.DataFrame:
+    draw = np.random.default_rng(4)
+    x = draw.normal(size=rows)
+    frame = pl.DataFrame({"deal": np.arange(rows) // 2, "x": x})
+    return frame.with_columns(y=pl.Series(x**3 + draw.normal(size=rows)), flat=pl.lit(0.5))
+
+
+def test_pearson_agrees_with_scipy() -> None:
+    frame = pairs()
+    found = correlation(frame, "x", "y", interval="fisher", level=0.9)
+    from_scipy = np.corrcoef(frame["x"].to_numpy(), frame["y"].to_numpy())[0, 1]
+    assert found.estimate == pytest.approx(from_scipy)
+    width = 1.6448536 / np.sqrt(57)
+    assert (found.low, found.high) == pytest.approx(
+        (np.tanh(np.arctanh(from_scipy) - width), np.tanh(np.arctanh(from_scipy) + width))
+    )
+    assert found.label == "90 %, Fisher's z, 60 rows taken as independent"
+    assert found.p is not None
+    assert found.p < 1e-6
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman", "kendall"])
+def test_bootstrap_and_fisher_agree_on_independent_rows(method: Any) -> None:
+    frame = pairs(300)
+    fisher = correlation(frame, "x", "y", method=method, interval="fisher")
+    drawn = correlation(frame, "x", "y", method=method, cluster=[], draws=400)
+    assert drawn.estimate == pytest.approx(fisher.estimate)
+    assert drawn.frame["low"][0] == pytest.approx(fisher.low, abs=0.06)
+    assert drawn.p is None
+    assert "400 bootstrap draws" in str(drawn)
+
+
+def test_copies_of_rows_do_not_narrow_the_clustered_interval() -> None:
+    frame = pairs(60).with_columns(deal=pl.int_range(pl.len()))
+    copies = pl.concat([frame] * 5)
+    one, five = (correlation(of, "x", "y", cluster=["deal"], draws=300) for of in (frame, copies))
+    assert (one.low, one.high) == pytest.approx((five.low, five.high), abs=0.05)
+
+
+def test_a_straight_line_is_a_correlation_of_one() -> None:
+    frame = pl.DataFrame({"x": [1.0, 2, 3, 4, 5], "y": [2.0, 4, 6, 8, 10], "deal": range(5)})
+    for interval in ("fisher", "bootstrap"):
+        found = correlation(frame, "x", "y", interval=interval, cluster=["deal"])
+        assert (found.estimate, found.low, found.high) == pytest.approx((1, 1, 1))
+
+
+def test_correlations_of_few_rows_have_no_interval() -> None:
+    found = correlation(pairs(3), "x", "y", interval="fisher")
+    assert found.low is found.high is None
+    assert found.notes == ("3 rows are too few for an interval",)
+    assert "3 rows are too few" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"x": "flat"}, '"flat" is 0.5 in every row'),
+        ({"y": "profit"}, 'no column "profit" to correlate'),
+        ({"method": "phi"}, "method is pearson, spearman, kendall"),
+        ({"level": 95}, "level between 0 and 1"),
+    ],
+)
+def test_correlations_say_what_they_lack(options: dict[str, Any], said: str) -> None:
+    asked = {"x": "x", "y": "y", "cluster": ["deal"]} | options
+    with pytest.raises((StatisticsError, ValueError), match=said):
+        correlation(pairs(), **asked)
+
+
+def test_correlations_need_three_rows_with_both() -> None:
+    gaps = pairs().with_columns(x=pl.when(pl.col("deal") < 1).then("x"))
+    with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
+        correlation(gaps, "x", "y")
