@@ -18,8 +18,10 @@ from cheaptalk.rules import (
     Measure,
     Outcome,
     Play,
+    Point,
     Result,
     Seat,
+    Series,
     Tell,
     numbered,
     strategy,
@@ -304,6 +306,61 @@ def a_measure_without_words(_: Path) -> GameBox:
 @breaks("check_measures", 'measure "hits" fails with ZeroDivisionError')
 def a_published_measure_that_fails(_: Path) -> GameBox:
     return measured(Measure("hits", toys.hits, published=lambda result: 1 / 0))
+
+
+def serial(*points: tuple[int, str | None, float | None], **changes: Any) -> GameBox:
+    """The toy with a series of these points."""
+
+    def steps(result: Result) -> list[Point]:
+        """What is said to happen."""
+        return [Point(*point) for point in points]
+
+    return boxed(Guessing, series={"steps": Series("steps", steps, **changes)})
+
+
+@breaks("check_series", 'series "steps" is nan in round 1')
+def a_series_that_is_no_number(_: Path) -> GameBox:
+    return serial((1, "left", math.nan))
+
+
+@breaks("check_series", 'series "steps" is 1.5 in round 2, out of 0.0 to 1.0')
+def a_series_out_of_its_bounds(_: Path) -> GameBox:
+    return serial((1, None, 0.5), (2, None, 1.5), bounds=SHARE)
+
+
+@breaks("check_series", 'series "steps" has a round 0 in a match of')
+def a_series_that_counts_from_nought(_: Path) -> GameBox:
+    return serial((0, "left", 1.0))
+
+
+@breaks("check_series", 'series "steps" has a round 999 in a match of')
+def a_series_that_outlasts_its_match(_: Path) -> GameBox:
+    return serial((1, "left", 1.0), (999, "left", None))
+
+
+@breaks("check_series", 'series "steps" has a place "middle", which is not declared')
+def a_series_of_a_stranger(_: Path) -> GameBox:
+    return serial((1, "middle", 1.0))
+
+
+@breaks("check_series", 'series "steps" has 2 numbers for left in round 1')
+def a_series_with_two_numbers_for_one(_: Path) -> GameBox:
+    return serial((1, "left", 1.0), (1, "right", 1.0), (1, "left", 2.0))
+
+
+@breaks("check_series", 'series "mute" does not say what it is')
+def a_series_without_words(_: Path) -> GameBox:
+    return boxed(Guessing, series={"mute": Series("mute", lambda result: [])})
+
+
+@breaks("check_series", 'series "steps" fails with ZeroDivisionError')
+def a_series_that_fails_late(_: Path) -> GameBox:
+    def steps(result: Result) -> Iterator[Point]:
+        """What is said to happen."""
+        yield Point(1, "left", 1.0)
+        yield Point(2, "left", 1 / 0)
+
+    return boxed(Guessing, series={"steps": Series("steps", steps)})
 
 
 class Noted(Score):

@@ -9,7 +9,7 @@ from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
 from cheaptalk.equilibrium.drawing import resampled
 from cheaptalk.equilibrium.games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.equilibrium.metrics import Metric
-from cheaptalk.equilibrium.summaries import holm, summary
+from cheaptalk.equilibrium.summaries import summary
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match, studied
 
@@ -170,11 +170,6 @@ def test_neighbours_in_a_ranking_are_compared_draw_by_draw() -> None:
     least = drawn.differences("regret").row(-1, named=True)
     assert least["behind"] == "s2"
     assert least["difference"] < -10
-
-
-def test_holm_steps_down() -> None:
-    assert_allclose(holm(np.array([0.01, 0.04, 0.03, 0.005])), [0.03, 0.06, 0.06, 0.02])
-    assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
 
 
 def test_no_intervals_without_draws() -> None:

@@ -59,6 +59,7 @@ def test_known_mistakes_are_found_as_the_confusion_they_are(store: Store) -> Non
     (found,) = ct.measures.agreements(store, STUDY)
     assert found.precision[:2] == (faults - missed, faults - missed)
     assert found.recall[:2] == (faults - missed, faults)
+    assert found.alike[:2] == (len(said) - missed, len(said))
     assert sum(row[0] for row in found.table[1:]) == missed
     assert found.table[0] == (len(said) - faults, 0, 0, 0)
     for value, low, high, deals in (found.kappa, found.same.interval, found.recall.interval):
@@ -129,7 +130,7 @@ def test_too_few_deals_give_no_interval_however_many_matches(store: Store) -> No
     assert all(one["estimate"]["low"] is None for one in section.as_json()["players"])
     said = ct.reports.agreement_lines(found)
     assert all(" of " in line or " in " in line for line in said)
-    assert sum("too few deals" in line for line in said) == 4
+    assert sum("too few deals" in line for line in said) == 5
 
 
 def test_matches_on_one_deal_are_drawn_together() -> None:

@@ -12,7 +12,12 @@ import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable
 from cheaptalk.reports import Played, analyse_payoffs, metagame_report, told
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.conduct import mistake_radar, opposition_histogram
+from cheaptalk.reports.metagame.conduct import (
+    concession_curves,
+    demands,
+    mistake_radar,
+    opposition_histogram,
+)
 from cheaptalk.reports.metagame.graph import LEAST, best_response_graph
 from cheaptalk.reports.metagame.naming import selected
 from cheaptalk.reports.metagame.readings import readings_of
@@ -224,7 +229,12 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     assert regrets["x"][soft] + regrets["error_x"]["array"][soft] == pytest.approx(spread.high)
     assert payoffs["z"][1][0] == pytest.approx(one.payoffs[1][0].mean)
     assert "24 matches on 12 deals" in payoffs["text"][1][0]
-    assert payoffs["customdata"][1][0] == {"player.player_1": "tough", "player.player_2": "soft"}
+    (configuration,) = one.selected.frame["configuration"].unique()  # type: ignore[union-attr]
+    assert payoffs["customdata"][1][0] == {
+        "player.player_1": "tough",
+        "player.player_2": "soft",
+        "configuration": configuration,
+    }
 
 
 def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
@@ -256,6 +266,44 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert opposition_histogram(frame.clear()) is None
 
 
+def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        frame = played(store).frames["item_bargaining"]
+        rounds = demands(store, "table")["item_bargaining"]
+    panel = concession_curves("item_bargaining", frame, rounds, ["soft", "tough", "walk"])
+    assert panel is not None
+    assert panel.unit == "share of the maximum"
+    assert [trace["name"] for trace in panel.data] == ["soft", "soft", "tough", "tough"]
+    band, line = panel.data[:2]
+    offers = rounds.filter(pl.col("player") == "soft", pl.col("round") == 1)
+    assert line["x"][0] == 1
+    assert line["y"][0] == pytest.approx(offers["demand"].to_numpy().mean())
+    assert line["text"][0].startswith("soft, round 1: ")
+    assert f"{offers.height} matches on {3 * 12} deals" in line["text"][0]
+    highs = dict(zip(band["x"][::-1], band["y"][::-1], strict=True))
+    lows = dict(zip(band["x"], band["y"], strict=True))
+    for number, mean in zip(line["x"], line["y"], strict=True):
+        low, high = sorted([lows[number], highs[number]])
+        assert 0 <= low <= mean <= high <= 1
+    part = frame.filter(pl.col("game.discount") == 0.9)
+    few = concession_curves("item_bargaining", part, rounds, ["tough"])
+    assert few is not None
+    assert few.data[1]["x"] == [1, 2, 3]  # only BG6 has more rounds
+    assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
+
+
+def test_a_single_deal_has_curves_without_bands(tmp_path: Path) -> None:
+    path = play(tmp_path, STUDY | {"deals": 1, "games": [{"game": "item_bargaining"}]})
+    with ct.Store.open(path) as store:
+        frame = played(store).frames["item_bargaining"]
+        rounds = demands(store, "table")["item_bargaining"]
+    panel = concession_curves("item_bargaining", frame, rounds, ["tough"])
+    assert panel is not None
+    band, line = panel.data
+    assert band["x"] == []
+    assert "interval" not in line["text"][0]
+
+
 def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:
@@ -282,9 +330,9 @@ def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> 
     assert headings[1:] == ["NW", "NW, undiscounted", "UW", "UW, undiscounted", "NW+", "EF1"]
     assert "50 draws with the seed 4" in page.text
     assert "All cells of a draw have the same deals" in page.text
-    assert len(page.figures()) == 4 * 5
+    assert len(page.figures()) == 4 * 6
     assert text.count("Best responses, with") == 4
-    assert len(page.transcripts()) == 9
+    assert len(page.transcripts()) == 9 * 3
     assert not any(re.match(r"(https?:)?//", one) for one in page.attributes("src"))
 
 
@@ -326,9 +374,10 @@ def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> N
         await tab.run(
             "{ window.saved = []; URL.createObjectURL = (blob) => {"
             " blob.text().then((text) => saved.push(text)); return '#'; };"
-            " document.querySelectorAll('.save').forEach((one) => one.click()); }"
+            " [...document.querySelectorAll('.save')].filter((one) =>"
+            " one.textContent === 'Save SVG').forEach((one) => one.click()); }"
         )
-        await tab.until("saved.length === 6")
+        await tab.until("saved.length === 7")
         for text in await tab.run("saved"):
             root = ElementTree.fromstring(text)  # noqa: S314 - made here
             assert root.tag.endswith("svg")

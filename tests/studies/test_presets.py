@@ -26,8 +26,9 @@ def named(name: str) -> ct.Study:
 
 def test_presets_are_found_by_name() -> None:
     assert preset_names() == [
-        "chip-trading", "deal-or-no-deal", "gama", "gama-settings", "glee", "glee-human",
-        "item-bargaining", "item-bargaining-heuristics", "quickstart",
+        "chip-trading", "deal-or-no-deal", "gama", "gama-scripted", "gama-settings", "glee",
+        "glee-human", "glee-small",
+        "item-bargaining", "item-bargaining-heuristics", "quickstart", "self-play",
     ]  # fmt: skip
     assert ct.preset("gle") is None
     assert ct.preset("../presets/glee") is None
@@ -52,6 +53,13 @@ def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection(
     assert laid.configurations() == GLEE
     counts = Counter(match.configuration.digest for match in laid.matches).values()
     assert max(counts) - min(counts) <= 1
+
+
+def test_glee_small_is_the_same_configurations_three_times() -> None:
+    laid, whole = plan(named("glee-small")), plan(named("glee"))
+    counts = Counter(match.configuration.digest for match in laid.matches)
+    assert set(counts.values()) == {3}
+    assert counts.keys() == {match.configuration.digest for match in whole.matches}
 
 
 GAMA = {

@@ -24,8 +24,8 @@ from cheaptalk.rules.problems import first_problem
 
 ORDER = (
     "games", "players", "rosters", "prompt", "preset", "prices", "plan", "run", "resume", "ctl",
-    "batches", "cache", "status", "show", "view", "judge", "report", "metagame", "export",
-    "import", "play", "doctor",
+    "batches", "cache", "status", "show", "view", "judge", "label", "report", "recipes",
+    "compare", "leaderboard", "metagame", "export", "import", "play", "doctor",
 )  # fmt: skip
 """The commands in the order in which one comes to need them."""
 

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 import cheaptalk as ct
 from cheaptalk.cli.base import JsonOption, app, as_yaml, out, print_json, print_table
+from cheaptalk.cli.reporting import extra
 
 
 @app.command()
@@ -134,3 +135,26 @@ def preset(
         return
     print_table(None, ["preset", "what it is"], [[known, text] for known, text in about.items()])
     out.print("\nStart a study of your own: cheaptalk preset NAME > my-study.yaml")
+
+
+@app.command()
+def recipes(json: JsonOption = False) -> None:
+    """List the report recipes: the tables and figures of papers, made from any study."""
+    with extra("analysis"):
+        known = ct.reports.RECIPES
+    if json:
+        print_json(
+            {
+                one.name: {
+                    "title": one.title,
+                    "paper": one.paper,
+                    "parts": {part.title: part.source for part in one.parts},
+                    "options": dict(one.options),
+                }
+                for one in known.values()
+            }
+        )
+        return
+    rows: list[list[object]] = [[one.name, one.title, one.paper] for one in known.values()]
+    print_table(None, ["recipe", "what it makes", "paper"], rows)
+    out.print("\nMake one of a study: cheaptalk report STUDY --recipe NAME")

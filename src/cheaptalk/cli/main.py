@@ -14,9 +14,11 @@ from cheaptalk.cli import (
     batching,
     caching,
     checking,
+    comparing,
     controlling,
     data,
     judging,
+    labelling,
     listing,
     metagame,
     planning,
@@ -31,7 +33,7 @@ from cheaptalk.cli.base import app, err, out
 
 COMMANDS = (
     listing, prompting, pricing, planning, running, controlling, batching, caching, showing,
-    playing, judging, reporting, metagame, data, checking,
+    playing, judging, labelling, reporting, comparing, metagame, data, checking,
 )  # fmt: skip
 """The modules whose commands make up the application."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,11 +20,37 @@ from cheaptalk.cli.base import (
     print_json,
     print_table,
 )
+from cheaptalk.cli.metagame_beside import (
+    NextOption,
+    OneSidedOption,
+    PairedOption,
+    ProviderOption,
+    check_grouping,
+    cured,
+    grouping,
+    plus_minus,
+    print_next,
+    print_providers,
+    refuse_of_study,
+)
 from cheaptalk.cli.reporting import PORT, Port, extra
+from cheaptalk.cli.seating import (
+    BySeatOption,
+    PayoffOption,
+    PooledOption,
+    bimatrix,
+    print_seats,
+    seat_wishes,
+)
+from cheaptalk.cli.solving import Solving
 from cheaptalk.rules import counted
 
 if TYPE_CHECKING:
-    from cheaptalk.reports import Analysis, Played, Spread
+    from cheaptalk.reports import Analysis, Played, SeatsAnalysis
+    from cheaptalk.reports.metagame.making import Wishes
+    from cheaptalk.reports.metagame.seats_making import SeatWishes
+
+    Games = tuple[Iterator[Analysis | SeatsAnalysis], Played | None]
 
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
@@ -34,6 +60,7 @@ SHOWN = 5
 
 @app.command()
 def metagame(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -55,10 +82,18 @@ def metagame(
         list[str] | None,
         typer.Option("--without", help="Leave a strategy out. Repeat it.", metavar="LABEL"),
     ] = None,
+    by_seat: BySeatOption = False,
+    payoff: PayoffOption = None,
+    pooled: PooledOption = False,
     bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    paired: PairedOption = None,
+    one_sided: OneSidedOption = False,
+    provider: ProviderOption = None,
+    budget: NextOption = 0,
     to: Annotated[
-        Path | None, typer.Option("--out", help="Write a page with tables and graphs, as HTML.")
+        Path | None,
+        typer.Option("--out", "--report", help="Write a page with tables and graphs, as HTML."),
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the mean payoffs, as .nfg or .csv.")
@@ -66,52 +101,133 @@ def metagame(
     port: Port = PORT,
     json: JsonOption = False,
 ) -> None:
-    """Find who would be chosen to play: equilibria of an empirical game, with intervals."""
+    """Find who would be chosen to play: equilibria of an empirical game, with intervals.
+
+    Everybody is taken to sit in both seats, as is right for the question whom to have in general.
+    With --by-seat the question is whom to send to which seat, each side choosing for its own.
+    """
     with extra("analysis"):
-        write, write_payoffs, told = (
-            ct.reports.metagame_report, ct.equilibrium.write_payoffs, ct.reports.told
-        )  # fmt: skip
-    with _analysed(source, store, game or (), without or (), bootstrap, seed, port) as found:
-        analyses, played = found
+        write_payoffs = ct.equilibrium.write_payoffs
+    of_file = source.lower().endswith(FILES)
+    _check_source(source, of_file, context, (export, to))
+    wishes: Wishes = {
+        "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
+        "one_sided": one_sided, "budget": budget,
+    }  # fmt: skip
+    seats = seat_wishes(by_seat, payoff, pooled, wishes, provider or ())
+    opened = (
+        _of_file(source, wishes, provider or (), seats)
+        if of_file
+        else _of_study(source, store, game or (), provider or (), port, wishes, seats, bool(export))
+    )
+    with opened as (games, played):
+        analyses = []
+        for one in games:
+            analyses.append(one)
+            if not json:
+                _show(one, seed)
         if export:
-            write_payoffs(_only(analyses).table, export)
+            write_payoffs(analyses[0].table, export)
         if to:
             with err.status(f"{source}: writing {to.name}"):
-                write(_title(source), analyses, to, seed=seed, played=played)
+                _write(_title(source), analyses, to, seed=seed, played=played)
     if json:
-        print_json([told(one, seed) for one in analyses])
+        print_json([_told(one, seed) for one in analyses])
         return
-    for one in analyses:
-        _print(one, seed)
     for what, file in (("page", to), ("payoff file", export)):
         if file:
             out.print(f"The {what} is at {file.absolute()}", markup=False)
 
 
+def _check_source(
+    source: str, of_file: bool, context: typer.Context, written: Sequence[Path | None]
+) -> None:
+    """See that what is asked for suits a payoff file, if the source is one.
+
+    Raises:
+        BadParameter: a file has another ending, an option is for studies, or the file would be
+            written over.
+    """
+    there = Path(source).is_file()
+    if there and not of_file:
+        raise typer.BadParameter(
+            f"{source} is a file whose name ends neither in .csv nor in .nfg, as payoff files do; "
+            "rename it, or give the name that a study has in the store"
+        )
+    if of_file:
+        refuse_of_study(context)
+    for path in written:
+        if there and path is not None and path.exists() and path.samefile(source):
+            raise typer.BadParameter(f"{path} is the payoff file itself; choose another name")
+
+
 @contextmanager
-def _analysed(
-    source: str, store: Path, games: Sequence[str], without: Sequence[str], draws: int, seed: int,
-    port: int,
-) -> Iterator[tuple[list[Analysis], Played | None]]:  # fmt: skip
-    """The games of a file or of a study, and the matches behind them if there are any."""
-    if source.lower().endswith(FILES):
-        if games:
-            raise typer.BadParameter("a payoff file holds one game", param_hint="--game")
-        table = ct.equilibrium.read_payoffs(source)
-        yield [ct.reports.analyse_payoffs(_title(source), table, without=without)], None
-        return
+def _of_file(
+    source: str, wishes: Wishes, providers: Sequence[str], seats: SeatWishes | None
+) -> Iterator[Games]:
+    """The game of a payoff file."""
+    table = ct.equilibrium.read_payoffs(source)
+    with Solving(source, 1).game(source, 1) as progress, cured():
+        one: Analysis | SeatsAnalysis
+        if seats or not table.symmetric:
+            one = bimatrix(_title(source), table, wishes, providers, seats)
+        else:
+            wishes |= {"providers": grouping(providers, {}), "progress": progress}
+            one = ct.reports.analyse_payoffs(_title(source), table, **wishes)
+            check_grouping(providers, [one])
+    yield iter([one]), None
+
+
+@contextmanager
+def _of_study(
+    source: str, store: Path, games: Sequence[str], providers: Sequence[str], port: int,
+    wishes: Wishes, seats: SeatWishes | None, single: bool,
+) -> Iterator[Games]:  # fmt: skip
+    """The games of a study, solved one after the other, and the matches behind them."""
     with ct.Store.open(store) as opened:
         with err.status(f"{source}: reading matches"):
             played = ct.reports.Played.of(opened, source, port=port)
-        with err.status(f"{source}: solving"):
-            yield played.analyses(games, draws=draws, seed=seed, without=without), played
+        chosen = played.games(games)
+        if single and len(chosen) > 1:
+            names = ", ".join(one.name for one in chosen)
+            raise ct.CheaptalkError(
+                f"a payoff file holds one game; choose one with --game: {names}"
+            )
+        wishes["providers"] = grouping(providers, played.providers)
+
+        def each() -> Iterator[Analysis | SeatsAnalysis]:
+            solving, found = Solving(source, len(chosen)), []
+            for place, one in enumerate(chosen, 1):
+                with solving.game(one.name, place) as progress, cured():
+                    if seats:
+                        solved: Analysis | SeatsAnalysis = ct.reports.analyse_seats(one, **seats)
+                    else:
+                        wishes["progress"] = progress
+                        solved = ct.reports.analyse(one, **wishes)
+                        found.append(solved)
+                yield solved
+            check_grouping(providers, found)
+
+        yield each(), played
 
 
-def _only(analyses: Sequence[Analysis]) -> Analysis:
-    if len(analyses) > 1:
-        names = ", ".join(one.name for one in analyses)
-        raise ct.CheaptalkError(f"a payoff file holds one game; choose one with --game: {names}")
-    return analyses[0]
+def _write(name: str, analyses: Sequence[Analysis | SeatsAnalysis], to: Path, **given: Any) -> None:
+    by_seat = isinstance(analyses[0], ct.reports.SeatsAnalysis)
+    write: Callable[..., None] = ct.reports.seats_report if by_seat else ct.reports.metagame_report
+    write(name, analyses, to, **given)
+
+
+def _told(one: Analysis | SeatsAnalysis, seed: int) -> dict[str, Any]:
+    if isinstance(one, ct.reports.SeatsAnalysis):
+        return ct.reports.told_seats(one, seed)
+    return ct.reports.told(one, seed)
+
+
+def _show(one: Analysis | SeatsAnalysis, seed: int) -> None:
+    if isinstance(one, ct.reports.SeatsAnalysis):
+        print_seats(one, seed)
+    else:
+        _print(one, seed)
 
 
 def _title(source: str) -> str:
@@ -124,6 +240,8 @@ def _print(one: Analysis, seed: int) -> None:
     out.print(
         f"{one.name}: {counted(len(one.labels), 'strategy')}{played}", style="bold", markup=False
     )
+    if one.selected and one.selected.apart:
+        out.print(one.selected.apart, markup=False)
     out.print(one.found_in_words, markup=False)
     for component in one.found.components[:SHOWN]:
         point = component.point
@@ -134,9 +252,9 @@ def _print(one: Analysis, seed: int) -> None:
     if len(one.found.components) > SHOWN:
         out.print(f"  and {len(one.found.components) - SHOWN} more", markup=False)
     columns = {
-        "Share": [_number(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [_number(spread, 2) for spread in one.gets],
-        "Regret": [_number(spread, 2) for spread in one.against("regret")],
+        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
+        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
+        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
         "Best reply": [f"{share:.1%}" for share in one.answering],
     }
     wide = {name: max(map(len, cells)) for name, cells in columns.items()}
@@ -146,13 +264,11 @@ def _print(one: Analysis, seed: int) -> None:
     ]
     print_table(None, ["Strategy", *columns], rows)
     out.print(_made(one, seed), markup=False)
+    if one.providers:
+        print_providers(one.providers)
+    if one.next_cells is not None:
+        print_next(one.next_cells)
     out.print()
-
-
-def _number(one: Spread, places: int) -> str:
-    if one.mean is None or one.error is None:
-        return "none" if one.estimate is None else f"{one.estimate:,.{places}f}"
-    return f"{one.mean:,.{places}f} ± {one.error:,.{places}f}"
 
 
 def _made(one: Analysis, seed: int) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, err, out, print_json
+from cheaptalk.rules import counted
+
+if TYPE_CHECKING:
+    from cheaptalk.reports import Findings
 
 PORT = 8642
 """Where the viewer listens and reports link to, unless told otherwise."""
@@ -29,14 +33,47 @@ def report(
         bool,
         typer.Option("--as-published", help="Measure as the published systems' code does."),
     ] = False,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe",
+            help="Make the tables and figures of a paper instead; see cheaptalk recipes.",
+            metavar="NAME",
+        ),
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option("--tables", help="Write a recipe's tables here too, as CSV and LaTeX."),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=100, help="A recipe's bootstrap and permutation draws.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    told: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="What a recipe is told besides.", metavar="NAME=VALUE"),
+    ] = None,
     sample: Annotated[
         int, typer.Option(min=0, help="Transcripts in the page for each pairing.")
     ] = 3,
     port: Port = PORT,
     json: JsonOption = False,
 ) -> None:
-    """Write a study's report: one HTML file that works offline."""
-    file = to or Path(f"{study}-report{'-as-published' if as_published else ''}.html")
+    """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
+    if tables and not recipe:
+        raise typer.BadParameter("only a recipe makes tables; name one", param_hint="--recipe")
+    if told and not recipe:
+        raise typer.BadParameter("only a recipe has options; name one", param_hint="--recipe")
+    options = _options(told or [])
+    what = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
+    file = to or Path(f"{study}-{what}.html")
+    if recipe:
+        with _found(store, study, recipe, as_published, draws, seed, options) as found:
+            with err.status(f"{study}: writing {file.name}"):
+                ct.reports.write_findings(found, file, sample=sample, port=port)
+            written = ct.reports.write_tables(found.tables, tables) if tables else []
+        _tell(found, file, written, json)
+        return
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
         with extra("analysis"):
@@ -47,6 +84,61 @@ def report(
         print_json({"study": study, "report": str(file.absolute()), "matches": counts})
     else:
         out.print(f"The report is at {file.absolute()}", markup=False)
+
+
+def _options(told: list[str]) -> dict[str, str]:
+    """Names and values, written ``name=value``."""
+    for one in told:
+        if "=" not in one:
+            raise typer.BadParameter(f'"{one}" is not NAME=VALUE', param_hint="--set")
+    return {name: value for name, _, value in (one.partition("=") for one in told)}
+
+
+@contextmanager
+def _found(
+    store: Path,
+    study: str,
+    recipe: str,
+    as_published: bool,
+    draws: int,
+    seed: int,
+    options: dict[str, str],
+) -> Iterator[Findings]:
+    """What a recipe makes of a study, part after part; while it is used the store is open."""
+    with ct.Store.open(store) as opened:
+        opened.study(study)
+        with extra("analysis"):
+            find = ct.reports.findings
+        with err.status(f"{study}: reading matches") as status:
+            found = find(
+                opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
+                options=options, told=lambda part: status.update(f"{study}: {part.title}"),
+            )  # fmt: skip
+        yield found
+
+
+def _tell(found: Findings, file: Path, written: list[Path], json: bool) -> None:
+    """What was made, and what was not."""
+    if json:
+        print_json(
+            {
+                "study": found.evidence.study,
+                "recipe": found.recipe.name,
+                "report": str(file.absolute()),
+                "tables": {name: one.frame.to_dicts() for name, one in found.tables.items()},
+                "lacking": found.lacking,
+                "files": [str(one.absolute()) for one in written],
+            }
+        )
+        return
+    for name, table in found.tables.items():
+        out.print(f"{name}: {counted(table.frame.height, 'row')}", markup=False)
+    for title, why in found.lacking.items():
+        out.print(f"Left out: {title}: {why}", markup=False)
+    if written:
+        folder = written[0].parent.absolute()
+        out.print(f"The tables are in {folder}, as CSV and LaTeX", markup=False)
+    out.print(f"The report is at {file.absolute()}", markup=False)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from .replicator import Replication, RestPoint, replicator_dynamics
 from .results import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
 from .symmetric import mene_mixtures, symmetric_equilibria
 from .tables import PayoffFileError, PayoffTable
+from .tallies import Tally, mean_elo, tally
 
 __all__ = [
     "AlphaSweep",
@@ -47,6 +48,7 @@ __all__ = [
     "Replication",
     "RestPoint",
     "SymmetricEquilibria",
+    "Tally",
     "alpha_rank",
     "alpha_rank_bimatrix",
     "alpha_sweep",
@@ -59,6 +61,7 @@ __all__ = [
     "item_bargaining_metrics",
     "lemke_howson",
     "lemke_howson_mixtures",
+    "mean_elo",
     "mene_mixtures",
     "model_choice",
     "nash_average",
@@ -71,5 +74,6 @@ __all__ = [
     "replicator_dynamics",
     "resampled",
     "symmetric_equilibria",
+    "tally",
     "write_payoffs",
 ]

@@ -14,8 +14,9 @@ from cheaptalk.equilibrium.drawing import DRAWS, resampled, shares_deals
 from cheaptalk.equilibrium.games import EmpiricalGame
 from cheaptalk.equilibrium.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.payoffs import Floats
-from cheaptalk.equilibrium.summaries import holm, said, summary
+from cheaptalk.equilibrium.summaries import said, summary
 from cheaptalk.equilibrium.symmetric import mene_mixtures
+from cheaptalk.statistics.corrections import holm
 
 PIECE = 125
 """Games that one process solves at a time; fixed, so that processes change no number."""
@@ -209,12 +210,13 @@ def bootstrap_equilibrium(
         metrics: measures to take at equilibrium; the game must have been made with them.
         draws: how many, >= 2.
         seed: the same seed gives the same numbers, whatever ``processes`` is.
-        paired: True draws the same deals for all cells of a game, which is right where all pairs
-            played the same deals: what a generous deal adds to one cell it adds to the next, and
-            treating cells as independent then makes differences look less sure, and the level of
-            payoffs more sure, than they are. False draws each cell by itself, as published, which
-            is right where each pair had deals of its own. None: True where every cell
-            has at least nine tenths of its game's deals.
+        paired: True draws the deals of a game once for all its cells, each of which takes those
+            that it has. That is right wherever equal deals were dealt to several pairs, all of
+            them or some: what a generous deal adds to one cell it adds to the next, and treating
+            cells as independent then makes differences look less sure, and the level of payoffs
+            more sure, than they are; and exact ties between cells break. False draws each cell
+            by itself, as published, which is right where each pair had deals of its own. None:
+            True where any two cells share at least half of the smaller one's deals.
         processes: how many solve at once; scripts that ask for several stand behind
             ``if __name__ == "__main__"``.
 

@@ -17,8 +17,10 @@ Key: TypeAlias = tuple[int, int]
 Integers: TypeAlias = npt.NDArray[np.int64]
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 CELL = ("sample", "row", "column")
-SHARED = 0.9
-"""Share of the deals that cells must have to count as played on the same; the rest may fail."""
+SHARED = 0.5
+"""Of the deals of the smaller of two cells, the share that both must have to count as shared."""
+EMPTY = 1e-6
+"""How probable it may be that a draw of a sample's deals leaves a cell without any."""
 PAYOFFS = ("row's payoff", "column's payoff")
 """The first two values of every cell; measures follow."""
 
@@ -81,14 +83,22 @@ class Cell:
         return self.means(np.ones(len(self.deals)))
 
     @property
+    def deviations(self) -> Floats:
+        """What each deal adds to the mean beyond its part in it, shape (deals, values).
+
+        In units of the value, so that their mean square is the variance of a deal.
+        """
+        share = self.weights.mean(axis=0)
+        off = self.sums - self.mean * self.weights
+        return np.asarray(off / np.where(share > 0, share, np.nan))
+
+    @property
     def spread(self) -> Floats:
         """Covariance, from deal to deal, of what a deal adds to the mean; shape (values, values).
 
         Over the number of deals it is the covariance of the means. NaN with a single deal.
         """
-        size = len(self.deals)
-        share = self.weights.mean(axis=0)
-        off = (self.sums - self.mean * self.weights) / np.where(share > 0, share, np.nan)
+        size, off = len(self.deals), self.deviations
         return np.asarray(
             off.T @ off / (size - 1) if size > 1 else np.full((off.shape[1],) * 2, np.nan)
         )
@@ -110,9 +120,23 @@ class Sample:
 
     @property
     def share_deals(self) -> bool:
-        """Whether every cell was played on at least nine tenths of all deals, and on two."""
-        least = max(2, SHARED * self.deals)
-        return all(len(cell.deals) >= least for cell in self.cells.values())
+        """Whether any two cells share half of the smaller one's deals, or more.
+
+        Cells so small that a draw of the sample's deals could miss them do not count as sharing.
+        """
+        played = self.played
+        sizes = played.sum(axis=1)
+        enough = played @ played.T >= SHARED * np.minimum.outer(sizes, sizes)
+        missed = (1 - sizes / self.deals) ** self.deals
+        return bool(enough.all() and (sizes >= 2).all() and (missed <= EMPTY).all())
+
+    @property
+    def played(self) -> Floats:
+        """1 where a cell has a deal, else 0; shape (cells, deals)."""
+        found = np.zeros((len(self.cells), self.deals))
+        for at, cell in enumerate(self.cells.values()):
+            found[at, cell.deals] = 1
+        return found
 
 
 def given(a: Floats, b: Floats, keys: Iterable[Key]) -> Sample:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cheaptalk.equilibrium.payoffs import Floats
-from cheaptalk.equilibrium.profiles import Profile, checked, pure_cells, pure_equilibria
+from cheaptalk.equilibrium.dominance import MARGIN
+from cheaptalk.equilibrium.payoffs import Flags, Floats
+from cheaptalk.equilibrium.profiles import Profile, checked, profile, pure_cells, unit_spread
 
 WORTH_A_LINE = 0.01
 """Profiles with less support are not printed unless they are equilibria of the estimates."""
@@ -25,7 +26,7 @@ class ModelChoice:
 
     Attributes:
         rows, columns: the models that either side may send.
-        equilibria: the pure equilibria of the estimates, with payoffs and regrets.
+        equilibria: the pure equilibria of the estimates, with payoffs and regrets, row by row.
         support: the share of draws in which each pair is a pure equilibrium, shape (m, n); None
             without draws.
         without: the share of draws that have no pure equilibrium; None without draws.
@@ -86,7 +87,24 @@ def model_choice(
         drawn = checked(*draws, dimensions=3)
         if drawn[0].shape[1:] != a.shape:
             raise ValueError(f"draws must have shape (draws, *{a.shape}), not {drawn[0].shape}")
-        cells = pure_cells(*drawn)
+        cells = steady_cells(*drawn)
         support = cells.mean(axis=0)
         without = float(1 - cells.any(axis=(1, 2)).mean())
-    return ModelChoice(tuple(rows), tuple(columns), pure_equilibria(a, b), support, without)
+    sides = np.eye(len(rows)), np.eye(len(columns))
+    found = np.argwhere(steady_cells(a[None], b[None])[0])
+    equilibria = tuple(profile(a, b, sides[0][i], sides[1][j]) for i, j in found)
+    return ModelChoice(tuple(rows), tuple(columns), equilibria, support, without)
+
+
+def steady_cells(a: Floats, b: Floats) -> Flags:
+    """Which cells neither side would leave; of many games at once.
+
+    Means of the same matches may differ by rounding. What a side would gain by less than 1e-9 of
+    the spread of its payoffs tempts nobody here.
+
+    Args:
+        a: the row players' payoffs, shape (K, m, n).
+        b: the column players', of the same shape.
+    """
+    turned = np.swapaxes(unit_spread(np.swapaxes(b, 1, 2)), 1, 2)
+    return pure_cells(unit_spread(a), turned, MARGIN)

@@ -81,7 +81,7 @@ def compare_designs(
         begun = _played(game, dict.fromkeys(game.keys, pilot), truth, spread, draw)
         even, rest = divmod(budget, len(game.keys))
         evenly = {key: even + (at < rest) for at, key in enumerate(game.keys)}
-        proposed = propose_cells(begun, budget, target=target).cells
+        proposed = propose_cells(begun, budget, target=target, paired=False).cells
         planned = {
             (game.labels.index(row), game.labels.index(column)): added
             for row, column, added in proposed.select("row", "column", "add_deals").iter_rows()

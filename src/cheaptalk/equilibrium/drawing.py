@@ -53,8 +53,18 @@ def check_samples(game: Empirical) -> None:
 
 
 def shares_deals(game: Empirical) -> bool:
-    """Whether in each sample all cells were played on the same deals, or nearly."""
-    return all(sample.share_deals for sample in game.samples)
+    """Whether in each sample any two cells share half of the smaller one's deals, or more."""
+    return game.sampled and all(sample.share_deals for sample in game.samples)
+
+
+def deals_in_all(game: Empirical) -> tuple[int, int]:
+    """How many deals all cells of their sample have, and how many some cell has."""
+    cells = [sample.played.sum(axis=0) for sample in game.samples]
+    in_all = sum(
+        int((found == len(sample.cells)).sum())
+        for found, sample in zip(cells, game.samples, strict=True)
+    )
+    return in_all, sum(int((found > 0).sum()) for found in cells)
 
 
 def _times(size: int, draws: int, seed: int, *place: int) -> Floats:

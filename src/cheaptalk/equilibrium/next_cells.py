@@ -1,11 +1,16 @@
 """Where to play next: which cells' matches would make an equilibrium most certain.
 
 To first order, with the support of the equilibrium x as it is, an error dA in the payoffs moves x
-and its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. The variance
-of what is aimed at is then a sum over cells of a_c / d_c, where d_c is the number of deals in cell
-c, and it is least for a given number of matches where d_c is proportional to the square root of
-a_c over the matches that a deal takes (Neyman's allocation; Cochran 1977, Sampling Techniques,
-section 5.5), but for cells that have more than that already.
+and its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. What deal t
+adds to what is aimed at, through cell c, is then e_ct / d_c, where d_c is the number of deals of
+the cell, and the variance is a sum over pairs of cells of their covariance a deal, times the number
+of deals that they share, over d_c d_c'.
+
+Where every cell has deals of its own, only a_c / d_c is left, and the sum is least for a given
+number of matches where d_c is proportional to the square root of a_c over the matches that a deal
+takes (Neyman's allocation; Cochran 1977, Sampling Techniques, section 5.5), but for cells that have
+more than that already. Where cells share deals, new deals are taken to be shared as well, and the
+same new deals for some of the cells are tried beside that allocation.
 """
 
 from collections.abc import Callable
@@ -14,16 +19,23 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
-from cheaptalk.equilibrium.cells import Cell, Integers
-from cheaptalk.equilibrium.drawing import check_samples
+from cheaptalk.equilibrium.cells import Integers, Sample
+from cheaptalk.equilibrium.drawing import check_samples, shares_deals
 from cheaptalk.equilibrium.games import EmpiricalGame
 from cheaptalk.equilibrium.payoffs import Floats
 from cheaptalk.equilibrium.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
 
 Target = Literal["payoff", "mixture", "regret"]
+QUANTITY: dict[Target, str] = {
+    "payoff": "the payoff",
+    "mixture": "the mixture (root of the variances summed over strategies)",
+    "regret": "all regrets (root of the variances summed over strategies)",
+}
+"""What the standard error is of, by target."""
 SHARE = 1e-9
 """Strategies played less than this are outside the support."""
 
@@ -35,13 +47,15 @@ class NextCells:
     Attributes:
         target: what becomes more certain.
         cells: one row a cell, the most matches first: ``row``, ``column``, ``sample``, ``deals``
-            and ``matches`` (so far), ``variance`` (its share of the target's), ``add_deals`` and
-            ``add_matches`` (proposed).
+            and ``matches`` (so far), ``variance`` (of the target if this cell alone were
+            uncertain, as a share of the sum of these), ``add_deals`` and ``add_matches``
+            (proposed), ``even_matches`` (of the even design).
         error: the target's standard error now, in payoff units; of a mixture or of regrets the
-            root of the summed variances.
+            root of the variances summed over strategies.
         planned: what it is expected to be after the proposed matches.
-        even: the same after as many matches spread evenly over all cells.
+        even: the same after as many matches spread evenly: the same number of deals in all cells.
         even_matches: how many evenly spread matches would make it what is ``planned``.
+        paired: whether cells share deals, and new deals are the same for all cells that get them.
     """
 
     target: Target
@@ -50,12 +64,14 @@ class NextCells:
     planned: float
     even: float
     even_matches: float
+    paired: bool
 
     def __str__(self) -> str:
         """The gain in one line, then the cells to play."""
         total = int(self.cells["add_matches"].sum())
         gain = (
-            f"Standard error of the {self.target}: {self.error:.4g} now, {self.planned:.4g} after "
+            f"Standard error of {QUANTITY[self.target]}: {self.error:.4g} now, "
+            f"{self.planned:.4g} after "
             f"{total:,} matches as proposed, {self.even:.4g} if spread evenly "
             f"(which would need {self.even_matches:,.0f})"
         )
@@ -68,16 +84,20 @@ class NextCells:
         return "\n".join(lines)
 
 
-def propose_cells(game: EmpiricalGame, budget: int, *, target: Target = "payoff") -> NextCells:
+def propose_cells(
+    game: EmpiricalGame, budget: int, *, target: Target = "payoff", paired: bool | None = None
+) -> NextCells:
     """The cells whose matches reduce most the uncertainty of the maximum-entropy equilibrium.
 
-    Cells are taken to be independent, and the support to be the true one. ``payoff`` and
-    ``mixture`` therefore propose nothing for strategies outside it; ``regret`` also asks how sure
-    it is that they do not belong to it.
+    The support is taken to be the true one. ``payoff`` and ``mixture`` therefore propose nothing
+    for strategies outside it; ``regret`` also asks how sure it is that they do not belong to it.
 
     Args:
         budget: matches to spread, >= 1; only whole deals are proposed.
         target: ``payoff`` at equilibrium, the ``mixture``, or the ``regret`` of all strategies.
+        paired: whether equal deals of several cells are the same, so that what they add to one
+            cell goes with what they add to the next, and new deals are to be shared too; None: as
+            in :func:`.bootstrap_equilibrium`.
 
     Raises:
         CheaptalkError: a cell is missing or thin, the game has no samples, or no cell that counts
@@ -87,29 +107,23 @@ def propose_cells(game: EmpiricalGame, budget: int, *, target: Target = "payoff"
     if budget < 1:
         raise ValueError(f"A budget is at least 1 match, not {budget}")
     check_samples(game)
-    influence = gradients(game.payoffs(), target)
+    together = shares_deals(game) if paired is None else paired
     places = [(at, *key) for at, sample in enumerate(game.samples) for key in sample.cells]
     cells = [game.samples[at].cells[row, column] for at, row, column in places]
-    weights = [game.weights[at] for at, _, _ in places]
-    variances = np.array(
-        [
-            _variance(cell, weight * _slopes(influence, row, column))
-            for cell, weight, (_, row, column) in zip(cells, weights, places, strict=True)
-        ]
-    )
+    known = Known.of(game, gradients(game.payoffs(), target), paired=together)
+    variances, deals = known.variances, known.deals
     if not variances.any():
         raise CheaptalkError("The equilibrium is known exactly: no cell that counts for it varies")
-    deals = np.array([len(cell.deals) for cell in cells])
     costs = np.ceil([cell.matches / len(cell.deals) for cell in cells]).astype(np.int64)
-    added = allocated(variances, deals, costs, budget)
-
-    def error(more: Floats) -> float:
-        return float(np.sqrt((variances / (deals + more)).sum()))
+    designs = [allocated(variances, deals, costs, budget)]
+    if together:
+        designs += shared_designs(variances, costs, budget)
+    added = min(designs, key=known.error)
 
     def evenly(matches: float) -> Floats:
-        return np.asarray(matches / (len(cells) * costs))
+        return np.full(len(cells), matches / costs.sum())
 
-    planned = error(added.astype(float))
+    error, planned = known.error(np.zeros(len(cells))), known.error(added)
     table = pl.DataFrame(
         {
             "row": [game.labels[row] for _, row, _ in places],
@@ -120,12 +134,69 @@ def propose_cells(game: EmpiricalGame, budget: int, *, target: Target = "payoff"
             "variance": variances / deals / (variances / deals).sum(),
             "add_deals": added,
             "add_matches": added * costs,
+            "even_matches": evenly(budget) * costs,
         }
     ).sort("add_matches", "variance", descending=True, maintain_order=True)
     return NextCells(
-        target, table, error(np.zeros(len(cells))), planned, error(evenly(budget)),
-        _needed(lambda matches: error(evenly(matches)) - planned, budget),
+        target, table, error, planned, known.error(evenly(budget)),
+        _needed(lambda matches: known.error(evenly(matches)) - planned, budget), together,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a target's variance from the deals played.
+
+    Attributes:
+        covariances: of what one deal adds through each two cells, summed over targets, shape
+            (cells, cells); 0 for cells that do not share deals.
+        shared: how many deals each two cells share, of the same shape.
+        deals: of each cell, shape (cells,).
+    """
+
+    covariances: Floats
+    shared: Floats
+    deals: Integers
+
+    @classmethod
+    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "Known":
+        """What the cells of all samples say of targets that move so with payoffs."""
+        parts = [
+            _covariances(sample, weight * influence, paired)
+            for sample, weight in zip(game.samples, game.weights, strict=True)
+        ]
+        covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
+        return cls(covariances, shared, np.diag(shared).astype(np.int64))
+
+    @property
+    def variances(self) -> Floats:
+        """What one deal adds to the variance through each cell alone, shape (cells,)."""
+        return np.diag(self.covariances)
+
+    def error(self, more: Floats | Integers) -> float:
+        """The standard error once each cell has so many deals more, the same for all that do."""
+        total = self.deals + more
+        shared = self.shared + np.minimum.outer(more, more)
+        variance = self.covariances * shared / np.multiply.outer(total, total)
+        return float(np.sqrt(max(0.0, variance.sum())))
+
+
+def _covariances(sample: Sample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
+    """The covariances and shared deals of the cells of one sample; see :class:`Known`."""
+    size = len(sample.cells)
+    parts = [
+        cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
+    ]
+    if not paired:
+        sizes = np.array([len(part) for part in parts])
+        own = [np.square(part).sum() / (len(part) - 1) for part in parts]
+        return np.diag(own), np.diag(sizes).astype(float)
+    added = np.zeros((size, sample.deals, len(influence)))
+    for at, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
+        added[at, cell.deals] = part
+    flat = added.reshape(size, -1)
+    shared = sample.played @ sample.played.T
+    return flat @ flat.T / np.maximum(shared - 1, 1), shared
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
@@ -167,13 +238,10 @@ def _slopes(influence: Floats, row: int, column: int) -> Floats:
     return np.column_stack([influence[:, row, column], other])
 
 
-def _variance(cell: Cell, slopes: Floats) -> float:
-    """What one deal of a cell contributes to the targets' variance, summed over targets."""
-    return max(0.0, float(np.einsum("ki,ij,kj->", slopes, cell.spread[:2, :2], slopes)))
-
-
 def _needed(excess: Callable[[float], float], budget: int) -> float:
     """The budget at which an error that falls with it to 0 reaches what is wanted."""
+    if excess(0.0) <= 0:
+        return 0.0
     top = float(budget)
     while excess(top) > 0:
         top *= 2
@@ -207,3 +275,27 @@ def allocated(variances: Floats, deals: Integers, costs: Integers, budget: int) 
             added[cell] += 1
             left -= int(costs[cell])
     return added
+
+
+def shared_designs(variances: Floats, costs: Integers, budget: int) -> list[Integers]:
+    """The same new deals for the cell that varies most, for the two that do, and so on.
+
+    Args:
+        variances, costs, budget: as for :func:`allocated`.
+
+    Returns:
+        Deals to add to each cell, for each number of cells. What is left of the budget goes to
+        the cells that vary most, one deal each, as far as it lasts.
+    """
+    order = np.argsort(-variances, kind="stable")[: np.count_nonzero(variances > 0)]
+    designs = []
+    for count in range(1, len(order) + 1):
+        chosen = order[:count]
+        added = np.zeros(len(costs), dtype=np.int64)
+        added[chosen], left = divmod(budget, int(costs[chosen].sum()))
+        for cell in chosen:
+            if costs[cell] <= left:
+                added[cell] += 1
+                left -= int(costs[cell])
+        designs.append(added)
+    return designs

@@ -1,4 +1,4 @@
-"""Bootstrap draws in short: means, standard errors, intervals, and p-values for many at once."""
+"""Bootstrap draws in short: means, standard errors and intervals."""
 
 import numpy as np
 import polars as pl
@@ -53,19 +53,3 @@ def said(drawn: Floats) -> str:
     """Mean and standard error of draws as tables print them; N/A where they are undefined."""
     some = drawn[np.isfinite(drawn)]
     return f"{some.mean():.4g} ± {some.std(ddof=1):.2g}" if len(some) > 1 else "N/A"
-
-
-def holm(p: Floats) -> Floats:
-    """p-values corrected for their number by Holm's step-down rule.
-
-    The k-th smallest of m becomes the largest of (m - j + 1) p_j over j up to k, at most 1 (Holm
-    1979, A Simple Sequentially Rejective Multiple Test Procedure).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p)
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(1, steps)
-    return corrected

@@ -30,6 +30,8 @@ SAME = 1e-9
 """Mixtures whose shares differ by no more than this are one."""
 MIXED = 18
 """From so many strategies on, dominance by mixtures is worth its linear programs."""
+HOPEFUL = 2 * MOST
+"""Up to so many strategies, dominance by mixtures may leave few enough to search."""
 DIGITS = 9
 """Decimals to which entropies and payoffs are compared."""
 
@@ -61,35 +63,15 @@ def symmetric_equilibria(
         EquilibriumError: no equilibrium was found, or one could not be verified.
     """
     matrix = symmetric_payoffs(payoffs)
-    left = _left(matrix[None])[0]
-    if left.sum() >= MIXED:
-        left[left] = undominated_by_mixtures(scaled(matrix[None][:, left][:, :, left])[0])
-    if left.sum() > MOST:
-        raise EquilibriumError(
-            f"{left.sum()} strategies are left when dominated ones are struck out, and no more "
-            f"than {MOST} can be searched; leave some out"
-        )
-    games = scaled(matrix[None][:, left][:, :, left])
-    outcome = search(games, limit=limit, progress=progress)
-    _, mixtures = _isolated(games, outcome.supports, tolerance)
-    faces = equilibrium_faces(games[0], outcome.singular)
-    found = _components(games[0], mixtures, faces, tolerance)
-    if not found:
-        raise EquilibriumError(
-            "no equilibrium has a regret below the tolerance, though every game has one; "
-            "allow a larger tolerance"
-            if outcome.bound is None
-            else f"no equilibrium was found in {outcome.visited:,} sets; raise the limit"
-        )
+    left = _searched(matrix)
+    found, bound = _found(_among(matrix, left), tolerance, limit, progress)
     components = [
         Component(Equilibrium.at(matrix, _whole(point, left)), _whole(corners, left))
         for point, corners in found
     ]
     points = np.array([component.point.mixture for component in components])
     order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
-    return SymmetricEquilibria(
-        tuple(components[one] for one in order), outcome.bound is None, outcome.bound
-    )
+    return SymmetricEquilibria(tuple(components[one] for one in order), bound is None, bound)
 
 
 def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
@@ -115,9 +97,22 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
     for size in sorted(set(sizes[sizes < MIXED].tolist())):
         group = np.flatnonzero(sizes == size)
         hard |= _fast_mene(matrices, left, group, answers)
+    known: dict[bytes, Floats] = {}
     for game in sorted(hard):
-        answers[game] = symmetric_equilibria(matrices[game]).mene.mixture
+        answers[game] = _careful_mene(matrices[game], known)
     return answers
+
+
+def _careful_mene(matrix: Floats, known: dict[bytes, Floats]) -> Floats:
+    """The answer of one game; draws of strategies without chance are often the same game."""
+    left = _searched(matrix)
+    inner = _among(matrix, left)
+    key = inner.tobytes()
+    if key not in known:
+        known[key] = np.array([point for point, _ in _found(inner, TOLERANCE)[0]])
+    points = _whole(known[key], left)
+    order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
+    return np.asarray(points[order[0]])
 
 
 def _fast_mene(matrices: Floats, left: Flags, group: Integers, answers: Floats) -> set[int]:
@@ -137,6 +132,44 @@ def _fast_mene(matrices: Floats, left: Flags, group: Integers, answers: Floats) 
 
 def _left(matrices: Floats) -> Flags:
     return undominated(scaled(matrices))
+
+
+def _among(matrix: Floats, left: Flags) -> Floats:
+    """The game among some of its strategies, on the common scale."""
+    return np.asarray(scaled(matrix[None][:, left][:, :, left])[0])
+
+
+def _searched(matrix: Floats) -> Flags:
+    """The strategies that dominance leaves to a search."""
+    left = _left(matrix[None])[0]
+    if MIXED <= left.sum() <= HOPEFUL:
+        left[left] = undominated_by_mixtures(_among(matrix, left))
+    if left.sum() > MOST:
+        raise EquilibriumError(
+            f"{left.sum()} strategies are left when dominated ones are struck out, and no more "
+            f"than {MOST} can be searched; leave some out"
+        )
+    return left
+
+
+def _found(
+    game: Floats,
+    tolerance: float,
+    limit: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[list[tuple[Floats, Floats]], float | None]:
+    """The components of a scaled game, and the most entropy that another can have."""
+    outcome = search(game[None], limit=limit, progress=progress)
+    _, mixtures = _isolated(game[None], outcome.supports, tolerance)
+    found = _components(game, mixtures, equilibrium_faces(game, outcome.singular), tolerance)
+    if not found:
+        raise EquilibriumError(
+            "no equilibrium has a regret below the tolerance, though every game has one; "
+            "allow a larger tolerance"
+            if outcome.bound is None
+            else f"no equilibrium was found in {outcome.visited:,} sets; raise the limit"
+        )
+    return found, outcome.bound
 
 
 def _isolated(games: Floats, supports: Supports, tolerance: float) -> tuple[Integers, Floats]:

@@ -54,6 +54,8 @@ class Agreement:
         precision: of the items in which the judge found something, those in which the reference
             did.
         recall: of the items in which the reference found something, those in which the judge did.
+        alike: of the items of which both said something, those in which both found something, of
+            whatever kind, or neither did.
     """
 
     judge: str
@@ -68,6 +70,7 @@ class Agreement:
     same: Share
     precision: Share
     recall: Share
+    alike: Share
 
     @property
     def items(self) -> int:
@@ -79,8 +82,9 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     """How well each judge of a study agrees with the exact check, and with the other judges.
 
     Judges are compared who judged by rubrics of one name with the same verdicts, on the items that
-    both gave a valid verdict on. With the check, on the moves of which it says something; where it
-    says nothing of any, the agreement has no items.
+    both gave a valid verdict on: the later with the earlier, and a model with people. With the
+    check, on the moves of which it says something; where it says nothing of any, the agreement has
+    no items.
 
     Cohen's kappa (1960, A coefficient of agreement for nominal scales) is 1 - D / E: D is how much
     the two disagree, E how much they would if each kept its own frequencies and they were
@@ -104,7 +108,8 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
         checked = _checked(store, study, rubric, list(said[key]))
         if checked:
             found.append(compare(key, CHECK, rubric, said[key], checked))
-    for one, other in combinations(rubrics, 2):
+    by_hand_first = sorted(rubrics, key=lambda key: "person" not in judges[key]["model"])
+    for one, other in combinations(by_hand_first, 2):
         alike = rubrics[one].name == rubrics[other].name
         if alike and rubrics[one].labels == rubrics[other].labels:
             both = compare(other, one, rubrics[one], said[other], said[one])
@@ -168,6 +173,7 @@ def _compare(
         share(_same, _of(everywhere, everywhere)),
         share(_of(found, found), _of(everywhere, found)),
         share(_of(found, found), _of(found, everywhere)),
+        share(_both(_of(found, found), _of(~found, ~found)), _of(everywhere, everywhere)),
     )  # fmt: skip
 
 
@@ -198,6 +204,11 @@ def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
         return counts
 
     return count
+
+
+def _both(one: Statistic, other: Statistic) -> Statistic:
+    """The sum of two counts."""
+    return lambda tables: one(tables) + other(tables)
 
 
 def _pairs(said: Labels, referred: Labels) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -23,6 +23,7 @@ from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import mean_intervals
 
 EVERYONE = "all"
+SHARES = ("same", "alike", "precision", "recall")
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class JudgeSection:
             ],
             "agreements": [
                 asdict(one) | {"items": one.items, "kappa": one.kappa._asdict()}
-                | {name: _as_json(getattr(one, name)) for name in ("same", "precision", "recall")}
+                | {name: _as_json(getattr(one, name)) for name in SHARES}
                 for one in self.agreements
             ],
         }  # fmt: skip
@@ -193,7 +194,11 @@ def agreement_lines(one: Agreement) -> list[str]:
         f"the same verdict: {_share(one.same)}",
     ]
     if one.finds:
-        lines += [f"precision: {_share(one.precision)}", f"recall: {_share(one.recall)}"]
+        lines += [
+            f"something found by both, or by neither: {_share(one.alike)}",
+            f"precision: {_share(one.precision)}",
+            f"recall: {_share(one.recall)}",
+        ]
     if one.silent:
         lines.append(f"of {counted(one.silent, 'other item')} the reference says nothing")
     return lines

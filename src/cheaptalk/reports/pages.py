@@ -60,6 +60,15 @@ def capital(name: object) -> str:
     return text[:1].upper() + text[1:]
 
 
+def anchor(text: str) -> str:
+    """A text as it can stand in an address or the name of a file.
+
+    >>> anchor("discount 0.9, rounds 3")
+    'discount-0.9-rounds-3'
+    """
+    return re.sub(r"[^\w.]+", "-", text).strip("-")
+
+
 CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
 """Code in a docstring: between backticks, or a reference of which the last name is shown."""
 WITHIN = re.compile(r"(?<=\S)\n(?=[^\s*-])")
@@ -178,7 +187,7 @@ def policy(*scripts: str, forms: str = "'none'") -> str:
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        f"img-src data:; base-uri 'none'; form-action {forms}"
+        f"img-src data: blob:; base-uri 'none'; form-action {forms}"
     )
 
 
@@ -192,8 +201,9 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "as_data": as_data, "capital": capital, "counted": counted, "exactly": exactly,
-        "fixed": fixed, "lined_up": lined_up, "moment": moment, "money": money, "plain": plain,
+        "anchor": anchor, "as_data": as_data, "capital": capital, "counted": counted,
+        "exactly": exactly, "fixed": fixed, "lined_up": lined_up, "moment": moment,
+        "money": money, "plain": plain,
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
         "single": single,
     }  # fmt: skip

@@ -10,7 +10,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, line_up
 from cheaptalk.records.browsing import places_of
 from cheaptalk.rules import Measure
-from cheaptalk.statistics.reading import Reader, Row, check_free, chosen, naming
+from cheaptalk.statistics.reading import Reader, Row, check_free, chosen, failed
 
 KINDS = tuple(kind.value for kind in Kind)
 
@@ -83,7 +83,7 @@ class _Rows:
         self.places = places
         self.measures = measures
         self.reader = reader
-        self.as_published = as_published
+        self.variants = [(one.name, one.variant(as_published)) for one in measures]
         self.rows: list[Row] = []
         self.configurations: dict[str, dict[str, Any]] = {}
 
@@ -111,11 +111,14 @@ class _Rows:
 
     def measured(self, record: MatchRecord) -> Row:
         result = self.reader.result(record) if self.measures else None
+        if result is None:
+            return [None] * len(self.measures)
         values: Row = []
-        for measure in self.measures:
-            with naming("measure", measure.name, record):
-                value = measure.variant(self.as_published)(result) if result else None
-                values.append(value)
+        for name, measure in self.variants:
+            try:
+                values.append(measure(result))
+            except Exception as error:
+                raise failed("measure", name, record, error) from error
         return values
 
     def frame(self) -> pl.DataFrame:

@@ -25,6 +25,7 @@ class Reader:
 
     def __init__(self, policies: Unanswered) -> None:
         self.policies = policies
+        self.lenient = set(policies.by_kind.values()) == {"keep"}  # as nearly always
         self._configurations: dict[tuple[str, int, str], str] = {}
 
     @classmethod
@@ -38,7 +39,7 @@ class Reader:
 
     def dropped(self, record: MatchRecord) -> bool:
         """Whether the study's policies drop the match."""
-        return self.policies.why_dropped(record.kinds) is not None
+        return not self.lenient and self.policies.why_dropped(record.kinds) is not None
 
     def counts(self, record: MatchRecord) -> bool:
         """Whether the match has payoffs that count: it finished and was not dropped."""
@@ -58,6 +59,14 @@ class Reader:
         return record.result() if current and self.counts(record) else None
 
 
+def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> MeasureError:
+    """What to raise where a measure or series failed on a match."""
+    return MeasureError(
+        f"{kind} {name} of {record.game} failed on match {record.id}: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
 @contextmanager
 def naming(kind: str, name: str, record: MatchRecord) -> Iterator[None]:
     """Say which measure or series failed on which match.
@@ -68,10 +77,7 @@ def naming(kind: str, name: str, record: MatchRecord) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise MeasureError(
-            f"{kind} {name} of {record.game} failed on match {record.id}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        raise failed(kind, name, record, error) from error
 
 
 def chosen(

@@ -1,46 +1,24 @@
 """What is said of an empirical game: its equilibria, and how sure each number is."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium
-from cheaptalk.equilibrium.drawing import DRAWS
-from cheaptalk.equilibrium.empirical import listed
+from cheaptalk.equilibrium.bootstrap import BestResponses, Bootstrap
 from cheaptalk.equilibrium.games import EmpiricalGame
-from cheaptalk.equilibrium.metrics import Metric, against
+from cheaptalk.equilibrium.metrics import against
+from cheaptalk.equilibrium.next_cells import NextCells
 from cheaptalk.equilibrium.payoffs import Floats
 from cheaptalk.equilibrium.results import SymmetricEquilibria
-from cheaptalk.equilibrium.summaries import summary
-from cheaptalk.equilibrium.symmetric import mene_mixtures, symmetric_equilibria
 from cheaptalk.equilibrium.tables import PayoffTable
 from cheaptalk.reports.metagame.graph import LEAST
-from cheaptalk.reports.metagame.naming import NAME, Selected
-from cheaptalk.reports.metagame.readings import Reading, readings_of
-from cheaptalk.rules import CheaptalkError, counted
-
-LEVEL = 0.95
-"""What share of the draws an interval holds."""
-
-
-class Spread(NamedTuple):
-    """A number with what the bootstrap says of it.
-
-    Attributes:
-        estimate: of all matches; None where it is undefined.
-        mean, error: the mean and the standard deviation over draws; None without draws.
-        low, high: the ends of the percentile interval; None without draws.
-    """
-
-    estimate: float | None
-    mean: float | None = None
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
+from cheaptalk.reports.metagame.naming import Selected
+from cheaptalk.reports.metagame.providers import Providers
+from cheaptalk.reports.metagame.rankings import Rankings, rankings
+from cheaptalk.reports.metagame.readings import Reading
+from cheaptalk.reports.metagame.spreads import LEVEL, Spread, spreads
 
 
 class Gap(NamedTuple):
@@ -72,6 +50,9 @@ class Analysis:
         readings: the metrics of ``drawn``, as they stand together in tables.
         unsure: why there are no draws; empty where there are.
         selected: the matches behind it, if there are any.
+        providers: the game among providers, where strategies have some.
+        next_cells: where to play next; or, in words, why that cannot be said; None where nobody
+            asked.
     """
 
     name: str
@@ -81,6 +62,8 @@ class Analysis:
     readings: tuple[Reading, ...] = ()
     unsure: str = ""
     selected: Selected | None = field(default=None, repr=False)
+    providers: Providers | None = None
+    next_cells: NextCells | str | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -156,9 +139,7 @@ class Analysis:
         return self.drawn.estimate or self.drawn, self.drawn
 
     def _spreads(self, estimate: Floats, drawn: Floats) -> list[Spread]:
-        rows = summary(estimate, drawn, level=LEVEL).select(Spread._fields).iter_rows()
-        found = [Spread(*row) for row in rows]
-        return found if self.draws else [Spread(one.estimate) for one in found]
+        return spreads(estimate, drawn, sure=bool(self.draws))
 
     @cached_property
     def responses(self) -> BestResponses:
@@ -194,6 +175,14 @@ class Analysis:
             for row in rows
         ]  # fmt: skip
 
+    @cached_property
+    def rankings(self) -> Rankings:
+        """How the ratings people know would rank the strategies, by all matches."""
+        regrets = [one.estimate or 0.0 for one in self.against("regret")]
+        matches = self.selected.frame if self.selected else None
+        payoffs = self.game.payoffs()
+        return rankings(payoffs, self.labels, regrets, matches, seed=self.drawn.seed)
+
     @property
     def ranking(self) -> list[int]:
         """The strategies in the order of their regret, then of their share."""
@@ -208,81 +197,3 @@ def _placed(one: Spread) -> float:
     """The mean over draws where there are any."""
     value = one.estimate if one.mean is None else one.mean
     return 0.0 if value is None else round(value, 9)
-
-
-def analyse(
-    selected: Selected, *, draws: int = DRAWS, seed: int = 0, without: Sequence[str] = ()
-) -> Analysis:
-    """The equilibria of a game that was played.
-
-    Args:
-        draws: of the bootstrap; 0 for none.
-        seed: of the draws.
-        without: strategies to leave out.
-
-    Raises:
-        CheaptalkError: a cell is missing, or the matches make no game.
-    """
-    readings = readings_of(selected)
-    metrics = [metric for reading in readings for metric in reading.metrics]
-    measures = list(dict.fromkeys(metric.measure for metric in metrics))
-    with _named(selected.name):
-        game = EmpiricalGame.of_frame(selected.frame, measures=measures, by=NAME)
-        game = game.without(without) if without else game
-        game.check()
-        unsure = _why_unsure(game, draws)
-        drawn = (
-            _point(game, metrics)
-            if unsure
-            else bootstrap_equilibrium(game, metrics, draws=draws, seed=seed)
-        )
-        found = symmetric_equilibria(game.payoffs())
-    return Analysis(selected.name, game, found, drawn, readings, unsure, selected)
-
-
-def analyse_payoffs(name: str, table: PayoffTable, *, without: Sequence[str] = ()) -> Analysis:
-    """The equilibria of a game whose payoffs are known.
-
-    Args:
-        name: what it is called.
-        table: its payoffs, the same for both players.
-        without: strategies to leave out.
-
-    Raises:
-        CheaptalkError: the game is not symmetric, or it cannot be solved.
-    """
-    with _named(name):
-        if not table.symmetric:
-            raise CheaptalkError(
-                "the two players have different payoffs, so this is no symmetric game; "
-                "cheaptalk.equilibrium.bimatrix_equilibria solves it in Python"
-            )
-        game = EmpiricalGame.of_payoffs(table.a, table.rows)
-        game = game.without(without) if without else game
-        found = symmetric_equilibria(game.payoffs())
-    unsure = "the payoffs were given without the matches behind them"
-    return Analysis(name, game, found, _point(game, ()), unsure=unsure)
-
-
-def _why_unsure(game: EmpiricalGame, draws: int) -> str:
-    if game.thin:
-        return f"{counted(len(game.thin), 'cell')} with a single deal: {listed(game.thin)}"
-    return "" if draws else "no bootstrap draws were asked for"
-
-
-def _point(game: EmpiricalGame, metrics: Sequence[Metric]) -> Bootstrap:
-    """The equilibrium of the mean payoffs, in the shape of one draw."""
-    payoffs = game.payoffs()[None]
-    values = {metric.name: metric.of(game.value(metric.measure))[None] for metric in metrics}
-    return Bootstrap(
-        game.labels, tuple(metrics), False, 0, None, payoffs, mene_mixtures(payoffs), values
-    )
-
-
-@contextmanager
-def _named(game: str) -> Iterator[None]:
-    """Begin what is said against a game with its name."""
-    try:
-        yield
-    except (CheaptalkError, ValueError) as error:
-        raise CheaptalkError(f"{game}: {error}") from None

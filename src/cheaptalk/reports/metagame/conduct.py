@@ -1,15 +1,23 @@
-"""Figures of how item bargaining was played: mistakes, and how opposed interests were."""
+"""Figures of how games were played: concessions, mistakes, and how opposed interests were."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from cheaptalk.equilibrium.cells import SCORED
 from cheaptalk.games.item_bargaining.conduct import MISTAKES
+from cheaptalk.records import Store
+from cheaptalk.records.browsing import places_of
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
-from cheaptalk.rules import counted
+from cheaptalk.rules import SHARE, counted, game_box
+from cheaptalk.statistics import STRATA, mean_intervals, round_frames
 
 MISTAKEN = tuple(found.__name__ for found in MISTAKES)
+DEMAND = "demand"
+"""The series that concession curves are of; a game that has it gets them."""
+DASHES = ("solid", "dash", "dot")
+"""Of lines whose colours come round again."""
 GRID = "rgba(128, 128, 128, 0.35)"
 BINS = 24
 """Of the histogram, over the levels from 0 to the square root of 2."""
@@ -29,19 +37,31 @@ def mistake_radar(frame: pl.DataFrame, labels: Sequence[str]) -> Panel | None:
     means = own.group_by(first).agg(pl.col(MISTAKEN).mean(), pl.len().alias("matches")).sort(first)
     if means.is_empty():
         return None
+    rows = [
+        (row[first], row["matches"], [row[name] for name in MISTAKEN])
+        for row in means.iter_rows(named=True)
+    ]
+    return radar("Mistakes in self-play", rows)
+
+
+def radar(title: str, rows: Sequence[tuple[str, int, Sequence[float]]]) -> Panel:
+    """Mistakes M1 to M5 around a circle, a line a row.
+
+    Args:
+        title: of the panel.
+        rows: what each line is called, how many matches it is of, and the mistakes a match.
+    """
     around = [f"M{place + 1}" for place in range(len(MISTAKEN))]
-    data: list[Trace] = []
-    for place, row in enumerate(means.iter_rows(named=True)):
-        times = [row[name] for name in MISTAKEN]
-        data.append(
-            {
-                "type": "scatterpolar", "name": short(row[first]), "mode": "lines+markers",
-                "r": [*times, times[0]], "theta": [*around, around[0]],
-                "line": {"color": COLOURS[place % len(COLOURS)]},
-                "text": [f"{row[first]}, {counted(row['matches'], 'match')}"] * (len(times) + 1),
-                "hovertemplate": "%{text}<br>%{theta}: %{r:.2f} times a match<extra></extra>",
-            }
-        )  # fmt: skip
+    data: list[Trace] = [
+        {
+            "type": "scatterpolar", "name": short(name), "mode": "lines+markers",
+            "r": [*times, times[0]], "theta": [*around, around[0]],
+            "line": {"color": COLOURS[place % len(COLOURS)]},
+            "text": [f"{name}, {counted(matches, 'match')}"] * (len(times) + 1),
+            "hovertemplate": "%{text}<br>%{theta}: %{r:.2f} times a match<extra></extra>",
+        }
+        for place, (name, matches, times) in enumerate(rows)
+    ]  # fmt: skip
     polar = {
         "bgcolor": "rgba(0, 0, 0, 0)",
         "radialaxis": {"gridcolor": GRID, "linecolor": GRID, "rangemode": "tozero"},
@@ -49,7 +69,7 @@ def mistake_radar(frame: pl.DataFrame, labels: Sequence[str]) -> Panel | None:
     }
     layout = {"polar": polar, "showlegend": True, "legend": {"orientation": "h", "y": -0.12},
               "margin": {"l": 40, "r": 40, "t": 34, "b": 8}}  # fmt: skip
-    return Panel("Mistakes in self-play", "times a match", 360, data, layout)
+    return Panel(title, "times a match", 360, data, layout)
 
 
 def opposition_histogram(frame: pl.DataFrame) -> Panel | None:
@@ -76,6 +96,76 @@ def opposition_histogram(frame: pl.DataFrame) -> Panel | None:
     layout = {"xaxis": {"title": {"text": "distance, 0 is no conflict"}, "rangemode": "tozero"},
               "yaxis": {"title": {"text": "deals"}}}  # fmt: skip
     return Panel("Opposition of interests", "", 300, [data], layout)
+
+
+def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
+    """What players of each game demanded round by round, for games with such a series."""
+    having = any(DEMAND in game_box(game).series for game in places_of(store, study))
+    return round_frames(store, study, only=[DEMAND]) if having else {}
+
+
+def concession_curves(
+    game: str, frame: pl.DataFrame, rounds: pl.DataFrame, labels: Sequence[str]
+) -> Panel | None:
+    """What each player's offers demand for itself by round: means with 95 % intervals as bands.
+
+    Intervals are clustered by deal within configurations (see :func:`.mean_intervals`), and kept
+    within [0, 1]. A round counts the matches in which the player still made an offer in it. None
+    where nobody made one.
+
+    Args:
+        game: the name of its rules.
+        frame: matches of the game, as :func:`.match_frames` makes them.
+        rounds: of these matches and perhaps others, as :func:`demands` makes them.
+        labels: the players to show.
+    """
+    made = rounds.join(frame, on="match", how="semi").filter(pl.col("player").is_in(labels))
+    means = mean_intervals(made, [DEMAND], ["player", "round"], strata=STRATA).sort("round")
+    data = [
+        trace
+        for place, label in enumerate(labels)
+        for trace in _curve(means.filter(player=label), label, place)
+    ]
+    if not data:
+        return None
+    layout = {
+        "xaxis": {"title": {"text": "round"}, "tick0": 1, "dtick": 1 + means["round"][-1] // 10},
+        "yaxis": {"range": [0, 1.02]},
+        "showlegend": True, "legend": {"orientation": "h", "y": -0.25},
+    }  # fmt: skip
+    unit = game_box(game).series[DEMAND].unit
+    return Panel("Demanded for oneself by round", unit, 360, data, layout)
+
+
+def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:
+    """A line through a player's means, on the band of their intervals."""
+    if means.is_empty():
+        return []
+    colour = COLOURS[place % len(COLOURS)]
+    band = means.drop_nulls("low").with_columns(pl.col("low", "high").clip(*SHARE))
+    there = {"legendgroup": label, "name": short(label), "type": "scatter"}
+    shade: Trace = there | {
+        "x": [*band["round"], *band["round"].reverse()],
+        "y": [*band["high"], *band["low"].reverse()],
+        "mode": "none", "fill": "toself", "fillcolor": colour, "opacity": 0.15,
+        "showlegend": False, "hoverinfo": "skip",
+    }  # fmt: skip
+    line: Trace = there | {
+        "x": means["round"].to_list(), "y": means["mean"].to_list(), "mode": "lines+markers",
+        "line": {"color": colour, "dash": DASHES[place // len(COLOURS) % len(DASHES)]},
+        "text": [_told(row) for row in means.iter_rows(named=True)],
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+    return [shade, line]
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    parts = [f"{row['player']}, round {row['round']}: {row['mean']:.3f}"]
+    if row["low"] is not None:
+        low, high = (min(max(row[end], SHARE[0]), SHARE[1]) for end in ("low", "high"))
+        parts.append(f"95 % interval {low:.3f} to {high:.3f}")
+    matches, deals = counted(row["n"], "match"), counted(row["clusters"], "deal")
+    return "<br>".join([*parts, f"{matches} on {deals}"])
 
 
 def _seats(frame: pl.DataFrame) -> tuple[str, str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
-from cheaptalk.reports.metagame.analysis import Analysis, Spread
+from cheaptalk.reports.metagame.analysis import Analysis
+from cheaptalk.reports.metagame.spreads import Spread
 from cheaptalk.reports.pages import fixed
 from cheaptalk.reports.scores import decimals
 from cheaptalk.rules import counted
@@ -107,4 +108,8 @@ def _queries(analysis: Analysis) -> list[list[dict[str, str] | None]]:
     if analysis.selected is None:
         return [[None for _ in analysis.labels] for _ in analysis.labels]
     first, second = (name for name in analysis.selected.frame.columns if name.startswith("player."))
-    return [[{first: row, second: column} for column in analysis.labels] for row in analysis.labels]
+    rest = analysis.selected.query
+    return [
+        [{first: row, second: column} | rest for column in analysis.labels]
+        for row in analysis.labels
+    ]

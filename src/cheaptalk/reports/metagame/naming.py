@@ -28,12 +28,31 @@ class Selected(NamedTuple):
         box: the name of its rules.
         configurations: the parameters of each configuration in it, by name.
         frame: its matches, with the column :data:`NAME`.
+        whole: whether these are all configurations that the study has of the game.
     """
 
     name: str
     box: str
     configurations: dict[str, dict[str, Any]]
     frame: pl.DataFrame
+    whole: bool = True
+
+    @property
+    def apart(self) -> str:
+        """What is lost where everybody is taken to sit in both seats; empty where nothing is."""
+        roles = game_box(self.box).rules.roles
+        if len(roles) == 1:
+            return ""
+        return (
+            f"The seats of {plain(self.box)} differ ({' and '.join(roles)}), and everybody is "
+            "taken here to sit in both; --by-seat asks who would be sent to which."
+        )
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What picks its configurations out in the viewer."""
+        digests = self.frame["configuration"].unique().sort()
+        return {} if self.whole else {"configuration": ",".join(digests)}
 
 
 def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
@@ -47,7 +66,7 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
     Raises:
         CheaptalkError: a name is none of these, or no game has two seats.
     """
-    named = {box: _named(box, frame) for box, frame in frames.items() if _two_seats(frame)}
+    named = {box: with_names(box, frame) for box, frame in frames.items() if _two_seats(frame)}
     if not named:
         raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
     found: list[Selected] = []
@@ -64,9 +83,8 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
             members = groups.get(name) or tuple(part.strip() for part in name.split(PLUS))
             if set(members) <= configurations.keys():
                 part = frame.filter(pl.col(NAME).is_in(members))
-                found.append(
-                    Selected(name, box, {one: configurations[one] for one in members}, part)
-                )
+                chosen = {one: configurations[one] for one in members}
+                found.append(Selected(name, box, chosen, part, len(chosen) == len(configurations)))
     _check(wanted, found, [name for frame in named.values() for name in _configurations(frame)])
     return found
 
@@ -81,7 +99,7 @@ def _two_seats(frame: pl.DataFrame) -> bool:
     return sum(name.startswith("player.") for name in frame.columns) == 2
 
 
-def _named(box: str, frame: pl.DataFrame) -> pl.DataFrame:
+def with_names(box: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with the name of each match's configuration."""
     columns = [name for name in frame.columns if name.startswith("game.")]
     rows = frame.select("configuration", *columns).unique("configuration", maintain_order=True)

@@ -1,34 +1,40 @@
 """Writing the page of empirical games: one HTML file that needs nothing else."""
 
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jinja2
 import polars as pl
 from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
-from cheaptalk.equilibrium.drawing import DRAWS
 from cheaptalk.records import Status, Store
-from cheaptalk.records.browsing import some
+from cheaptalk.records.browsing import places_of, some
 from cheaptalk.records.redeals import Standing
+from cheaptalk.reports.facts import TOOLS
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.analysis import Analysis, analyse
-from cheaptalk.reports.metagame.conduct import mistake_radar, opposition_histogram
+from cheaptalk.reports.metagame.analysis import Analysis
+from cheaptalk.reports.metagame.conduct import (
+    concession_curves,
+    demands,
+    mistake_radar,
+    opposition_histogram,
+)
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
-from cheaptalk.reports.metagame.naming import selected
+from cheaptalk.reports.metagame.making import Wishes, analyse
+from cheaptalk.reports.metagame.naming import MANY, Selected, selected
+from cheaptalk.reports.metagame.providers import providers_of_models
+from cheaptalk.reports.metagame.rankings import RATINGS
+from cheaptalk.reports.metagame.readings import measures_shown
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
-from cheaptalk.reports.report import SCRIPT, TOOLS, written_whole
+from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.rules import Chance
 from cheaptalk.statistics import match_frames
-
-SAVING = "saving.js"
 
 
 class Played(NamedTuple):
@@ -36,7 +42,7 @@ class Played(NamedTuple):
 
     Attributes:
         store, study: where they are recorded.
-        frames: as :func:`.match_frames` makes them.
+        frames: as :func:`.match_frames` makes them, with the measures that pages make use of.
         sample: transcripts in the page, for each pairing and way of ending.
         port: where ``cheaptalk view`` will listen, for links to all other transcripts.
     """
@@ -49,25 +55,29 @@ class Played(NamedTuple):
 
     @classmethod
     def of(cls, store: Store, study: str, *, sample: int = 1, port: int = PORT) -> "Played":
-        """The matches of a study.
+        """The matches of a study, with the measures that the page shows.
 
         Raises:
             StoreError: there is no such study.
             CheaptalkError: a game is not installed, or a measure failed.
         """
-        return cls(store, study, match_frames(store, study), sample, port)
+        only = measures_shown(places_of(store, study))
+        return cls(store, study, match_frames(store, study, only=only), sample, port)
 
-    def analyses(
-        self,
-        games: Sequence[str] = (),
-        *,
-        draws: int = DRAWS,
-        seed: int = 0,
-        without: Sequence[str] = (),
-    ) -> list[Analysis]:
+    def analyses(self, games: Sequence[str] = (), **wishes: Unpack[Wishes]) -> list[Analysis]:
         """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
-        chosen = selected(self.frames, games)
-        return [analyse(one, draws=draws, seed=seed, without=without) for one in chosen]
+        return [analyse(one, **wishes) for one in self.games(games)]
+
+    def games(self, wanted: Sequence[str] = ()) -> list[Selected]:
+        """The games asked for, with their matches; see :func:`.selected`."""
+        return selected(self.frames, wanted)
+
+    @property
+    def providers(self) -> dict[str, str]:
+        """Whose models played, by label, as far as their names say."""
+        return providers_of_models(
+            self.store.study(self.study, counted=False).spec.get("players", {})
+        )
 
     @property
     def unscored(self) -> dict[str, int]:
@@ -104,16 +114,38 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    pages = environment()
-    pages.filters["anchor"] = anchor
-    plotly, scripts = verbatim(get_plotlyjs()), (source(SCRIPT), source(SAVING))
-    page = pages.get_template("metagame.html.jinja").stream(
-        name=name,
+    write_page(
+        "metagame.html.jinja",
+        out,
+        name,
+        seed,
+        played,
         analyses=analyses,
         figures={one.name: _panels(one) for one in analyses},
         maps={one.name: figures.payoff_map(one) for one in analyses},
-        conduct={one.name: _conduct(one) for one in analyses},
+        conduct=_conduct(analyses, played),
         graphs={one.name: _graph(one) for one in analyses},
+        ratings=RATINGS,
+    )
+
+
+def write_page(
+    template: str, out: Path, name: str, seed: int, played: Played | None, **shown: Any
+) -> None:
+    """Write a page on empirical games from a template and what it shows.
+
+    Args:
+        template: its file's name.
+        out, name, seed, played: as for :func:`metagame_report`.
+        **shown: names that only this template uses.
+
+    Raises:
+        CheaptalkError: the file cannot be written.
+    """
+    pages = environment()
+    plotly, scripts = verbatim(get_plotlyjs()), (source(SCRIPT), source(SAVING))
+    page = pages.get_template(template).stream(
+        name=name,
         number=figures.number,
         played=played,
         transcripts=_transcripts(played, pages) if played else "",
@@ -123,32 +155,31 @@ def metagame_report(
         | {tool: version(tool) for tool in TOOLS},
         scripts=(plotly, *scripts),
         policy=policy(plotly, *scripts),
+        **shown,
     )
     page.enable_buffering(100)
     with written_whole(out) as file:
         file.writelines(page)
 
 
-def anchor(text: str) -> str:
-    """A text as it can stand in an address or the name of a file.
-
-    >>> anchor("discount 0.9, rounds 3")
-    'discount-0.9-rounds-3'
-    """
-    return re.sub(r"[^\w.]+", "-", text).strip("-")
-
-
 def _panels(analysis: Analysis) -> list[Panel]:
     return [figures.mixture_bars(analysis), figures.regret_ranking(analysis)]
 
 
-def _conduct(analysis: Analysis) -> list[Panel]:
-    """How item bargaining was played."""
-    if analysis.selected is None or analysis.selected.box != "item_bargaining":
-        return []
-    frame = analysis.selected.frame
-    panels = (mistake_radar(frame, analysis.labels), opposition_histogram(frame))
-    return [panel for panel in panels if panel]
+def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:
+    """How each game was played: mistakes and opposition in item bargaining, and concessions."""
+    rounds = demands(played.store, played.study) if played else {}
+    found: dict[str, list[Panel]] = {}
+    for one in analyses:
+        panels: list[Panel | None] = []
+        if one.selected is not None:
+            frame, box = one.selected.frame, one.selected.box
+            if box in rounds:
+                panels.append(concession_curves(box, frame, rounds[box], one.labels))
+            if box == "item_bargaining":
+                panels += [mistake_radar(frame, one.labels), opposition_histogram(frame)]
+        found[one.name] = [panel for panel in panels if panel]
+    return found
 
 
 def _graph(analysis: Analysis) -> Graph:
@@ -158,8 +189,10 @@ def _graph(analysis: Analysis) -> Graph:
 
 
 def _transcripts(played: Played, pages: jinja2.Environment) -> str:
-    """A sample of transcripts, as the page of a study has it."""
+    """A sample of transcripts, of each configuration where there are not too many."""
     store, study = played.store, played.study
-    chosen = sampled(played.frames, played.sample, Chance(study))
+    few = all(frame["configuration"].n_unique() <= MANY for frame in played.frames.values())
+    by = ("configuration",) if few else ()
+    chosen = sampled(played.frames, played.sample, Chance(study), by)
     template = pages.get_template("match.html.jinja")
     return packed(some(store, study, chosen), template, Standing(store, study))

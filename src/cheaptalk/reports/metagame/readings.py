@@ -1,5 +1,6 @@
 """Which measures stand beside an equilibrium, and in which of the published readings."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,7 +10,9 @@ from cheaptalk.equilibrium.metrics import WELFARE, Metric
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
 from cheaptalk.games.item_bargaining.pools import Drawn
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.reports.metagame.conduct import MISTAKEN
 from cheaptalk.reports.metagame.naming import Selected
+from cheaptalk.reports.metagame.providers import OFFERS
 from cheaptalk.reports.pages import capital
 from cheaptalk.rules import game_box
 
@@ -18,6 +21,20 @@ FIXED, DRAWN = 100_000, 20_000
 PERCENT = 0.01
 BESIDE = {"names": {}, "discount": 1.0, "rounds": 1}
 """Parameters on which the maxima of a pool do not depend."""
+
+SHOWN = {
+    "item_bargaining": (
+        *(measure for pair in WELFARE.values() for measure in pair),
+        "nash_welfare_plus", "ef1", "opposition", *MISTAKEN,
+        *(f"{OFFERS['item_bargaining']}_{place}" for place in ("player_1", "player_2")),
+    )
+}  # fmt: skip
+"""The measures that pages show, of games of which they do not show all."""
+
+
+def measures_shown(games: Iterable[str]) -> set[str]:
+    """The measures of some games that pages of empirical games show."""
+    return {name for game in games for name in SHOWN.get(game, game_box(game).measures)}
 
 
 class Reading(NamedTuple):

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cheaptalk.reports.metagame.analysis import LEVEL, Analysis, Spread
+from cheaptalk.equilibrium.next_cells import NextCells
+from cheaptalk.reports.metagame.analysis import Analysis
+from cheaptalk.reports.metagame.providers import Providers
+from cheaptalk.reports.metagame.spreads import LEVEL, Spread
 
 
 def told(one: Analysis, seed: int) -> dict[str, Any]:
-    """A game with its equilibria, as JSON holds it.
+    """A game with its equilibria and what stands beside them, as JSON holds it.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
     standard deviation), ``low`` and ``high``; what is not defined is null.
@@ -48,7 +51,49 @@ def told(one: Analysis, seed: int) -> dict[str, Any]:
             **{name: _by_label(one, map(_numbers, one.against(name)))
                for name in ("mixture", "regret", *metrics)},
         },
+        "ratings": {
+            rating.kind.name: {
+                "values": _by_label(one, rating.values),
+                "before_though_of_more_regret": [list(pair) for pair in rating.against],
+            }
+            for rating in one.rankings.ratings
+        },
+        "ratings_absent": dict(one.rankings.absent),
+        "providers": _providers(one.providers) if one.providers else None,
+        "next": _next(one.next_cells) if one.next_cells is not None else None,
     }  # fmt: skip
+
+
+def _providers(among: Providers) -> dict[str, Any]:
+    """The game among providers; matrices and lists follow the order of ``members``."""
+    return {
+        "members": {provider: list(labels) for provider, labels in among.members.items()},
+        "left_out": list(among.left_out),
+        "readings": {
+            reading.name: {
+                "payoffs": [[_numbers(cell) for cell in row] for row in reading.payoffs],
+                "best_reply": reading.responses,
+                "mixture": [_numbers(share) for share in reading.shares],
+                "value_given": reading.given and [_numbers(value) for value in reading.given],
+                "several_equilibria": reading.several,
+            }
+            for reading in among.readings
+        },
+        "absent": dict(among.absent),
+    }
+
+
+def _next(plan: NextCells | str) -> dict[str, Any]:
+    if isinstance(plan, str):
+        return {"none_because": plan}
+    return {
+        "target": plan.target,
+        "error": plan.error,
+        "planned": plan.planned,
+        "even": plan.even,
+        "even_matches": plan.even_matches,
+        "cells": plan.cells.to_dicts(),
+    }
 
 
 def _numbers(one: Spread) -> dict[str, float | None]:

@@ -63,25 +63,50 @@
     body.append(...keyed.map(([, row]) => row));
   }
 
+  const headsOf = (table) => [...table.tHead.rows[0].cells];
+  const titleOf = (head) => (head.querySelector("button") ?? head).textContent.trim();
+  const shownRows = (table) => [...table.tBodies[0].rows].filter((row) => !row.hidden);
+  const PARTS = { low: "low", high: "high", error: "error", n: "matches", deals: "deals", count: "n", clusters: "clusters" };
+
   function csvOf(table) {
     const quote = (value) => /[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
-    const heads = [...table.tHead.rows[0].cells];
-    const spread = heads.map((_, place) =>
-      [...table.tBodies[0].rows].some((row) => "low" in row.cells[place].dataset));
-    const title = (head) => (head.querySelector("button") ?? head).textContent.trim();
+    const heads = headsOf(table);
+    const parts = heads.map((_, place) => Object.keys(PARTS).filter((part) =>
+      [...table.tBodies[0].rows].some((row) => part in row.cells[place].dataset)));
     const text = (cell) => {
       const plain = "v" in cell.dataset ? cell.dataset.v : cell.textContent.trim();
       return /^[=+@\t]|^-(?![\d.])/.test(plain) ? `'${plain}` : plain; // no formula for a spreadsheet
     };
     const line = (cells) => cells.map(quote).join(",");
-    const top = heads.flatMap((head, place) => spread[place]
-      ? ["mean", "low", "high", "matches", "deals"].map((part) => `${title(head)} ${part}`)
-      : [title(head)]);
-    const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) =>
-      line([...row.cells].flatMap((cell, place) => spread[place]
-        ? [text(cell), ...["low", "high", "n", "deals"].map((part) => cell.dataset[part] ?? "")]
-        : [text(cell)])));
+    const top = heads.flatMap((head, place) => parts[place].length
+      ? ["mean", ...parts[place].map((part) => PARTS[part])].map((part) => `${titleOf(head)} ${part}`)
+      : [titleOf(head)]);
+    const rows = shownRows(table).map((row) =>
+      line([...row.cells].flatMap((cell, place) =>
+        [text(cell), ...parts[place].map((part) => cell.dataset[part] ?? "")])));
     return [line(top), ...rows].join("\r\n") + "\r\n";
+  }
+
+  function latexOf(table, name) {
+    const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "±": "$\\pm$", "×": "$\\times$", "\u2009": "\\," };
+    const escaped = (text) => text.replace(/[\\&%$#_{}~^−±×\u2009]/g, (sign) => signs[sign] ?? `\\${sign}`);
+    const said = (cell) => {
+      const copy = cell.cloneNode(true), smalls = all("small", copy).map((one) => one.textContent.trim()).filter(Boolean);
+      all("small, .about", copy).forEach((one) => one.remove());
+      const behind = cell.closest("thead") ? smalls.map((unit) => `(${unit})`) : smalls;
+      return escaped([copy.textContent.trim(), ...behind].join(" "));
+    };
+    const line = (cells) => `${cells.map(said).join(" & ")} \\\\`;
+    const sides = headsOf(table).map((head) => (head.classList.contains("number") ? "r" : "l")).join("");
+    const caption = escaped(table.closest(".scroll").ariaLabel ?? name);
+    return ["\\begin{table}", `\\caption{${caption}}`, `\\label{tab:${name}}`, `\\begin{tabular}{${sides}}`, "\\toprule", line(headsOf(table)),
+      "\\midrule", ...shownRows(table).map((row) => line([...row.cells])), "\\bottomrule", "\\end{tabular}", "\\end{table}", ""].join("\n");
+  }
+
+  function download(name, type, ...texts) {
+    const file = URL.createObjectURL(new Blob(texts, { type }));
+    make("a", "", { href: file, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(file), 1000);
   }
 
   for (const box of all(".tabular")) {
@@ -103,11 +128,10 @@
     });
     all("th[aria-sort] button", table).forEach((button) =>
       button.addEventListener("click", () => sortBy(button.closest("th"))));
-    box.querySelector(".csv")?.addEventListener("click", () => {
-      const file = URL.createObjectURL(new Blob(["\ufeff", csvOf(table)], { type: "text/csv" }));
-      make("a", "", { href: file, download: `${box.dataset.name}.csv` }).click();
-      setTimeout(() => URL.revokeObjectURL(file), 1000);
-    });
+    box.querySelector(".csv")?.addEventListener("click", () =>
+      download(`${box.dataset.name}.csv`, "text/csv", "\ufeff", csvOf(table)));
+    box.querySelector(".latex")?.addEventListener("click", () =>
+      download(`${box.dataset.name}.tex`, "application/x-tex", latexOf(table, box.dataset.name)));
   }
 
   // The reader: transcripts and explanations over the page
@@ -135,9 +159,11 @@
     const fits = (entry, name, value) => {
       const [what, where] = [name.split(".")[0], name.slice(name.indexOf(".") + 1)];
       const places = Object.keys(entry.players).filter((place) => where === place || where === entry.roles[place]);
+      if (name === "player") return Object.values(entry.players).includes(value);
       if (what === "player") return places.some((place) => entry.players[place] === value);
       if (what === "kind") return places.some((place) => (entry.kinds[place] ?? []).includes(value));
       if (what === "without") return !(value in entry.players);
+      if (what === "configuration") return value.split(",").includes(entry.configuration);
       return what !== "status" || entry.status === value;
     };
 
@@ -167,8 +193,10 @@
       const [, , study, game] = url.pathname.split("/").map(decodeURIComponent);
       const query = [...url.searchParams];
       const players = query.filter(([name]) => name.startsWith("player."));
-      const words = query.filter(([name]) => name.startsWith("kind.") || name === "status")
+      const anywhere = query.filter(([name]) => name === "player").map(([, label]) => label);
+    const words = query.filter(([name]) => name.startsWith("kind.") || name === "status")
         .map(([name, value]) => (name === "status" ? value : `an answer of ${capital(name.slice(5))} ${plain(value)}`));
+      words.unshift(...anywhere);
       if (players.length) words.unshift(seated(players.map(([name, label]) => [name.slice(7), label])));
       const heading = `${capital(game ?? study)}: ${words.join(", ")}`;
       let entries;
@@ -227,7 +255,8 @@
 
   function coloured(trace) {
     if (trace.type !== "heatmap") return trace;
-    const steps = trace.texttemplate ? ["low", "mid", "high"] : ["low", "high", "deep"]; // words need contrast
+    const steps = "zmid" in trace ? ["less", "low", "high"] // to both sides of a middle
+      : trace.texttemplate ? ["low", "mid", "high"] : ["low", "high", "deep"]; // words need contrast
     const scale = steps.map((step, place) => [place / 2, colour(`--heat-${step}`)]);
     return { ...trace, colorscale: scale, textfont: { color: colour("--ink") },
              colorbar: { thickness: 8, outlinewidth: 0, len: 1, tickfont: { color: colour("--soft") } } };
@@ -242,9 +271,9 @@
     if (drawn.has(plot)) return;
     drawn.add(plot);
     plot.on("plotly_click", ({ points: [point] }) => {
-      const query = point.customdata;
-      if (!query) return;
-      const place = [document.body.dataset.study, plot.closest("section").dataset.game].map(encodeURIComponent);
+      if (!point.customdata) return;
+      const { game = plot.closest("section").dataset.game, ...query } = point.customdata;
+      const place = [document.body.dataset.study, game].map(encodeURIComponent);
       const url = new URL(`${document.body.dataset.viewer}/studies/${place.join("/")}`);
       Object.entries(query).forEach(([name, value]) => url.searchParams.set(name, value));
       url.searchParams.set("status", "finished");

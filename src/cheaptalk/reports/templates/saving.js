@@ -1,8 +1,9 @@
 "use strict";
-(() => { // Every figure can be saved as SVG.
+(() => { // Every figure can be saved as SVG, and charts as PNG for papers.
+  const hand = (href, name) => Object.assign(document.createElement("a"), { href, download: name }).click();
   const save = (text, name) => {
     const file = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    Object.assign(document.createElement("a"), { href: file, download: `${name}.svg` }).click();
+    hand(file, `${name}.svg`);
     setTimeout(() => URL.revokeObjectURL(file), 1000);
   };
   const PAINTS = ["color", "fill", "stroke"];
@@ -15,17 +16,22 @@
     });
     return new XMLSerializer().serializeToString(copy);
   };
-  const plain = async (plot) => {
+  const image = (plot, format, scale = 1) => {
     const { width, height } = plot.getBoundingClientRect();
-    const url = await Plotly.toImage(plot, { format: "svg", width, height });
+    return Plotly.toImage(plot, { format, width, height, scale });
+  };
+  const plain = async (plot) => {
+    const url = await image(plot, "svg");
     return decodeURIComponent(url.slice(url.indexOf(",") + 1));
   };
   for (const figure of document.querySelectorAll("figure.panel")) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "save", textContent: "Save SVG" });
-    button.addEventListener("click", async () => {
-      const plot = figure.querySelector(".plot"), drawing = figure.querySelector(".drawing svg");
-      save(plot ? await plain(plot) : standing(drawing), figure.dataset.name);
-    });
-    figure.append(button);
+    const add = (text, click) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "save", textContent: text });
+      button.addEventListener("click", click);
+      figure.append(button);
+    };
+    const plot = figure.querySelector(".plot"), drawing = figure.querySelector(".drawing svg");
+    add("Save SVG", async () => save(plot ? await plain(plot) : standing(drawing), figure.dataset.name));
+    if (plot) add("Save PNG", async () => hand(await image(plot, "png", 3), `${figure.dataset.name}.png`));
   }
 })();

@@ -7,7 +7,19 @@ import yaml
 from cheaptalk.studies.presets.glee_human import glee_human
 from cheaptalk.studies.spec import Study, load_study
 
-RULED = {"glee-human": glee_human}
+
+def glee_small() -> Study:
+    """The preset ``glee`` with three matches of each configuration."""
+    small = {
+        "name": "glee-small",
+        "description": "The configurations of GLEE with 3 matches each, to be reported in seconds.",
+        "pairing": {"sample": 3_960},
+    }
+    whole = load_study(_file("glee")).model_dump(mode="json", exclude_unset=True)
+    return Study.model_validate(whole | small)
+
+
+RULED = {"glee-human": glee_human, "glee-small": glee_small}
 """Presets that are computed."""
 
 

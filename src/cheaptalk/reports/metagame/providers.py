@@ -1,0 +1,170 @@
+"""The game among providers of models, in both readings of the paper (002, section 6.5 and K)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cheaptalk.equilibrium.bootstrap import Bootstrap
+from cheaptalk.equilibrium.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.providers import ProviderGame, Reading, provider_game
+from cheaptalk.equilibrium.sides import by_row, names_of
+from cheaptalk.models.names import MAKERS, ModelName
+from cheaptalk.reports.metagame.spreads import Spread, spreads
+from cheaptalk.rules import CheaptalkError
+
+GIVEN = "value given"
+"""The measure of what a strategy's offers give away; see :func:`.sided`."""
+OFFERS: Mapping[str, str] = {"item_bargaining": "utility_given"}
+"""The measure of each seat that is the value given, by game."""
+ABOUT: Mapping[Reading, tuple[str, str]] = {
+    "mixtures": (
+        "Each provider mixes its strategies",
+        (
+            "For each ordered pair of providers, the game between their strategies is solved by "
+            "Lemke and Howson's algorithm, and the row provider gets what its mixture gets there "
+            "(appendix K.1)."
+        ),
+    ),
+    "selected": (
+        "Each provider fields one strategy",
+        (
+            "Each provider fields the strategy that gets most against the equilibrium of all other "
+            "providers' strategies (section 6.5)."
+        ),
+    ),
+}
+"""The title of each reading, and how it is made."""
+
+
+class ProviderReading(NamedTuple):
+    """The game among providers in one reading.
+
+    Attributes:
+        name, title, about: of the reading.
+        payoffs: what the row provider gets against the column provider.
+        responses: in what share of draws the row provider is a best reply to the column provider;
+            columns sum to 1 (table 14).
+        shares: of the providers in the equilibrium among them.
+        given: what each gives away in its offers, by its own valuation, against that equilibrium
+            (table 13); None where it is not known.
+        several: the largest share of draws in which a pair has several inner equilibria.
+    """
+
+    name: Reading
+    title: str
+    about: str
+    payoffs: list[list[Spread]]
+    responses: list[list[float]]
+    shares: list[Spread]
+    given: list[Spread] | None
+    several: float
+
+
+@dataclass(frozen=True)
+class Providers:
+    """The game among providers.
+
+    Attributes:
+        members: their strategies, by provider.
+        left_out: strategies without a provider.
+        readings: those that could be solved.
+        absent: why something is not known, by what it is.
+    """
+
+    members: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+    readings: tuple[ProviderReading, ...]
+    absent: Mapping[str, str]
+
+
+def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Whose models play under which label, as far as the model's name says.
+
+    It is the vendor in the name where a host serves models of many, as in
+    ``openrouter/openai/gpt-4o``, and otherwise the maker that is asked itself.
+
+    Args:
+        specs: what makes each player of a study, by label.
+
+    >>> providers_of_models({"a": {"model": "openrouter/openai/gpt-4o"}, "b": {"strategy": "soft"}})
+    {'a': 'openai'}
+    """
+    named = {label: _provider(str(spec.get("model") or "")) for label, spec in specs.items()}
+    return {label: provider for label, provider in named.items() if provider}
+
+
+def _provider(model: str) -> str:
+    try:
+        name = ModelName.parse(model)
+    except (ValueError, CheaptalkError):
+        return ""
+    vendor, slash, _ = name.model.partition("/")
+    return vendor if slash else name.provider if name.provider in MAKERS else ""
+
+
+def providers_of(
+    drawn: Bootstrap, grouping: Mapping[str, str], *, draws: bool, given: bool
+) -> Providers | None:
+    """The game among providers over the draws of a game's equilibrium; None of fewer than two.
+
+    Args:
+        drawn: the game's draws, or the mean payoffs in the shape of one.
+        grouping: the provider of strategies, by label; strategies without are left out, and so
+            are labels that the game does not have.
+        draws: whether ``drawn`` holds draws.
+        given: whether it holds the measure :data:`GIVEN`.
+    """
+    inside = [at for at, label in enumerate(drawn.labels) if label in grouping]
+    owners = [grouping[drawn.labels[at]] for at in inside]
+    if len(set(owners)) < 2:
+        return None
+    both = [drawn.estimate or drawn, *([drawn] if draws else [])]
+    payoffs = np.concatenate([one.payoffs[:, inside][:, :, inside] for one in both])
+    absent: dict[str, str] = {}
+    gifts = _gifts(both, inside) if given else None
+    if gifts is not None and np.isnan(gifts).any():
+        at, rival = np.argwhere(np.isnan(gifts).any(axis=0))[0]
+        names = [drawn.labels[one] for one in inside]
+        absent["value given"] = f"{names[at]} makes no offer to {names[rival]} in some draws"
+        gifts = None
+    readings = []
+    for name in ABOUT:
+        try:
+            found = provider_game(payoffs, owners, given=gifts, reading=name)
+            readings.append(_read(name, found, draws))
+        except EquilibriumError as error:
+            absent[ABOUT[name][0]] = str(error)
+    members = {
+        owner: tuple(label for label in drawn.labels if grouping.get(label) == owner)
+        for owner in dict.fromkeys(owners)
+    }
+    left_out = tuple(label for label in drawn.labels if label not in grouping)
+    return Providers(members, left_out, tuple(readings), absent)
+
+
+def _gifts(both: list[Bootstrap], inside: list[int]) -> Floats:
+    row, column = names_of(GIVEN)
+    return np.concatenate(
+        [by_row(one.values[row], one.values[column])[:, inside][:, :, inside] for one in both]
+    )
+
+
+def _read(name: Reading, found: ProviderGame, draws: bool) -> ProviderReading:
+    """The numbers of a reading; the first matrix is of all matches, the rest are draws."""
+
+    def spread(numbers: Floats) -> list[Spread]:
+        flat = numbers.reshape(len(numbers), -1)
+        return spreads(flat[0], flat[1:] if draws else flat, sure=draws)
+
+    size = len(found.providers)
+    cells = spread(found.payoffs)
+    return ProviderReading(
+        name, *ABOUT[name],
+        [cells[row * size : (row + 1) * size] for row in range(size)],
+        found.best_responses().tolist(),
+        spread(found.mixtures()),
+        None if found.given is None else spread(found.value_given()),
+        float(found.several.max()),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Report recipes: the tables and figures of papers, from any study."""

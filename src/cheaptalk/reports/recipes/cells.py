@@ -1,0 +1,58 @@
+"""Means with their intervals, as the tables of recipes hold them."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW
+from cheaptalk.statistics import DEALS, mean_intervals
+
+PARTS = {"mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS}
+"""What stands behind a column's name for each column of :func:`.mean_intervals`."""
+
+
+def means(
+    frame: pl.DataFrame,
+    values: Sequence[str],
+    by: Sequence[str],
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    cluster: Sequence[str] = DEALS,
+    strata: Sequence[str] = (),
+) -> pl.DataFrame:
+    """One row a cell, and for each value ``x`` its mean ``x`` with ``x.low``, ``x.high`` and so on.
+
+    Args:
+        frame: one row an observation.
+        values: columns to take means of; a cell where one has no value has nulls there.
+        by: the columns whose combinations are the cells, in the order in which they first appear.
+        bounds: the least and the most that means can be, by value; no interval leaves them.
+        cluster, strata: see :func:`.mean_intervals`.
+    """
+    found = mean_intervals(frame, values, by, cluster=cluster, strata=strata)
+    wide = frame.select(by).unique(maintain_order=True)
+    for value in values:
+        names = {part: value + ending for part, ending in PARTS.items()}
+        own = found.filter(measure=value).select(*by, *names).rename(names)
+        least, most = (bounds or {}).get(value, (None, None))
+        own = own.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most))
+        wide = wide.join(own, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+    return wide
+
+
+def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
+    """Cells of one value in columns named after what ``across`` holds, with all that goes with it.
+
+    >>> rows = {"who": ["a", "a", "b"], "game": ["x", "y", "x"], "gain": [1, 2, 3],
+    ...         "gain.n": [7, 8, 9]}
+    >>> side_by_side(pl.DataFrame(rows), "gain", "game").rows(named=True)[1]
+    {'who': 'b', 'x': 3, 'x.n': 9, 'y': None, 'y.n': None}
+    """
+    parts = [name for name in frame.columns if name == value or name.startswith(f"{value}.")]
+    rest = [name for name in frame.columns if name not in (*parts, across)]
+    wide = frame.select(rest).unique(maintain_order=True)
+    for level in frame[across].unique(maintain_order=True):
+        names = {part: f"{level}{part.removeprefix(value)}" for part in parts}
+        own = frame.filter(pl.col(across) == level).select(*rest, *parts).rename(names)
+        wide = wide.join(own, on=rest, how="left", nulls_equal=True, maintain_order="left")
+    return wide

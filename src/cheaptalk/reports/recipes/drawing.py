@@ -1,0 +1,76 @@
+"""What panels of several recipes are drawn with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Lead
+
+Row = Mapping[str, Any]
+
+
+def whiskers(rows: Sequence[Row], key: str, colour: str) -> Trace:
+    """Error bars to the ends of a number's intervals; none where there is no interval.
+
+    Args:
+        rows: each with the number under ``key``, and the ends of its interval beside it.
+    """
+    sides = [reach(row, key) for row in rows]
+    return {
+        "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
+        "arrayminus": [below for below, _ in sides], "array": [above for _, above in sides],
+    }  # fmt: skip
+
+
+def reach(row: Row, key: str) -> tuple[float, float]:
+    """How far a number's interval reaches below and above it; nowhere without one."""
+    middle, low, high = row[key], row.get(key + LOW), row.get(key + HIGH)
+    return (0.0, 0.0) if None in (middle, low, high) else (middle - low, high - middle)
+
+
+def dots(
+    title: str,
+    unit: str,
+    names: Sequence[str],
+    rows: Sequence[Row],
+    key: str,
+    said: Sequence[str],
+    leads: Sequence[Lead | None] = (),
+) -> Panel:
+    """A dot a row with its interval, from the top.
+
+    Args:
+        title, unit: of the panel.
+        names: of the rows, no two alike.
+        rows: each with the number under ``key``.
+        key: what is drawn.
+        said: what is told of each where somebody points at it.
+        leads: the matches behind each, to which a click leads.
+    """
+    data: Trace = {
+        "type": "scatter", "mode": "markers", "cliponaxis": False, "orientation": "h",
+        "y": list(names), "x": [row[key] for row in rows], "text": list(said),
+        "error_x": whiskers(rows, key, COLOURS[0]), "marker": {"color": COLOURS[0], "size": 8},
+        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+        "customdata": [asked(lead) for lead in leads] or None,
+    }  # fmt: skip
+    layout = {
+        "yaxis": category(names), "xaxis": {"zeroline": True, "zerolinewidth": 2},
+        "showlegend": False,
+    }  # fmt: skip
+    return Panel(title, unit, 90 + 28 * len(names), [data], layout)
+
+
+def asked(lead: Lead | None) -> dict[str, str] | None:
+    """What a click on a chart looks for."""
+    return None if lead is None else {"game": lead.game} | lead.query
+
+
+def category(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of names from the top, long ones shortened."""
+    return {
+        "type": "category", "categoryorder": "array", "categoryarray": list(names)[::-1],
+        "tickvals": list(names), "ticktext": list(map(short, names)),
+        "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
+        "range": [-0.6, len(names) - 0.4],
+    }  # fmt: skip

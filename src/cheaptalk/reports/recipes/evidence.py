@@ -1,0 +1,83 @@
+"""What recipes read: a study's matches, read once and kept as frames."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import polars as pl
+
+from cheaptalk.records import MatchRecord, Store
+from cheaptalk.records.browsing import overview, places_of
+from cheaptalk.reports.lines import SCORED
+from cheaptalk.rules import game_box
+from cheaptalk.statistics import match_frames
+
+Kept = TypeVar("Kept")
+DRAWS = 1_000
+"""Bootstrap draws unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A study as recipes see it.
+
+    Attributes:
+        store, study: where its matches are recorded.
+        as_published: compute measures as the published systems' code does, where that differs.
+        measures: which to compute; None for all.
+        draws, seed: of every bootstrap and permutation test.
+        options: what the recipe is told besides, by name; see :class:`.Recipe`.
+    """
+
+    store: Store
+    study: str
+    as_published: bool = False
+    measures: tuple[str, ...] | None = None
+    draws: int = DRAWS
+    seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
+        """What a function makes of this evidence; several parts that ask for it share one."""
+        if make not in self.kept:
+            self.kept[make] = make(self)
+        made: Kept = self.kept[make]
+        return made
+
+    @cached_property
+    def frames(self) -> Mapping[str, pl.DataFrame]:
+        """All matches by game, whatever their status; see :func:`.match_frames`."""
+        only = self.measures
+        if only is not None:  # of the games that the study has
+            known = {name for game in self.places for name in game_box(game).measures}
+            only = tuple(name for name in only if name in known)
+        return match_frames(self.store, self.study, only=only, as_published=self.as_published)
+
+    @cached_property
+    def places(self) -> Mapping[str, Mapping[str, str]]:
+        """The places of each game with their roles."""
+        return places_of(self.store, self.study)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """What the study calls its players that have begun a match."""
+        pairings = overview(self.store, self.study).pairings
+        return sorted({label for pairing in pairings for label in pairing.players.values()})
+
+    def scored(self, game: str) -> pl.DataFrame:
+        """The matches of a game that count: finished and not dropped; none if it was not played."""
+        frame = self.frames.get(game)
+        return pl.DataFrame() if frame is None else frame.filter(SCORED)
+
+    def played(self, games: Sequence[str]) -> list[str]:
+        """Which of these games have a match that counts, in the order given."""
+        return [name for name in games if not self.scored(name).is_empty()]
+
+    def records(self, games: Sequence[str]) -> Iterator[MatchRecord]:
+        """The matches of these games that count, with all that was asked and answered."""
+        wanted = {id_ for game in self.played(games) for id_ in self.scored(game)["match"]}
+        if wanted:
+            found = self.store.records(self.study, bodies=True, games=games)
+            yield from (record for record in found if record.id in wanted)

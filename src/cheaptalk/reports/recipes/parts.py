@@ -1,0 +1,253 @@
+"""What a report recipe is made of: tables and figures, in parts that say what they show."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from inspect import getdoc
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.pages import fixed
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.rules import CheaptalkError
+
+LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
+"""What is added to a column's name for the ends of its interval, its standard error, and how many
+observations and clusters are behind it. Any of these columns can be absent."""
+
+
+class Lacking(CheaptalkError):
+    """The study does not hold what a part needs; the sentence says what is missing."""
+
+
+class Lead(NamedTuple):
+    """The matches behind a row.
+
+    Attributes:
+        game: of which they are.
+        query: what picks them out in the viewer, such as ``{"player.alice": "gpt"}``.
+    """
+
+    game: str
+    query: dict[str, str]
+
+
+class Column(NamedTuple):
+    """A column as a table shows it.
+
+    Attributes:
+        key: the column of the table's frame.
+        title: what people read.
+        unit: of its numbers.
+        places: decimals of numbers, or the column of the frame that has them for each row; None
+            where the column holds text.
+        about: what the number is, with formula and source where the title does not say.
+    """
+
+    key: str
+    title: str
+    unit: str = ""
+    places: int | str | None = None
+    about: str = ""
+
+
+class Cell(NamedTuple):
+    """A number with what is known of its uncertainty; None where it is undefined or unknown."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    error: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+
+    def spread(self, places: int) -> str:
+        """What stands behind the number: its interval, else its standard error, else nothing."""
+        if self.low is not None and self.high is not None:
+            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
+        return "" if self.error is None else f"({fixed(self.error, places)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table: a frame with all its numbers, and which of them are shown how.
+
+    Attributes:
+        name: in addresses and file names, such as ``market-effects``.
+        title: what it shows.
+        frame: one row a row, numbers unrounded. Beside a column ``x`` there can be ``x.low``,
+            ``x.high``, ``x.error``, ``x.n`` and ``x.clusters``; a missing number is null.
+        columns: those that are shown, in order.
+        caption: how to read it: the interval's method, what is excluded.
+        notes: what else a reader must know, such as combinations that were never played.
+        leads: the matches behind a row, if they can be told.
+
+    Raises:
+        ValueError: a column is not in the frame, or a number is neither finite nor null.
+    """
+
+    name: str
+    title: str
+    frame: pl.DataFrame
+    columns: tuple[Column, ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    leads: Callable[[Mapping[str, Any]], Lead | None] = field(default=lambda _: None, repr=False)
+
+    def __post_init__(self) -> None:
+        absent = [one.key for one in self.columns if one.key not in self.frame.columns]
+        if absent:
+            raise ValueError(f"table {self.name} has no column {', '.join(absent)}")
+        for name, kind in self.frame.schema.items():
+            if kind.is_float() and not self.frame[name].drop_nulls().is_finite().all():
+                raise ValueError(f"column {name} of table {self.name} has a number that is none")
+
+    def cell(self, row: Mapping[str, Any], column: Column) -> Cell:
+        """A number of a row."""
+        found = [row.get(column.key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)]
+        return Cell(*found)
+
+    def texts(self, row: Mapping[str, Any]) -> list[str]:
+        """A row as it is printed, a text a column."""
+        return [self._text(row, column) for column in self.columns]
+
+    def places(self, row: Mapping[str, Any], column: Column) -> int | None:
+        """The decimals of a row's number; None of text."""
+        places = column.places
+        return int(row[places]) if isinstance(places, str) else places
+
+    def _text(self, row: Mapping[str, Any], column: Column) -> str:
+        value, places = row[column.key], self.places(row, column)
+        if places is None or value is None:
+            return "" if value is None else str(value)
+        return f"{fixed(value, places)} {self.cell(row, column).spread(places)}".rstrip()
+
+    @property
+    def headings(self) -> list[str]:
+        """Titles with their units."""
+        return [f"{one.title} ({one.unit})" if one.unit else one.title for one in self.columns]
+
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows of the frame."""
+        return self.frame.iter_rows(named=True)
+
+    def __str__(self) -> str:
+        """The table in fixed width."""
+        cells = [self.headings, *map(self.texts, self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        sides = [str.ljust if one.places is None else str.rjust for one in self.columns]
+        lines = [
+            "  ".join(side(text, wide) for side, text, wide in zip(sides, of, widths, strict=True))
+            for of in cells
+        ]
+        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+
+
+class Charts(NamedTuple):
+    """Panels that belong together.
+
+    Attributes:
+        name: in addresses and file names.
+        title: what they show.
+        panels: as the page draws them.
+        caption: how to read them.
+        wide: whether each takes a row of its own.
+    """
+
+    name: str
+    title: str
+    panels: list[Panel]
+    caption: str = ""
+    wide: bool = False
+
+
+class Drawing(NamedTuple):
+    """A drawing that is no chart, such as a graph.
+
+    Attributes:
+        name: in addresses and file names.
+        title: what it shows.
+        svg: the drawing, all text in it escaped; in the page it takes the colours around it.
+        caption: how to read it.
+    """
+
+    name: str
+    title: str
+    svg: str
+    caption: str = ""
+
+
+Shown: TypeAlias = Table | Charts | Drawing
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a recipe, such as one table of the paper.
+
+    Attributes:
+        title: what it shows.
+        source: what of the paper it is, such as ``Table 2``; empty for what the paper lacks.
+        make: tables, charts and drawings from a study. Its docstring tells readers of the page
+            what is done. It raises :class:`Lacking` where the study does not hold what it takes.
+    """
+
+    title: str
+    source: str
+    make: Callable[[Evidence], Iterable[Shown]]
+
+    @property
+    def about(self) -> str:
+        """What is done, as readers are told."""
+        return getdoc(self.make) or ""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The tables and figures of a paper, from any study that has what they take.
+
+    Attributes:
+        name: as it is asked for, such as ``glee``.
+        title: what it makes.
+        paper: title, authors' short name and year.
+        parts: in the order of the page.
+        measures: those that frames must have; None for all of each game.
+        options: what it can be told besides, by name, and what it makes of it.
+    """
+
+    name: str
+    title: str
+    paper: str
+    parts: tuple[Part, ...]
+    measures: tuple[str, ...] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A part of a recipe as a study gave it.
+
+    Attributes:
+        part: what was made.
+        shown: its tables and charts; empty where ``lacking`` says why.
+        lacking: what the study does not hold; empty where nothing is missing.
+    """
+
+    part: Part
+    shown: tuple[Shown, ...]
+    lacking: str = ""
+
+
+def made(part: Part, evidence: Evidence) -> Made:
+    """A part from a study, or the sentence that says what is missing."""
+    try:
+        return Made(part, tuple(part.make(evidence)))
+    except Lacking as error:
+        return Made(part, (), str(error))
+
+
+def finite(value: float | None) -> float | None:
+    """A number as tables hold it: null instead of not a number."""
+    return value if value is not None and isfinite(value) else None

@@ -1,0 +1,92 @@
+"""What was played, in numbers: a part that all recipes begin with."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import reduce
+from typing import TypeAlias
+
+import polars as pl
+
+from cheaptalk.records import MatchRecord, OtherVersion
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Column, Lacking, Lead, Part, Table
+
+COLUMNS = (
+    Column("matches", "Matches", "", 0),
+    Column("answers", "Answers", "", 0, "Moves that the rules asked for and that were given."),
+    Column("messages", "Messages", "", 0, "Moves with a text to the others that is not empty."),
+    Column("words", "Words", "in messages", 0, "Runs of characters between white space."),
+)
+
+
+Tally: TypeAlias = tuple[int, int, int]
+"""Answers, messages and words."""
+
+
+def _tallies(record: MatchRecord) -> dict[str, Tally]:
+    """What was done in one match, by the label of who did it."""
+    done: dict[str, Tally] = {}
+    for answer in record.body.get("answers", ()):
+        if answer["action"] is not None:
+            words = len((answer["action"].get("message") or "").split())
+            before = done.get(answer["seat"], (0, 0, 0))
+            done[answer["seat"]] = (before[0] + 1, before[1] + (words > 0), before[2] + words)
+    places = _places(record) if done.keys() - record.seats.keys() else {}
+    found: dict[str, Tally] = {}
+    for seat, tally in done.items():
+        label = record.label(places.get(seat, seat))
+        found[label] = _sum(found.get(label, (0, 0, 0)), tally)
+    return found
+
+
+def _sum(one: Tally, other: Tally) -> Tally:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _places(record: MatchRecord) -> dict[str, str]:
+    """The place of each seat; a seat is its own place where the installed rules do not fit."""
+    try:
+        return {seat.name: seat.place for seat in record.rules.seats}
+    except OtherVersion:
+        return {}
+
+
+def played(evidence: Evidence) -> Iterator[Table]:
+    """How many matches count, and how much was done and said in them.
+
+    A match between copies of one player counts once for that player, with the moves of all copies.
+    """
+    matches: Counter[tuple[str, str | None]] = Counter()
+    tallies: dict[tuple[str, str | None], Tally] = {}
+    for record in evidence.records(sorted(evidence.frames)):
+        done = _tallies(record)
+        whole = reduce(_sum, done.values(), (0, 0, 0))
+        for who, tally in ((None, whole), *done.items()):
+            key = (record.game, who)
+            matches[key] += 1
+            tallies[key] = _sum(tallies.get(key, (0, 0, 0)), tally)
+    if not tallies:
+        raise Lacking("no match of this study has finished")
+    order = sorted(tallies, key=lambda one: (one[0], one[1] or ""))
+    names = [column.key for column in COLUMNS]
+    rows = [
+        {"game": game, "player": who}
+        | dict(zip(names, (matches[game, who], *tallies[game, who]), strict=True))
+        for game, who in order
+    ]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    games = frame.filter(pl.col("player").is_null()).drop("player")
+    yield Table(
+        "played", "Matches by game", games, (Column("game", "Game"), *COLUMNS),
+        leads=lambda row: Lead(row["game"], {"status": "finished"}),
+    )  # fmt: skip
+    yield Table(
+        "played-by-player", "Matches by player", frame.drop_nulls("player").select(
+            "player", pl.exclude("player")
+        ),
+        (Column("player", "Player"), Column("game", "Game"), *COLUMNS),
+        leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
+    )  # fmt: skip
+
+
+PLAYED = Part("What was played", "", played)

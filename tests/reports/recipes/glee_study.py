@@ -1,0 +1,125 @@
+"""A small study of GLEE's games between scripts, and regressions worked out without our own."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+import cheaptalk as ct
+
+FLASH = "gemini-1.5-flash"
+"""A script under the name of the paper's reference player."""
+LONG = {"rounds": 99, "hidden": True}
+
+STUDY: dict[str, Any] = {
+    "name": "small-glee",
+    "seed": 3,
+    "games": [
+        {
+            "game": "bargaining",
+            "grid": {
+                "discounts": [[0.9, 0.9], [0.8, 0.9], [0.9, 1]],
+                "horizon": [12, LONG],
+                "complete_information": [True, False],
+                "messages": [True, False],
+            },
+        },
+        {
+            "game": "negotiation",
+            "grid": {
+                "seller_factor": [0.8, 1],
+                "buyer_factor": [1, 1.5],
+                "horizon": [1, 10],
+                "complete_information": [True, False],
+            },
+        },
+        {
+            "game": "persuasion",
+            "grid": {"value": [1.25, 3], "signal": ["binary", "text"], "myopic": [False, True]},
+        },
+    ],
+    "players": {
+        FLASH: {
+            "strategies": {
+                "bargaining": "random",
+                "negotiation": "zero_intelligence",
+                "persuasion": "random",
+            }
+        },
+        "fair": {
+            "strategies": {
+                "bargaining": "equal_split",
+                "negotiation": "split_the_difference",
+                "persuasion": {"alice": "honest", "bob": "trusting"},
+            }
+        },
+        "tough": {
+            "strategies": {
+                "bargaining": "boulware",
+                "negotiation": "boulware",
+                "persuasion": {"alice": "always_recommend", "bob": "sceptical"},
+            }
+        },
+    },
+    "deals": 3,
+}
+
+
+def play(folder: Path, study: dict[str, Any] = STUDY, **changed: Any) -> Path:
+    """Play a study into a store of its own; the path of the store."""
+    path = folder / "store.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.studies.parse_study(study | changed, "a test"), store)
+    return path
+
+
+class Ols(NamedTuple):
+    """Effects with their classical and clustered 95 % limits, by factor and level."""
+
+    effects: dict[tuple[str, str], float]
+    classical: dict[tuple[str, str], tuple[float, float]]
+    clustered: dict[tuple[str, str], tuple[float, float]]
+
+
+def regress(
+    frame: pl.DataFrame, outcome: str, factors: Sequence[str], reference: dict[str, str]
+) -> Ols:
+    """Least squares on columns of zeros and ones, by the textbook's formulas."""
+    frame = frame.drop_nulls(outcome)
+    names = [
+        (factor, level)
+        for factor in factors
+        for level in frame[factor].cast(pl.String).unique().sort()
+        if level != reference[factor]
+    ]
+    ones = [(frame[factor].cast(pl.String) == level).to_numpy() for factor, level in names]
+    x = np.column_stack([np.ones(frame.height), *ones]).astype(float)
+    y = frame[outcome].to_numpy().astype(float)
+    beta = np.linalg.lstsq(x, y, rcond=None)[0]
+    residuals = y - x @ beta
+    n, width = x.shape
+    inverse = np.linalg.inv(x.T @ x)
+    plain = residuals @ residuals / (n - width) * inverse
+    codes = frame["configuration"].rank("dense").to_numpy() - 1
+    count = int(codes.max()) + 1
+    scores = np.zeros((count, width))
+    np.add.at(scores, codes, x * residuals[:, None])
+    small = count / (count - 1) * (n - 1) / (n - width)
+    robust = small * inverse @ scores.T @ scores @ inverse
+    return Ols(
+        dict(zip(names, beta[1:].tolist(), strict=True)),
+        _limits(names, beta, plain, n - width),
+        _limits(names, beta, robust, count - 1),
+    )
+
+
+def _limits(
+    names: list[tuple[str, str]], beta: NDArray[np.float64], covariance: NDArray[np.float64],
+    freedom: int,
+) -> dict[tuple[str, str], tuple[float, float]]:  # fmt: skip
+    reach = stats.t.ppf(0.975, freedom) * np.sqrt(np.diag(covariance))
+    return {name: (beta[at] - reach[at], beta[at] + reach[at]) for at, name in enumerate(names, 1)}

@@ -1,0 +1,149 @@
+"""Two studies side by side: paired where they share deals, cell by cell elsewhere."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import cheaptalk as ct
+from tests.reports.test_command import cheaptalk
+
+FIRST: dict[str, Any] = {
+    "name": "first",
+    "seed": 3,
+    "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+    "players": {"fair": {"strategy": "equal_split"}, "luck": {"strategy": "random"}},
+    "deals": 12,
+}
+SECOND = FIRST | {
+    "name": "second",
+    "players": {"fair": {"strategy": "boulware"}, "luck": {"strategy": "random"}},
+}
+ELSEWHERE = SECOND | {"name": "elsewhere", "seed": 4}
+NAMED = SECOND | {
+    "name": "named",
+    "players": {"new": {"strategy": "boulware"}, "luck": {"strategy": "random"}},
+}
+PERSUADED = FIRST | {
+    "name": "persuaded",
+    "games": [{"game": "persuasion", "fixed": {"horizon": 3}}],
+    "players": {"fair": {"strategies": {"persuasion": "random"}}},
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("compared") / "store.sqlite"
+    with ct.Store.open(path, create=True) as opened:
+        for study in (FIRST, SECOND, ELSEWHERE, NAMED, PERSUADED):
+            ct.run(ct.studies.parse_study(study, "here"), opened)
+    return path
+
+
+def compared(store: Path, *studies: str, **options: Any) -> pl.DataFrame:
+    with ct.Store.open(store) as opened:
+        found = ct.reports.compare(opened, *studies, **options)
+    return found.tables["compare-bargaining"].frame
+
+
+def gains(store: Path, study: str, label: str) -> dict[tuple[str, str], float]:
+    """What a player got as Alice, by rival and deal."""
+    with ct.Store.open(store) as opened:
+        return {
+            (one.label("bob"), one.deal_key): one.payoffs["alice"] / 10_000
+            for one in opened.records(study)
+            if one.label("alice") == label and one.payoffs
+        }
+
+
+def row_of(frame: pl.DataFrame, who: str, score: str = "Alice gain") -> dict[str, Any]:
+    chosen = (pl.col("who") == who) & (pl.col("score") == score) & (pl.col("role") == "Alice")
+    return frame.row(by_predicate=chosen, named=True)
+
+
+def test_matches_on_the_same_deals_are_paired(store: Path) -> None:
+    row = row_of(compared(store, "first", "second"), "fair")
+    before, after = gains(store, "first", "fair"), gains(store, "second", "fair")
+    assert row["difference.n"] == len(before) == 24
+    differences = {key: after[key] - before[key] for key in before}
+    assert row["difference"] == pytest.approx(np.mean(list(differences.values())))
+    by_deal: dict[str, list[float]] = {}
+    for (_, deal), value in differences.items():
+        by_deal.setdefault(deal, []).append(value - row["difference"])
+    squares = sum(sum(values) ** 2 for values in by_deal.values())
+    error = (12 / 11 * squares) ** 0.5 / 24
+    width = stats.t.ppf(0.975, 11) * error
+    assert row["difference.low"] == pytest.approx(row["difference"] - width)
+    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(row["difference"]) / error, 11))
+
+
+def test_other_deals_are_compared_cell_by_cell(store: Path) -> None:
+    row = row_of(compared(store, "first", "elsewhere"), "luck")
+    cells = [
+        [[value for (rival, _), value in found.items() if rival == name] for name in
+         ("fair", "luck")]
+        for found in (gains(store, "first", "luck"), gains(store, "elsewhere", "luck"))
+    ]  # fmt: skip
+    means = np.array([[np.mean(cell) for cell in side] for side in cells])
+    squares = np.array([[np.var(cell, ddof=1) / len(cell) for cell in side] for side in cells])
+    assert row["difference.n"] == 2
+    assert row["difference"] == pytest.approx((means[1] - means[0]).mean())
+    variance = squares.sum() / 4
+    freedom = variance**2 / ((squares / 4) ** 2 / 11).sum()
+    width = stats.t.ppf(0.975, freedom) * variance**0.5
+    assert row["difference.high"] == pytest.approx(row["difference"] + width)
+
+
+def test_one_player_can_stand_for_another(store: Path) -> None:
+    frame = compared(store, "first", "named", renamed={"new": "fair"})
+    assert frame.equals(compared(store, "first", "second"))
+    swapped = compared(store, "first", "second", renamed={"luck": "fair"})
+    assert set(swapped["who"]) == {"fair"}
+    assert row_of(swapped, "fair")["difference.n"] == 12  # only against itself
+
+
+def test_a_study_does_not_differ_from_itself(store: Path) -> None:
+    frame = compared(store, "first", "first")
+    assert frame["difference"].to_list() == [0.0] * frame.height
+    assert frame["p.corrected"].to_list() == [1.0] * frame.height
+
+
+def test_corrected_p_allow_for_all_rows(store: Path) -> None:
+    frame = compared(store, "first", "second")
+    smallest = frame.sort("p").row(0, named=True)
+    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame.height))
+
+
+def test_the_command_prints_writes_and_names_what_is_wrong(store: Path, tmp_path: Path) -> None:
+    where = ("--store", str(store))
+    done = cheaptalk("compare", "first", "second", *where, "--out", "page.html", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Bargaining: second less first\n")
+    assert "second less first" in (tmp_path / "page.html").read_text()
+    told = cheaptalk("compare", "first", "second", *where, "--json", folder=tmp_path)
+    assert json.loads(told.stdout)["tables"]["compare-bargaining"][0]["who"] == "fair"
+    for arguments, sentence in (
+        (("first", "third"), 'no study "third"'),
+        (("first", "named", "--as", "new"), '"new" is not NEW=OLD'),
+        (
+            ("first", "named", "--as", "knew=fair"),
+            'no player "knew" (did you mean "new"?) in named',
+        ),
+        (("first", "named", "--as", "new=air"), 'no player "air" (did you mean "fair"?) in first'),
+    ):
+        wrong = cheaptalk("compare", *arguments, *where, folder=tmp_path)
+        assert wrong.returncode == 2
+        assert sentence in " ".join(wrong.stderr.split())
+
+
+def test_nothing_in_common_is_said_and_fails(store: Path, tmp_path: Path) -> None:
+    where = ("--store", str(store))
+    done = cheaptalk("compare", "first", "persuaded", *where, folder=tmp_path)
+    assert done.returncode == 1
+    assert "no match of persuasion in first has finished" in done.stdout
+    done = cheaptalk("compare", "named", "persuaded", *where, "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["tables"] == {}

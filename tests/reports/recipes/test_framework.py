@@ -1,0 +1,211 @@
+"""What all recipes share: tables that print, export and lead to matches, on one page."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import findings
+from cheaptalk.reports.recipes.page import write_findings
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
+from cheaptalk.reports.recipes.played import PLAYED
+from tests.pages import Page
+from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.test_command import cheaptalk
+
+NUMBERS = pl.DataFrame(
+    {
+        "player": ["a_b", "50%", "<b>"],
+        "gain": [0.25, -1234.5, None],
+        "gain.low": [0.125, None, None],
+        "gain.high": [0.5, None, None],
+        "gain.error": [None, 2.0, None],
+        "gain.n": [3, 4, 0],
+    }
+)
+COLUMNS = (Column("player", "Player"), Column("gain", "Gain", "% of the pie", 2, "What is won."))
+
+
+def gains(evidence: Evidence) -> Iterator[Table | Charts]:
+    """What each player gained: ``won / played``."""
+    yield Table(
+        "gains", "Gains & losses", NUMBERS, COLUMNS, "Of all matches.", ("Nobody else played.",),
+        leads=lambda row: Lead("bargaining", {"player": "luck"}) if row["gain"] else None,
+    )  # fmt: skip
+    data = [{"type": "bar", "x": ["a", "b"], "y": [1, evidence.draws]}]
+    yield Charts("bars", "Bars", [Panel("Bars", "units", 200, data, {})], "Two bars.")
+
+
+def nothing(evidence: Evidence) -> Iterator[Table]:
+    """What no study has."""
+    if evidence.draws:
+        raise Lacking("no match with a parrot; seat one with --player")
+    yield from ()
+
+
+RECIPE = Recipe(
+    "toy", "toys", "A Paper on Toys (2026)",
+    (PLAYED, Part("Gains", "Table 7", gains), Part("Parrots", "Figure 8", nothing)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def page(well: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "toys.html"
+    with ct.Store.open(well) as store:
+        write_findings(findings(store, "well", RECIPE), out)
+    return out
+
+
+def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() -> None:
+    printed = str(Table("gains", "Gains", NUMBERS, COLUMNS))
+    assert printed.split("\n") == [
+        "Gains",
+        "Player  Gain (% of the pie)",
+        "a_b       0.25 0.12 to 0.50",
+        "50%        -1,234.50 (2.00)",
+        "<b>",
+    ]
+
+
+def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> None:
+    frame = pl.DataFrame({"player": ["a"], "gain": [float("nan")]})
+    with pytest.raises(ValueError, match="column gain of table gains has a number that is none"):
+        Table("gains", "Gains", frame, COLUMNS)
+    with pytest.raises(ValueError, match="table gains has no column gain"):
+        Table("gains", "Gains", frame.drop("gain"), COLUMNS)
+
+
+def test_findings_hold_tables_as_frames_and_say_what_is_missing(well: Path) -> None:
+    with ct.Store.open(well) as store:
+        found = findings(store, "well", RECIPE)
+    assert list(found.tables) == ["played", "played-by-player", "gains"]
+    assert list(found.charts) == ["bars"]
+    assert found.lacking == {"Parrots": "no match with a parrot; seat one with --player"}
+    assert found.tables["gains"].frame.equals(NUMBERS)
+    assert str(found).endswith("Parrots: no match with a parrot; seat one with --player")
+
+
+def test_what_was_played_counts_answers_messages_and_words(well: Path) -> None:
+    with ct.Store.open(well) as store:
+        tables = findings(store, "well", RECIPE).tables
+        records = list(store.records("well", bodies=True))
+    for row in tables["played"].rows:
+        mine = [one for one in records if one.game == row["game"]]
+        actions = [one.action for record in mine for one in record.answers if one.action]
+        texts = [action.get("message") or "" for action in actions]
+        assert row["matches"] == len(mine)
+        assert row["answers"] == len(actions)
+        assert row["messages"] == sum(bool(text.split()) for text in texts)
+        assert row["words"] == sum(len(text.split()) for text in texts)
+    by_game = (
+        tables["played-by-player"].frame.group_by("game").agg(pl.col("answers", "words").sum())
+    )
+    for game, answers, words in by_game.iter_rows():
+        whole = tables["played"].frame.row(by_predicate=pl.col("game") == game, named=True)
+        assert (answers, words) == (whole["answers"], whole["words"])
+
+
+def test_too_few_draws_and_unknown_recipes_are_refused(well: Path) -> None:
+    with ct.Store.open(well) as store:
+        with pytest.raises(ValueError, match="100 draws at least, not 5"):
+            findings(store, "well", RECIPE, draws=5)
+        with pytest.raises(ct.CheaptalkError, match=r'no recipe "metagames" .did you mean'):
+            findings(store, "well", "metagames")
+
+
+def test_the_page_holds_every_table_and_says_what_is_left_out(page: Path) -> None:
+    read = Page(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert "no match with a parrot" in text
+    assert "&lt;b&gt;" in text
+    assert "<b></th>" not in text
+    assert 'href="http://127.0.0.1:8642/studies/well/bargaining?player=luck"' in text
+    assert read.text.count("Nobody else played.") == 1
+
+
+def test_the_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.html"
+    with ct.Store.open(well) as store:
+        write_findings(findings(store, "well", RECIPE), again)
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_tables_are_written_as_csv_and_latex(well: Path, tmp_path: Path) -> None:
+    options = ["--store", str(well), "--tables", str(tmp_path / "tables"), "--json"]
+    done = cheaptalk("report", "well", "--recipe", "metagame", *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["recipe"] == "metagame"
+    assert pl.DataFrame(told["tables"]["played"]).equals(
+        pl.read_csv(tmp_path / "tables" / "played.csv")
+    )
+    assert r"negotiation & 64 & 216 & 0 & 0" in (tmp_path / "tables" / "played.tex").read_text()
+    assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
+
+
+def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(well: Path, tmp_path: Path) -> None:
+    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee", folder=tmp_path)
+    assert done.returncode == 2
+    assert 'no recipe "gleee"' in done.stderr
+    done = cheaptalk("report", "well", "--store", str(well), "--tables", "x", folder=tmp_path)
+    assert done.returncode == 2
+    assert "only a recipe makes tables" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page.as_uri(), width=375)
+        await tab.until("document.querySelector('.plot .main-svg') !== null")
+        assert await tab.run("document.documentElement.scrollWidth") == 375
+        await tab.run(
+            "{ window.saved = []; URL.createObjectURL = (blob) => {"
+            " blob.text().then((text) => saved.push(text)); return '#'; } }"
+        )
+        table = "document.querySelector('[data-name=gains]')"
+        await tab.run(f"{table}.querySelector('.csv').click()")
+        await tab.until("saved.length === 1")
+        head, first, *_ = (await tab.run("saved[0]")).removeprefix("\ufeff").split("\r\n")
+        assert head == "Player,Gain mean,Gain low,Gain high,Gain error,Gain n"
+        assert first == "a_b,0.25,0.125,0.5,,3"
+        await tab.run(f"{table}.querySelector('.latex').click()")
+        await tab.until("saved.length === 2")
+        latex = await tab.run("saved[1]")
+        assert r"\caption{Gains \& losses}" in latex
+        assert r"a\_b & 0.25 0.12 to 0.50 \\" in latex
+        assert r"50\% & -1,234.50 (2.00) \\" in latex
+        await tab.run(f"{table}.querySelector('tbody a').focus()")
+        await tab.press("Enter")
+        reader = "document.getElementById('reader')"
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
+        assert "luck" in await tab.run(f"{reader}.querySelector('h2').textContent")
+        assert tab.complaints == []
+        assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
+
+    browse(tmp_path / "profile", visit)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_charts_are_saved_as_pictures_for_papers(page: Path, tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        await tab.visit(page.as_uri())
+        await tab.until("document.querySelector('.plot .main-svg') !== null")
+        await tab.run(
+            "{ window.links = []; HTMLAnchorElement.prototype.click = function () {"
+            " links.push([this.download, this.href]); } }"
+        )
+        await tab.run("document.querySelectorAll('.save').forEach((one) => one.click())")
+        await tab.until("links.length === 2")
+        links = dict(await tab.run("links"))
+        assert sorted(links) == ["bars-Bars.png", "bars-Bars.svg"]
+        assert links["bars-Bars.png"].startswith("data:image/png;base64,iVBOR")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)

@@ -1,0 +1,137 @@
+"""The leaderboard: standings recomputed, and ranks that move when somebody joins."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from tests.reports.test_command import cheaptalk
+
+SELLERS = {
+    "fair": {"alice": "honest", "bob": "trusting"},
+    "tough": {"alice": "always_recommend", "bob": "sceptical"},
+}
+OLD: dict[str, Any] = {
+    "name": "old",
+    "seed": 3,
+    "games": [
+        {"game": "bargaining", "fixed": {"horizon": 6}, "grid": {"money": [100, 10_000]}},
+        {"game": "persuasion", "fixed": {"horizon": 5}},
+    ],
+    "players": {
+        "fair": {"strategies": {"bargaining": "equal_split", "persuasion": SELLERS["fair"]}},
+        "luck": {"strategies": {"bargaining": "random", "persuasion": "random"}},
+    },
+    "deals": 6,
+}
+NEW = OLD | {
+    "name": "new",
+    "players": OLD["players"]
+    | {"tough": {"strategies": {"bargaining": "boulware", "persuasion": SELLERS["tough"]}}},
+}
+TABLES: dict[str, Any] = {
+    "name": "tables",
+    "games": [{"game": "guess_the_average", "fixed": {"rounds": 3}, "pairing": "self"}],
+    "players": {
+        "zero": {"strategy": "fixed", "choices": [0]},
+        "high": {"strategy": "fixed", "choices": [90]},
+    },
+    "deals": 3,
+}
+ONE = OLD | {"name": "one", "players": {"fair": OLD["players"]["fair"]}}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("standing") / "store.sqlite"
+    with ct.Store.open(path, create=True) as opened:
+        for study in (OLD, NEW, TABLES, ONE):
+            ct.run(ct.studies.parse_study(study, "here"), opened)
+    return path
+
+
+def board(store: Path, *studies: str, **options: Any) -> Any:
+    with ct.Store.open(store) as opened:
+        return ct.reports.leaderboard(opened, studies, draws=200, **options)
+
+
+def test_standings_are_deviations_from_the_mean_of_what_is_alike(store: Path) -> None:
+    shown = board(store, "new").tables["leaderboard"].frame
+    got: dict[tuple[Any, ...], list[tuple[str, float]]] = {}
+    with ct.Store.open(store) as opened:
+        for one in opened.records("new"):
+            if one.game == "bargaining" and one.payoffs:
+                for place in ("alice", "bob"):
+                    alike = (one.parameters["money"], place)
+                    got.setdefault(alike, []).append((one.label(place), one.payoffs[place]))
+    z: dict[str, list[float]] = {}
+    for of in got.values():
+        numbers = np.array([number for _, number in of])
+        for label, number in of:
+            z.setdefault(label, []).append((number - numbers.mean()) / numbers.std(ddof=1))
+    for row in shown.iter_rows(named=True):
+        assert row["bargaining"] == pytest.approx(np.mean(z[row["player"]]))
+        assert row["overall"] == pytest.approx((row["bargaining"] + row["persuasion"]) / 2)
+    assert shown["rank"].to_list() == [1, 2, 3]
+    assert shown["overall"].is_sorted(descending=True)
+
+
+def test_ranks_move_when_somebody_joins(store: Path) -> None:
+    moves = board(store, "new", new=["tough"]).tables["moves"].frame
+    alone = board(store, "old").tables["leaderboard"].frame
+    before = dict(moves.select("player", "without tough").iter_rows())
+    assert before["tough"] is None
+    assert {who: rank for who, rank in before.items() if rank} == dict(
+        alone.select("player", "rank").iter_rows()
+    )
+    stages = board(store, "old", "new").tables["moves"].frame
+    assert stages.select("player", "old").equals(
+        moves.select("player", pl.col("without tough").alias("old"))
+    )
+
+
+def test_a_match_in_two_studies_counts_once(store: Path) -> None:
+    both, alone = (
+        board(store, *names).tables["leaderboard"].frame for names in (("old", "new"), ("new",))
+    )
+    assert both["overall.n"].to_list() == alone["overall.n"].to_list()
+
+
+def test_tables_of_one_player_are_ranked_by_the_score_of_the_game(store: Path) -> None:
+    shown = board(store, "tables").tables["leaderboard"].frame
+    assert shown["player"].to_list() == ["zero", "high"]  # all 0 scores 100, all 90 scores 10
+    assert shown["rank"].to_list() == [1, 2]
+
+
+def test_who_lacks_cells_is_said(store: Path) -> None:
+    notes = board(store, "new", "tables").tables["leaderboard"].notes
+    assert any(note.startswith("zero has matches in 1 of 7 combinations") for note in notes)
+
+
+def test_one_player_alone_is_no_leaderboard(store: Path, tmp_path: Path) -> None:
+    done = cheaptalk("leaderboard", "one", "--store", str(store), folder=tmp_path)
+    assert done.returncode == 1
+    assert "takes finished matches of two players at least" in done.stdout
+    found = board(store, "new", new=["tough", "luck"])
+    assert "without the new players no match is left" in found.lacking["How ranks moved"]
+
+
+def test_the_command_prints_writes_and_names_what_is_wrong(store: Path, tmp_path: Path) -> None:
+    where = ("--store", str(store))
+    done = cheaptalk("leaderboard", "new", "--new", "tough", *where, "--json", "--out", "b.html",
+                     folder=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout)["tables"]) == ["leaderboard", "moves"]
+    assert "Ranks by stage" in (tmp_path / "b.html").read_text()
+    for arguments, sentence in (
+        (("knew",), 'no study "knew"'),
+        (("new", "--new", "rough"), 'no player "rough" (did you mean "tough"?) in new'),
+        (("new", "--game", "bargainin"), 'no game "bargainin" (did you mean "bargaining"?)'),
+    ):
+        wrong = cheaptalk("leaderboard", *arguments, *where, folder=tmp_path)
+        assert wrong.returncode == 2
+        assert sentence in " ".join(wrong.stderr.split())

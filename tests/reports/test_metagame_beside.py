@@ -1,0 +1,291 @@
+"""What stands beside the equilibria of a game: ratings, providers, and where to play next."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.equilibrium import (
+    EquilibriumError,
+    PayoffTable,
+    alpha_sweep,
+    nash_average,
+    propose_cells,
+)
+from cheaptalk.records.browsing import count, places_of
+from cheaptalk.records.wanted import Wanted
+from cheaptalk.reports import Analysis, Played, analyse_payoffs, metagame_report, told
+from cheaptalk.reports.metagame import providers
+from cheaptalk.reports.metagame.providers import providers_of_models
+from cheaptalk.reports.metagame.rankings import rankings
+from tests.pages import Page
+from tests.played import play
+from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.test_metagame import STUDY
+
+OWNERS = {"soft": "Acme", "tough": "Bolt"}
+CASES = np.array([[3.0, 0.0, 1.0], [5.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a study of three heuristics in BG4 to BG6."""
+    return play(tmp_path_factory.mktemp("beside"), STUDY)
+
+
+@pytest.fixture(scope="module")
+def one(path: Path) -> Analysis:
+    """BG5 with two providers, and 100 matches to spend."""
+    with ct.Store.open(path) as store:
+        played = Played.of(store, "table")
+        (found,) = played.analyses(["BG5"], draws=40, seed=2, providers=OWNERS, budget=100)
+    return found
+
+
+def table(payoffs: object, *labels: str) -> PayoffTable:
+    matrix = np.array(payoffs, dtype=float)
+    return PayoffTable(labels, labels, matrix, matrix.T)
+
+
+# Ratings
+
+
+def test_ratings_are_those_of_their_functions_and_name_whom_they_put_first() -> None:
+    found = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
+    values = {rating.kind.name: rating.values for rating in found.ratings}
+    swept = alpha_sweep(CASES, alphas=np.geomspace(0.1, 100, 31) / 5)
+    assert values["Alpha-rank"] == pytest.approx(swept.masses[-1])
+    assert values["Nash averaging"] == pytest.approx(nash_average(CASES).ratings)
+    assert sum(values["Imitation"]) == pytest.approx(1)
+    first = {rating.kind.name: rating.first for rating in found.ratings}
+    assert first["Nash averaging"] == (1, 2)  # tough and walk tie
+    assert found.pairs == 3
+
+
+def test_ratings_that_need_matches_are_missing_without_and_say_why() -> None:
+    found = rankings(CASES, ["soft", "tough", "walk"], [1.0, 0.0, 0.0])
+    assert set(found.absent) == {"Bradley-Terry", "Elo"}
+    assert "payoffs were given without matches" in found.absent["Elo"]
+
+
+def test_a_rating_disagrees_where_it_puts_a_strategy_of_more_regret_first() -> None:
+    found = rankings(CASES, ["soft", "tough", "walk"], [0.0, 4.0, 2.0])
+    (nash,) = (one for one in found.ratings if one.kind.name == "Nash averaging")
+    assert set(nash.against) == {("tough", "soft"), ("walk", "soft")}  # tough and walk tie
+    agreeing = rankings(CASES, ["soft", "tough", "walk"], [4.0, 0.0, 0.0])
+    (nash,) = (one for one in agreeing.ratings if one.kind.name == "Nash averaging")
+    assert nash.against == ()
+
+
+def test_equal_payoffs_are_rated_alike() -> None:
+    found = rankings(np.ones((2, 2)), ["a", "b"], [0.0, 0.0])
+    assert all(
+        rating.first == (0, 1) for rating in found.ratings if rating.kind.name != "Imitation"
+    )
+    assert all(rating.against == () for rating in found.ratings)
+
+
+def test_wins_are_counted_in_the_matches_of_the_game(one: Analysis) -> None:
+    rated = {rating.kind.name: rating for rating in one.rankings.ratings}
+    assert one.labels[rated["Bradley-Terry"].first[0]] == "tough"
+    assert rated["Elo"].values[1] > rated["Elo"].values[0]
+    assert one.rankings.absent == {}
+
+
+def test_who_won_all_matches_has_no_strength_and_the_page_says_so(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (found,) = Played.of(store, "table").analyses(["BG5"], draws=0, without=["walk"])
+    assert "no finite strengths fit" in found.rankings.absent["Bradley-Terry"]
+    assert "Elo" not in found.rankings.absent
+
+
+# Providers
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("openai/gpt-4o", "openai"),
+        ("openrouter/meta-llama/llama-3", "meta-llama"),
+        ("vllm/qwen2", None),
+        ("vllm/Qwen/qwen2", "Qwen"),
+        ("gpt-4o", None),
+        ("nobody/x", None),
+        (None, None),
+    ],
+)
+def test_a_provider_is_what_the_model_s_name_says(model: str | None, provider: str | None) -> None:
+    spec = {"strategy": "soft"} if model is None else {"model": model}
+    assert providers_of_models({"a": spec}) == ({"a": provider} if provider else {})
+
+
+def test_a_study_of_heuristics_knows_no_provider(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        played = Played.of(store, "table")
+        assert played.providers == {}
+        (found,) = played.analyses(["BG4"], draws=0)
+        (alone,) = played.analyses(["BG4"], draws=0, providers={"soft": "Acme", "elsewhere": "B"})
+    assert found.providers is None
+    assert alone.providers is None
+
+
+def test_providers_of_one_strategy_each_get_what_it_gets(one: Analysis) -> None:
+    assert one.providers is not None
+    assert dict(one.providers.members) == {"Acme": ("soft",), "Bolt": ("tough",)}
+    assert one.providers.left_out == ("walk",)
+    assert [reading.name for reading in one.providers.readings] == ["mixtures", "selected"]
+    for reading in one.providers.readings:
+        assert reading.payoffs[1][0] == one.payoffs[1][0]  # the same draws, so the same interval
+        assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
+
+
+def test_value_given_is_what_offers_give_away_by_the_giver_s_own_values(one: Analysis) -> None:
+    assert one.selected is not None
+    assert one.providers is not None
+    offers = pl.concat(
+        one.selected.frame.select(
+            pl.col(f"player.player_{me}").alias("giver"),
+            pl.col(f"player.player_{other}").alias("rival"),
+            pl.col(f"utility_given_player_{me}").alias("given"),
+        )
+        for me, other in ((1, 2), (2, 1))
+    ).drop_nulls()
+    for reading in one.providers.readings:
+        assert reading.given is not None
+        # tough is the best reply to both, so that both meet tough
+        for at, giver in enumerate(("soft", "tough")):
+            met = offers.filter(pl.col("giver") == giver, pl.col("rival") == "tough")
+            by_match = met["given"].mean()
+            assert reading.given[at].estimate == pytest.approx(by_match)
+
+
+def test_who_makes_no_offer_leaves_the_value_given_unknown(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (found,) = Played.of(store, "table").analyses(
+            ["BG5"], draws=5, providers=OWNERS | {"walk": "Bolt"}
+        )
+    assert found.providers is not None
+    assert [reading.given for reading in found.providers.readings] == [None, None]
+    assert found.providers.absent["value given"].startswith("walk makes no offer to")
+
+
+def test_payoffs_alone_have_providers_without_intervals() -> None:
+    payoffs = [[0, 0, 0, 1], [0, 0, 3, 4], [9, 2, 5, 5], [0, 6, 5, 5]]
+    owners = dict(zip("abcd", ["A", "A", "B", "B"], strict=True))
+    found = analyse_payoffs("four", table(payoffs, *"abcd"), providers=owners)
+    assert found.providers is not None
+    first = found.providers.readings[0]
+    assert [[cell.estimate for cell in row] for row in first.payoffs] == [[0, 4], [6, 5]]
+    assert {cell.mean for row in first.payoffs for cell in row} == {None}
+    assert first.responses == [[0, 0], [1, 1]]
+
+
+# Where to play next
+
+
+def test_the_cells_proposed_are_those_that_make_regrets_certain(one: Analysis) -> None:
+    assert not isinstance(one.next_cells, str)
+    assert one.next_cells is not None
+    again = propose_cells(one.game, 100, target="regret")
+    assert one.next_cells.cells.equals(again.cells)
+    assert one.next_cells.planned < one.next_cells.even < one.next_cells.error
+
+
+def test_payoffs_without_matches_propose_no_cells() -> None:
+    found = analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove"), budget=10)
+    assert found.next_cells == "These payoffs have no matches behind them that could be drawn again"
+
+
+# The page and the data
+
+
+def test_the_page_shows_all_of_it(one: Analysis, path: Path, tmp_path: Path) -> None:
+    with ct.Store.open(path) as store:
+        metagame_report("table", [one], tmp_path / "page.html", played=Played.of(store, "table"))
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    headings = page.headings("BG5-ratings")
+    assert headings[2:] == [rating.kind.name for rating in one.rankings.ratings]
+    rows = {row[0].text: row for row in page.tables["BG5-ratings"][1:]}
+    assert rows["tough"][2].number() == pytest.approx(one.rankings.ratings[0].values[1], rel=1e-6)
+    assert len(page.tables["BG5-disagreements"]) == 1 + len(one.rankings.ratings)
+    assert {"BG5-providers-mixtures", "BG5-providers-selected"} <= page.tables.keys()
+    cells = page.tables["BG5-next"][1:]
+    assert not isinstance(one.next_cells, str)
+    assert one.next_cells is not None
+    assert [row[-2].number() for row in cells] == one.next_cells.cells["add_matches"].to_list()
+    for name in ("Value given", "Best reply of a provider", "Of the variance", "Nash averaging"):
+        assert name in page.text
+
+
+def test_a_page_without_providers_or_a_budget_has_no_such_sections(tmp_path: Path) -> None:
+    metagame_report("x", [analyse_payoffs("x", table(CASES, *"abc"))], tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "Elo is missing: it needs wins and ties" in page.text
+    assert "Where to play next" not in page.text
+    assert "Value given" not in page.text
+
+
+def test_scripts_are_told_all_of_it(one: Analysis) -> None:
+    data = told(one, 2)
+    assert data["ratings"]["Elo"]["values"].keys() == {"soft", "tough", "walk"}
+    assert data["providers"]["members"] == {"Acme": ["soft"], "Bolt": ["tough"]}
+    assert len(data["providers"]["readings"]["selected"]["value_given"]) == 2
+    assert sum(cell["add_matches"] for cell in data["next"]["cells"]) <= 100
+    without = told(analyse_payoffs("x", table(CASES, *"abc"), budget=5), 0)
+    assert without["providers"] is None
+    assert "no matches behind them" in without["next"]["none_because"]
+
+
+def test_a_cell_s_link_finds_its_matches_in_its_configuration_alone(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        analyses = Played.of(store, "table").analyses(["BG4", "BG4+BG6", "BGS0"], draws=0)
+        places = places_of(store, "table")["item_bargaining"]
+        for found, games in zip(analyses, (1, 2, 3), strict=True):
+            assert found.selected is not None
+            chosen = found.selected.query.get("configuration", "")
+            wanted = Wanted(
+                "item_bargaining",
+                places,
+                players={"player_1": "soft", "player_2": "tough"},
+                configurations=tuple(filter(None, chosen.split(","))),
+            )
+            assert count(store, "table", wanted) == games * 12
+
+
+def test_a_reading_that_cannot_be_solved_is_missing_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object, reading: str, **__: object) -> ct.equilibrium.ProviderGame:
+        raise EquilibriumError(f"no end of {reading}")
+
+    monkeypatch.setattr(providers, "provider_game", fails)
+    owners = {"hawk": "A", "dove": "B"}
+    doves = table([[-1, 2], [0, 1]], "hawk", "dove")
+    found = analyse_payoffs("doves", doves, providers=owners)
+    assert found.providers is not None
+    assert found.providers.readings == ()
+    assert found.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_click_on_a_cell_opens_a_match_of_that_configuration(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    with ct.Store.open(path) as store:
+        played = Played.of(store, "table")
+        metagame_report("table", played.analyses(["BG4", "BGS0"], draws=0), out, played=played)
+
+    async def visit(tab: Tab) -> None:
+        await tab.visit(out.as_uri())
+        reader = "document.getElementById('reader')"
+        for name, matches in (("BG4", 1), ("BGS0", 3)):
+            await tab.run(f"document.querySelector('[data-name={name}-payoffs] td a').click()")
+            await tab.until(f"{reader}.open && {reader}.querySelectorAll('details').length")
+            said = await tab.run(f"{reader}.textContent")
+            assert f"{matches} of these matches" in said
+            await tab.press("Escape")
+            await tab.until(f"!{reader}.open")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)
