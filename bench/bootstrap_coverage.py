@@ -29,11 +29,13 @@ class Known(NamedTuple):
         payoffs: true means.
         generosity: standard deviation of what a deal adds to all its payoffs.
         paired: how the bootstrap is to draw.
+        more: deals that the first cell has more than the others, which then lack a tenth of theirs.
     """
 
     payoffs: NDArray[np.float64]
     generosity: float
     paired: bool
+    more: int = 0
 
 
 SEPARATED = np.array([[300.0, 360, 280], [340, 320, 280], [250, 250, 250]])
@@ -48,23 +50,32 @@ GAMES = {
     "well separated, shared deals, drawn apart": Known(SEPARATED, 60.0, paired=False),
     "a third strategy on the edge": Known(ON_THE_EDGE, 0.0, paired=False),
     "an equilibrium that hangs by a thread": Known(BY_A_THREAD, 0.0, paired=False),
+    "well separated, partly shared deals, paired": Known(SEPARATED, 60.0, paired=True, more=400),
+    "well separated, partly shared deals, drawn apart": Known(
+        SEPARATED, 60.0, paired=False, more=400
+    ),
 }
 
 
 def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
-    """One study: every pair on the same deals, payoffs with a standard deviation of 60 a match."""
-    truth, size = known.payoffs, len(known.payoffs)
-    gift = draw.normal(0, known.generosity, (DEALS, 1)) if known.generosity else 0.0
+    """One study: pairs on the same deals, payoffs with a standard deviation of 60 a match."""
+    truth, size, total = known.payoffs, len(known.payoffs), DEALS + known.more
+    gift = (
+        draw.normal(0, known.generosity, (total, 1)) if known.generosity else np.zeros((total, 1))
+    )
     cells = {}
     for row in range(size):
         for column in range(row, size):
             means = [truth[row, column], truth[column, row]]
-            sums = draw.normal(means, 60.0, (DEALS, 2)) + gift
+            deals = np.arange(total if row == column == 0 else DEALS)
+            if known.more and row + column > 0:
+                deals = np.sort(draw.permutation(deals)[: DEALS * 9 // 10])
+            sums = draw.normal(means, 60.0, (len(deals), 2)) + gift[deals]
             if row == column:
                 sums[:, 1] = sums[:, 0]
-            cells[row, column] = Cell(sums, np.ones_like(sums), np.arange(DEALS), DEALS)
+            cells[row, column] = Cell(sums, np.ones_like(sums), deals, len(deals))
     names = tuple(f"s{number}" for number in range(size))
-    return EmpiricalGame(names, names, (), (Sample("", DEALS, cells),), (1.0,))
+    return EmpiricalGame(names, names, (), (Sample("", total, cells),), (1.0,))
 
 
 def covered(name: str, study: int) -> tuple[bool, bool]:

@@ -129,3 +129,66 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
     done = cheaptalk("metagame", str(file))
     assert "1 continuum of symmetric equilibria, and no others" in done.out
     assert "  a 0.500, b 0.500: payoff 1.00, regret 0, of a continuum" in done.out
+
+
+@pytest.mark.parametrize(
+    "option", ["--store=a", "--game=BG4", "--paired", "--one-sided", "--bootstrap=9", "--port=1"]
+)
+def test_what_only_a_study_has_is_refused_for_a_file(
+    cheaptalk: Command, payoffs: Path, option: str
+) -> None:
+    done = cheaptalk("metagame", str(payoffs), option)
+    assert (done.status, done.out) == (2, "")
+    assert "a payoff file holds one game, and no matches" in " ".join(
+        done.said.replace("│", "").split()
+    )
+
+
+def test_a_payoff_file_is_never_written_over(cheaptalk: Command, payoffs: Path) -> None:
+    for option in ("--export", "--out"):
+        done = cheaptalk("metagame", str(payoffs), option, str(payoffs))
+        assert (done.status, done.out) == (2, "")
+        assert "is the payoff file" in " ".join(done.said.replace("│", "").split())
+    assert payoffs.read_text(encoding="utf-8") == BASELINES
+
+
+def test_a_file_with_another_ending_is_not_taken_for_a_study(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file.txt").write_text(BASELINES, encoding="utf-8")
+    done = cheaptalk("metagame", "file.txt")
+    assert done.status == 2
+    assert "file.txt is a file whose name ends neither in" in done.said
+
+
+def test_a_game_prints_in_python_as_on_the_command_line(cheaptalk: Command, payoffs: Path) -> None:
+    table = ct.equilibrium.read_payoffs(payoffs)
+    one = ct.reports.analyse_payoffs("baselines", table)
+    assert cheaptalk("metagame", str(payoffs)).out == f"{one}\n\n"
+    assert repr(one) == "<Analysis of baselines: 1 symmetric equilibrium, and no others>"
+    assert "{walk: 1.0000}" in str(one.found)
+    two = ct.reports.analyse_bimatrix("baselines", table)
+    assert cheaptalk("metagame", str(payoffs), "--by-seat").out == f"{two}\n\n"
+    assert repr(two).startswith("<SeatsAnalysis of baselines: 1 continuum of equilibria")
+
+
+def test_games_are_printed_one_after_the_other(cheaptalk: Command, store: Path) -> None:
+    chosen = ["--game", "BG4", "--game", "BG5", "--bootstrap", "0", "--without", "walk"]
+    done = cheaptalk("metagame", HEURISTICS, "--store", str(store), *chosen, "--provider", "x=y")
+    assert done.status == 2
+    assert [line for line in done.out.splitlines() if line.startswith("BG")] == [
+        "BG4: 4 strategies, 80 matches", "BG5: 4 strategies, 80 matches",
+    ]  # fmt: skip
+
+
+def test_rounding_is_no_regret_and_numbers_are_no_names(cheaptalk: Command, tmp_path: Path) -> None:
+    file = tmp_path / "game.nfg"
+    file.write_text('NFG 1 R "t" { "A" "B" } { 2 2 }\n.1 .3 .3 .1 .7 .2 .2 .9\n', encoding="utf-8")
+    done = cheaptalk("metagame", str(file))
+    assert '  A "1" 0.889, "2" 0.111; B "1" 0.714, "2" 0.286: payoffs ' in done.out
+    assert "regrets 0 and 0" in done.out
+    file.write_text('NFG 1 R "t" { "A" "B" } { 2 2 }\n1e300 1e300 0 0 0 0 2e300 2e300\n')
+    page = tmp_path / "page.html"
+    huge = cheaptalk("metagame", str(file), "--out", str(page))
+    assert "%{z:.3e}" in page.read_text(encoding="utf-8")
+    assert '  "1" 0.667, "2" 0.333: payoff 6.667e+299, regret 0\n' in huge.out

@@ -56,7 +56,7 @@ def test_a_missing_value_given_is_explained(cheaptalk: Command, tmp_path: Path) 
     players = {label: {"strategies": {"item_bargaining": label}} for label in walk}
     done = cheaptalk(*asked(stored(tmp_path, players=players), "--provider", "soft=A",
                             "--provider", "walk=B"))  # fmt: skip
-    assert "Value given is missing: walk makes no offer to" in done.out
+    assert "Value given is missing: walk never makes an offer." in done.out
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_providers_that_make_no_game_are_an_error(
 
 def test_cells_to_play_next_are_proposed(cheaptalk: Command, store: Path) -> None:
     done = cheaptalk(*asked(store, "--next", "60"))
-    assert "Standard error of the regret:" in done.out
+    assert "Standard error of all regrets (root of the variances summed over" in done.out
     assert "if spread evenly" in done.out
     (game,) = json.loads(cheaptalk(*asked(store, "--next", "60", "--json")).out)
     assert 0 < sum(cell["add_matches"] for cell in game["next"]["cells"]) <= 60
@@ -100,6 +100,23 @@ def test_deals_are_drawn_together_or_apart(cheaptalk: Command, store: Path) -> N
     assert "the same deals in all cells" in cheaptalk(*asked(store)).out
     assert "deals drawn for each cell" in cheaptalk(*asked(store, "--unpaired")).out
     assert "the same deals in all cells" in cheaptalk(*asked(store, "--paired")).out
+
+
+def test_proposed_cells_are_played_as_a_study_and_taken_together(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    store = stored(tmp_path, deals=20)
+    more = STUDY | {"name": "more", "deals": 25, "swap": True, "pairing": SELVES[:2]}
+    with ct.Store.open(store) as opened:
+        ct.run(ct.Study.model_validate(more), opened)
+    page = tmp_path / "page.html"
+    both = cheaptalk(*asked(store, "--with", "more", "--out", str(page)))
+    assert "20 deals of 25 are in all, seed 0" in both.out
+    (game,) = json.loads(cheaptalk(*asked(store, "--with", "more", "--json")).out)
+    assert (game["deals_in_all_cells"], game["deals_in_some_cell"]) == (20, 25)
+    assert sorted(game["deals"][at][at] for at in range(3)) == [20, 25, 25]
+    assert "few and more taken together" in page.read_text(encoding="utf-8")
+    assert cheaptalk(*asked(store, "--with", "nothing")).status == 2
 
 
 def test_pairs_that_sat_in_one_order_name_the_option(cheaptalk: Command, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.drawing import resampled
+from cheaptalk.equilibrium.drawing import deals_in_all, resampled
 from cheaptalk.equilibrium.games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.equilibrium.metrics import Metric
 from cheaptalk.equilibrium.summaries import summary
@@ -70,13 +70,40 @@ def test_paired_draws_share_their_deals_and_others_do_not() -> None:
     assert abs(np.corrcoef(apart[:, 0, 0], apart[:, 1, 1])[0, 1]) < 0.2
 
 
-def test_a_few_failed_matches_leave_a_study_paired() -> None:
-    matches = studied(HAWK_DOVE, 40, np.random.default_rng(0))
+@pytest.mark.parametrize(
+    ("first", "last", "paired"),
+    [(0, 40, True), (20, 60, True), (21, 61, False), (0, 20, True), (0, 200, True), (0, 3, False)],
+)
+def test_cells_that_share_half_of_their_deals_are_drawn_together(
+    first: int, last: int, paired: bool
+) -> None:
+    """A cell on deals of the numbers said, all others on the first 40."""
+    matches = studied(HAWK_DOVE, 200, np.random.default_rng(0), generosity=1.0)
     own = (pl.col("player.first") == "s0") & (pl.col("player.second") == "s0")
-    for failed, paired in ((4, True), (5, False)):
-        lost = own & (pl.col("deal").cast(pl.Int64) < failed)
-        game = EmpiricalGame.of_frame(matches.filter(~lost))
-        assert bootstrap_equilibrium(game, draws=2).paired == paired
+    number = pl.col("deal").cast(pl.Int64)
+    game = EmpiricalGame.of_frame(
+        matches.filter((~own & (number < 40)) | (own & (number >= first) & (number < last)))
+    )
+    assert bootstrap_equilibrium(game, draws=2).paired == paired
+    shared, deals = deals_in_all(game)
+    assert shared == max(0, min(last, 40) - first)
+    assert deals == max(last, 40)
+
+
+def test_more_deals_in_a_cell_keep_exact_ties() -> None:
+    """Whoever walks gets the same outside option from any rival, in every draw."""
+    draw = np.random.default_rng(0)
+    options = draw.uniform(0, 600, 150)
+    matches = [
+        match(one, other, options[deal] + talk, options[deal] + talk, str(deal))
+        for deal in range(150)
+        for one, other in itertools.product(("talk", "walk"), repeat=2)
+        for talk in [20.0 * (one == other == "talk")]
+        if deal < 50 or one == other == "talk"
+    ]
+    drawn = bootstrap_equilibrium(EmpiricalGame.of_frame(frame(matches)), draws=300)
+    assert drawn.paired
+    assert drawn.mixtures[:, 0].mean() > 0.7
 
 
 def test_cells_with_deals_of_their_own_are_drawn_apart() -> None:

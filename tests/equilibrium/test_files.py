@@ -127,6 +127,10 @@ BAD = {
         ",a,b\na,1,234.50,2\nb,1,2\n",
         "line 2: there are 4 cells where the heading has 3",
     ),
+    "short row.csv": (",a,b\na,1,2\nb,3\n", 'line 3, "b": there is no cell under "b"'),
+    "short line.csv": ("row,column,payoff\na,a\n", 'line 2, "a": there is no cell under "payoff"'),
+    "long cell.csv": (",a\na," + "1" * 200_000 + "\n", "line 2: a cell of more than 131,072 char"),
+    "minus.csv": (",a,b\na,1,\u22122\nb,3,4\n", 'line 2, "a" against "b": .* its minus as -'),
     "quote.csv": (',a\n"a,1\n', "line 2: unexpected end of data"),
     "missing column.csv": (",a\na,1\nb,2\n", '"b" has no column'),
     "missing row.csv": (",a,b\na,1,2\n", '"b" has no row'),
@@ -161,6 +165,7 @@ BAD = {
         'line 3: the second player\'s payoff of "1" against "2"',
     ),
     "long.nfg": (NFG + "{ 1 1 } 1 2\n3", 'line 2: the file goes on after .* found "3"'),
+    "ends.nfg": (NFG + "{ 1 2 }\n1 2\n3\n\n", "line 3: .* found the end of the file"),
     "number.nfg": (NFG + "{ 1 1 }\n1 two", 'line 2, "1" against "1": "two" is no number'),
     "outcome.nfg": (NFG + '{ 1 1 } { { "o" 1 2 } } 2', "from 0 to 1, not"),
     "outcome payoff.nfg": (
@@ -192,6 +197,16 @@ def test_files_that_cannot_be_opened_or_decoded_say_so(tmp_path: Path) -> None:
         write_payoffs(table, tmp_path / "game.txt")
     with pytest.raises(PayoffFileError, match="No such file"):
         write_payoffs(table, tmp_path / "none" / "game.csv")
+
+
+def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
+    table = PayoffTable(("a", "b"), ("a", "b"), *(np.array([[1, 2.5], [-3, 1e300]]),) * 2)
+    write_payoffs(table, tmp_path / "game.nfg")
+    assert (tmp_path / "game.nfg").read_text().split("\n\n")[-1] == (
+        "1 1\n-3 -3\n2.5 2.5\n1e+300 1e+300\n"
+    )
+    write_payoffs(table, tmp_path / "game.csv")
+    assert "b,a,-3,-3\n" in (tmp_path / "game.csv").read_text()
 
 
 NAMES = st.lists(

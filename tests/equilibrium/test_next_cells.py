@@ -6,11 +6,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
+from cheaptalk.equilibrium.covariances import Known, torn_cells
 from cheaptalk.equilibrium.designs import compare_designs
 from cheaptalk.equilibrium.drawing import resampled
 from cheaptalk.equilibrium.games import EmpiricalGame
 from cheaptalk.equilibrium.metrics import at_equilibrium, regrets
-from cheaptalk.equilibrium.next_cells import Target, allocated, gradients, propose_cells
+from cheaptalk.equilibrium.next_cells import (
+    Target,
+    allocated,
+    gradients,
+    propose_cells,
+    shared_designs,
+)
 from cheaptalk.equilibrium.payoffs import Floats
 from cheaptalk.equilibrium.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
@@ -47,13 +54,17 @@ def test_a_continuum_has_no_gradient() -> None:
         gradients(np.ones((2, 2)), "payoff")
 
 
-def test_the_first_order_error_is_the_bootstraps() -> None:
-    matches = studied(MIXED, 200, np.random.default_rng(0), noise=0.5)
+@pytest.mark.parametrize(("paired", "generosity"), [(False, 0.0), (True, 0.0), (True, 1.0)])
+def test_the_first_order_error_is_the_bootstraps(paired: bool, generosity: float) -> None:
+    matches = studied(MIXED, 200, np.random.default_rng(0), noise=0.5, generosity=generosity)
     game = EmpiricalGame.of_frame(matches)
-    drawn = bootstrap_equilibrium(game, draws=2_000, paired=False)
-    assert propose_cells(game, 1).error == pytest.approx(drawn.payoff.std(), rel=0.06)
-    spread = np.sqrt(drawn.mixtures.var(axis=0).sum())
-    assert propose_cells(game, 1, target="mixture").error == pytest.approx(spread, rel=0.06)
+    drawn = bootstrap_equilibrium(game, draws=2_000, paired=paired)
+    for target, values in (
+        ("payoff", drawn.payoff[:, None]), ("mixture", drawn.mixtures), ("regret", drawn.regrets),
+    ):  # fmt: skip
+        plan = propose_cells(game, 1, target=target, paired=paired)  # type: ignore[arg-type]
+        spread = np.sqrt(values.var(axis=0).sum())
+        assert plan.error == pytest.approx(spread, rel=0.06)
 
 
 def test_mixed_games_are_drawn_by_themselves_and_planned_together() -> None:
@@ -69,7 +80,7 @@ def test_mixed_games_are_drawn_by_themselves_and_planned_together() -> None:
     alone = [resampled(EmpiricalGame.of_frame(part), 2_000, paired=True)[:, 0] for part in parts]
     both = np.sqrt(alone[0].var(axis=0) + alone[1].var(axis=0)) / 2
     assert_allclose(means.std(axis=0), both, rtol=0.08)
-    plan = propose_cells(game, 900)
+    plan = propose_cells(game, 900, paired=False)
     assert plan.error == pytest.approx(
         bootstrap_equilibrium(game, draws=2_000, paired=False).payoff.std(), rel=0.06
     )
@@ -81,7 +92,7 @@ def test_mixed_games_are_drawn_by_themselves_and_planned_together() -> None:
 
 def test_budgets_go_where_they_count() -> None:
     game = EmpiricalGame.of_frame(studied(MIXED, 20, np.random.default_rng(0)))
-    plan = propose_cells(game, 600)
+    plan = propose_cells(game, 600, paired=False)
     added = {
         tuple(row[:2]): row[2] for row in plan.cells.select("row", "column", "add_matches").rows()
     }
@@ -90,9 +101,90 @@ def test_budgets_go_where_they_count() -> None:
     assert plan.planned < plan.even < plan.error
     assert plan.even_matches > 1_000
     assert "s0 / s1: " in str(plan)
-    watched = propose_cells(game, 600, target="regret").cells
+    watched = propose_cells(game, 600, target="regret", paired=False).cells
     outside = watched.filter((pl.col("row") == NOT_PLAYED) | (pl.col("column") == NOT_PLAYED))
     assert outside["add_matches"].sum() > 0
+
+
+@pytest.mark.parametrize("target", ["payoff", "regret"])
+def test_the_error_foreseen_is_that_of_the_design_once_played(target: Target) -> None:
+    """On average over studies, with the new deals shared by all cells that get some."""
+    whole, cells = 160, [(0, 0), (0, 1), (2, 0)]
+    foreseen, found = [], []
+    for seed in range(120):
+        matches = studied(MIXED, whole, np.random.default_rng(seed), noise=0.5, generosity=2.0)
+        first = pl.col("deal").cast(pl.Int64) < 40
+        game = EmpiricalGame.of_frame(matches.filter(first))
+        pairs = [sorted(f"s{one}" for one in pair) for pair in cells]
+        more = pl.concat_list("player.first", "player.second").list.sort().is_in(pairs)
+        played = EmpiricalGame.of_frame(matches.filter(first | more))
+        added = np.array([whole - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
+                          for key in game.samples[0].cells])  # fmt: skip
+        known = Known.of(game, gradients(game.payoffs(), target), paired=True)
+        foreseen.append(known.error(added) ** 2)
+        found.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
+    assert np.mean(foreseen) == pytest.approx(np.mean(found), rel=0.35)
+
+
+def test_shared_deals_are_shared_by_what_is_proposed() -> None:
+    matches = studied(MIXED, 50, np.random.default_rng(3), noise=0.3, generosity=3.0)
+    game = EmpiricalGame.of_frame(matches)
+    plan, apart = (propose_cells(game, 300, target="regret", paired=one) for one in (None, False))
+    assert plan.paired
+    assert not apart.paired
+    assert plan.error < 0.5 * apart.error  # what deals give to all moves no regret
+    assert plan.planned < plan.even < plan.error
+    assert "all regrets (root of the variances summed" in str(plan)
+    assert len(set(plan.cells["add_deals"]) - {0}) == 1
+    even = plan.cells["even_matches"].to_numpy() / (plan.cells["matches"] / plan.cells["deals"])
+    assert_allclose(even, even[0])
+
+
+def test_what_cancels_out_is_known_exactly() -> None:
+    outside = [
+        match(one, other, gift, gift, deal)
+        for deal, gift in (("d1", 1), ("d2", 2), ("d3", 5))
+        for one in "ab"
+        for other in "ab"
+        if one == other == "a" or "b" in (one, other)
+    ]
+    game = EmpiricalGame.of_frame(frame(outside)).without(["a"])
+    assert propose_cells(game, 10).error > 0
+    with pytest.raises(CheaptalkError, match="several that cancel out"):
+        propose_cells(game, 10, target="regret")
+
+
+def test_the_same_new_deals_go_to_ever_more_cells() -> None:
+    cells = np.array([1.0, 4, 0]), np.array([2, 1, 1])
+    found = shared_designs(*cells, 8, np.arange(3))
+    assert [one.tolist() for one in found] == [[0, 8, 0], [2, 2, 0]]
+    tied = shared_designs(*cells, 8, np.array([0, 1, 1]))
+    assert [one.tolist() for one in tied] == [[0, 4, 4], [2, 2, 2]]
+
+
+def test_cells_that_tie_by_rule_get_the_same_new_deals() -> None:
+    draw = np.random.default_rng(0)
+    options, talks = draw.uniform(0, 600, 40), draw.uniform(0, 90, 40)
+
+    def played(deals: dict[str, int]) -> EmpiricalGame:
+        return EmpiricalGame.of_frame(
+            frame(
+                match(one, other, options[deal] + talk, options[deal] + talk, str(deal))
+                for one in ("talk", "walk")
+                for other in ("talk", "walk")
+                for deal in range(deals.get(one + other, 30))
+                for talk in [talks[deal] * (one == other == "talk")]
+            )
+        )
+
+    plan = propose_cells(played({}), 60, target="regret")
+    added = {
+        tuple(row[:2]): row[2] for row in plan.cells.select("row", "column", "add_deals").rows()
+    }
+    assert added["talk", "walk"] == added["walk", "walk"] > 0
+    more = {"talktalk": 40}
+    assert [torn_cells(played(one).samples[0]) for one in ({}, more)] == [0, 0]
+    assert torn_cells(played({"talkwalk": 40, "walktalk": 40} | more).samples[0]) == 2
 
 
 def test_the_allocation_is_the_best_of_all() -> None:

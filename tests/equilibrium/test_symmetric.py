@@ -17,9 +17,12 @@ from cheaptalk.equilibrium import (
     symmetric_equilibria,
 )
 from cheaptalk.equilibrium.entropy import entropy, most_entropy
+from cheaptalk.equilibrium.faces import equilibrium_faces
+from cheaptalk.equilibrium.payoffs import Flags, Floats
 from tests.equilibrium.exact import exact_components
 from tests.equilibrium.gambit_answers import answers, asked, in_order
 
+SOLVER = "cheaptalk.equilibrium.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
 SOFT_TOUGH_WALK = {
     (0.98, 3): [[303, 49.995, 303.5], [574.693, 291.481, 303.5], [303.5, 303.5, 303.5]],
@@ -389,3 +392,52 @@ def test_large_faces_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     whole = [corners(found(payoffs)) for payoffs in tied]
     monkeypatch.setattr("cheaptalk.equilibrium.faces.MANY", 1)
     assert [corners(found(payoffs)) for payoffs in tied] == whole
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "why"),
+    [
+        ([[1, 2], [3]], "row 0 has 2 payoffs, and row 1 has 1"),
+        ([[1, "x"], [3, 4]], "'x' is none"),
+        ([[[1], [2, 3]], [[4], [5, 6]]], "is none"),
+    ],
+)
+def test_payoffs_that_are_no_numbers_say_where(payoffs: list[Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        symmetric_equilibria(payoffs)
+
+
+def test_labels_are_printed_and_must_fit() -> None:
+    result = symmetric_equilibria([[1, 0], [0, 1]], labels=["stay", "go"])
+    assert "{stay: 0.5000, go: 0.5000}" in str(result)
+    assert "{0: 0.5000, 1: 0.5000}" in str(result.components[0])
+    with pytest.raises(ValueError, match="2 strategies need as many labels, not 1"):
+        symmetric_equilibria([[1, 0], [0, 1]], labels=["stay"])
+
+
+def test_far_too_many_strategies_are_refused_without_linear_programs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(game: Floats) -> Flags:
+        raise AssertionError
+
+    monkeypatch.setattr(f"{SOLVER}.undominated_by_mixtures", never)
+    with pytest.raises(EquilibriumError, match="no more than 48 can be searched"):
+        symmetric_equilibria(np.random.default_rng(1).normal(size=(100, 100)))
+
+
+def test_draws_that_are_one_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
+    draws = np.repeat(doves[None], 5, axis=0)
+    draws[:, 3] -= np.arange(5)[:, None]  # a dominated strategy's luck makes no other game
+    solved: list[Floats] = []
+
+    def counting(game: Floats, *given: Any) -> Any:
+        solved.append(game)
+        return equilibrium_faces(game, *given)
+
+    monkeypatch.setattr(f"{SOLVER}.equilibrium_faces", counting)
+    mixtures = mene_mixtures(draws)
+    assert len(solved) == 1
+    for one, mixture in zip(draws, mixtures, strict=True):
+        assert mixture == pytest.approx(symmetric_equilibria(one).mene.mixture, abs=1e-12)

@@ -185,6 +185,46 @@ def test_both_normalisations_differ_by_their_maxima(path: Path) -> None:
     assert total[1] / total[0] == pytest.approx(844.5 / 806.1, rel=5e-3)  # type: ignore[operator]
 
 
+def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> None:
+    with ct.Store.open(path) as store:
+        (one,) = played(store).analyses(["BG4"], draws=60, without=["tough"])
+        (apart,) = played(store).analyses(["BG4"], draws=60, paired=False)
+        matches = played(store)
+    found = dict(zip((point.support for point in one.found.equilibria), one.recurring, strict=True))
+    taken = {support: ((one.drawn.mixtures > 0) == np.isin([0, 1], support)).all(axis=1).mean()
+             for support in found}  # fmt: skip
+    for support, recurrence in found.items():
+        assert recurrence is not None
+        assert recurrence.chosen == pytest.approx(taken[support])
+        assert recurrence.chosen <= recurrence.exists <= 1
+    assert found[(1,)].exists == 1  # type: ignore[union-attr]  # whoever meets walk gets the same
+    data = told(one, 0)
+    assert [each["exists_in_draws"] for each in data["equilibria"]] == [
+        recurrence.exists for recurrence in found.values() if recurrence
+    ]
+    assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
+    assert one.torn == ""
+    assert "yet deals were drawn for each cell" in apart.torn
+    assert "Cells share their deals" in str(told(apart, 0)["warning"])
+    assert matches.others == ()
+
+
+def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
+    one = analyse_payoffs("stag", table([[3, 0], [2, 2]], "stag", "hare"))
+    assert one.tied_entropy == 1
+    assert one.choice_in_words == "The first has the most entropy, and is taken"
+    both = analyse_payoffs("pure", table([[3, 2], [3, 2]], "high", "low"))
+    assert both.dominated == {}
+    pure = analyse_payoffs("walk", table([[5, 2], [1, 2]], "talk", "walk"))
+    assert pure.tied_entropy == 2
+    assert pure.found.mene.payoff == 5
+    assert "the one that pays most is taken, here the first" in pure.choice_in_words
+    assert pure.dominated == {"walk": ["talk"]}
+    assert "walk is weakly dominated by talk" in pure.dominated_in_words
+    assert told(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
+    assert pure.recurring == [None, None]
+
+
 def test_a_thin_cell_is_named_and_no_interval_made_up(path: Path) -> None:
     with ct.Store.open(path) as store:
         frames = played(store).frames
@@ -227,7 +267,7 @@ def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     soft = regrets["y"].index("soft")
     spread = one.against("regret")[0]
     assert regrets["x"][soft] + regrets["error_x"]["array"][soft] == pytest.approx(spread.high)
-    assert payoffs["z"][1][0] == pytest.approx(one.payoffs[1][0].mean)
+    assert payoffs["z"][1][0] == pytest.approx(one.payoffs[1][0].estimate)
     assert "24 matches on 12 deals" in payoffs["text"][1][0]
     (configuration,) = one.selected.frame["configuration"].unique()  # type: ignore[union-attr]
     assert payoffs["customdata"][1][0] == {
@@ -323,7 +363,7 @@ def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> 
     first = page.tables["BGS0-strategies"][1]
     assert (first[0].text, first[1].text) == ("walk", "1.000±\u20090.000")
     cells = page.tables["BG4-payoffs"][1]
-    assert cells[2].number() == pytest.approx(analyses[0].payoffs[0][1].mean, rel=1e-5)
+    assert cells[2].number() == pytest.approx(analyses[0].payoffs[0][1].estimate, rel=1e-5)
     assert cells[2].number("data-high") == pytest.approx(analyses[0].payoffs[0][1].high, rel=1e-5)
     assert "player.player_1=soft&player.player_2=tough" in (cells[2].link or "")
     headings = page.headings("BG4-Welfare-as-the-text-normalises-it")

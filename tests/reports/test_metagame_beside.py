@@ -40,7 +40,9 @@ def one(path: Path) -> Analysis:
     """BG5 with two providers, and 100 matches to spend."""
     with ct.Store.open(path) as store:
         played = Played.of(store, "table")
-        (found,) = played.analyses(["BG5"], draws=40, seed=2, providers=OWNERS, budget=100)
+        (found,) = played.analyses(
+            ["BG5"], draws=40, seed=2, providers=OWNERS, budget=100, paired=False
+        )
     return found
 
 
@@ -141,6 +143,19 @@ def test_providers_of_one_strategy_each_get_what_it_gets(one: Analysis) -> None:
         assert np.sum(reading.responses, axis=0) == pytest.approx([1, 1])
 
 
+def test_shares_of_draws_are_of_draws_alone(path: Path) -> None:
+    """The game of the mean payoffs is no draw."""
+    with ct.Store.open(path) as store:
+        owners = OWNERS | {"walk": "Bolt"}
+        played = Played.of(store, "table")
+        (found,) = played.analyses(["BG4"], draws=7, providers=owners, paired=False)
+    assert found.providers is not None
+    for reading in found.providers.readings:
+        sevenths = np.array(reading.responses) * 7 * 2  # two providers may share a draw
+        assert sevenths == pytest.approx(np.round(sevenths))
+        assert reading.several * 7 == pytest.approx(round(reading.several * 7))
+
+
 def test_value_given_is_what_offers_give_away_by_the_giver_s_own_values(one: Analysis) -> None:
     assert one.selected is not None
     assert one.providers is not None
@@ -168,7 +183,7 @@ def test_who_makes_no_offer_leaves_the_value_given_unknown(path: Path) -> None:
         )
     assert found.providers is not None
     assert [reading.given for reading in found.providers.readings] == [None, None]
-    assert found.providers.absent["value given"].startswith("walk makes no offer to")
+    assert found.providers.absent["value given"] == "walk never makes an offer"
 
 
 def test_payoffs_alone_have_providers_without_intervals() -> None:
@@ -188,7 +203,7 @@ def test_payoffs_alone_have_providers_without_intervals() -> None:
 def test_the_cells_proposed_are_those_that_make_regrets_certain(one: Analysis) -> None:
     assert not isinstance(one.next_cells, str)
     assert one.next_cells is not None
-    again = propose_cells(one.game, 100, target="regret")
+    again = propose_cells(one.game, 100, target="regret", paired=False)
     assert one.next_cells.cells.equals(again.cells)
     assert one.next_cells.planned < one.next_cells.even < one.next_cells.error
 

@@ -365,7 +365,7 @@ def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by gain"
     assert "±: standard deviation over 40 bootstrap draws of at least 16 deals" in done.out
-    assert "of the means" in done.out
+    assert "* marks those of the mean payoffs" in done.out
     exact = cheaptalk(*arguments, "--by-seat", "--payoff", "gain", "--bootstrap", "0", "--json")
     (told,) = json.loads(exact.out)
     assert (told["draws"], told["payoff"], told["pooled"]) == (0, "gain", False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means
+from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means, regressions
 
 FACTORS = ["horizon", "loss", "model"]
 REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
@@ -72,6 +72,30 @@ def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
     assert found.r2 == pytest.approx(plain.rsquared)
     assert found.adjusted_r2 == pytest.approx(plain.rsquared_adj)
     assert (found.rows, found.notes) == (400, ())
+
+
+def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> None:
+    draw = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "kind": draw.choice(["a", "b", "c"], 60),
+            "deal": draw.integers(0, 25, 60),
+            "gain": draw.normal(size=60),
+            "fair": [None if at % 7 == 0 else float(at % 5) for at in range(60)],
+        }
+    )
+    shared: dict[str, Any] = {"reference": {"kind": "a"}, "cluster": ["deal"]}
+    kinds: list[Any] = ["classical", "HC3", "cluster"]
+    found = regressions(frame, ["gain", "fair"], ["kind"], errors=kinds, **shared)
+    assert list(found) == [(outcome, kind) for outcome in ("gain", "fair") for kind in kinds]
+    for (outcome, kind), one in found.items():
+        alone = ols(frame, outcome, ["kind"], errors=kind, **shared)
+        assert one.frame.equals(alone.frame)
+        assert (one.rows, one.clusters, one.r2, one.notes) == (
+            alone.rows, alone.clusters, alone.r2, alone.notes,
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="errors is"):
+        regressions(frame, ["gain"], ["kind"], errors=["robust"], **shared)  # type: ignore[list-item]
 
 
 def test_every_row_says_how_its_interval_was_made() -> None:

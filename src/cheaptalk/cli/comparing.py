@@ -77,7 +77,9 @@ def _hand_over(
     """Print tables and write what is to be written; fail where there is none."""
     if to and shown:
         ct.reports.write_findings(found, to, port=port)
-    written = ct.reports.write_tables(found.tables, tables) if tables and shown else []
+    written = (
+        ct.reports.write_tables(found.tables, tables, found.recipe.name) if tables and shown else []
+    )
     if json:
         told = {name: one.frame.to_dicts() for name, one in shown.items()}
         print_json({"tables": told, "lacking": found.lacking})

@@ -18,19 +18,19 @@ from cheaptalk.cli.base import (
     err,
     out,
     print_json,
-    print_table,
 )
 from cheaptalk.cli.metagame_beside import (
     NextOption,
     OneSidedOption,
     PairedOption,
     ProviderOption,
+    WithOption,
     check_grouping,
     cured,
     grouping,
-    plus_minus,
     print_next,
     print_providers,
+    print_text,
     refuse_of_study,
 )
 from cheaptalk.cli.reporting import PORT, Port, extra
@@ -39,11 +39,9 @@ from cheaptalk.cli.seating import (
     PayoffOption,
     PooledOption,
     bimatrix,
-    print_seats,
     seat_wishes,
 )
 from cheaptalk.cli.solving import Solving
-from cheaptalk.rules import counted
 
 if TYPE_CHECKING:
     from cheaptalk.reports import Analysis, Played, SeatsAnalysis
@@ -54,8 +52,6 @@ if TYPE_CHECKING:
 
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
-SHOWN = 5
-"""Equilibria that are printed."""
 
 
 @app.command()
@@ -89,6 +85,7 @@ def metagame(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
     paired: PairedOption = None,
     one_sided: OneSidedOption = False,
+    others: WithOption = None,
     provider: ProviderOption = None,
     budget: NextOption = 0,
     to: Annotated[
@@ -118,14 +115,17 @@ def metagame(
     opened = (
         _of_file(source, wishes, provider or (), seats)
         if of_file
-        else _of_study(source, store, game or (), provider or (), port, wishes, seats, bool(export))
-    )
+        else _of_study(
+            (source, *(others or ())), store, game or (), provider or (), port, wishes, seats,
+            bool(export),
+        )
+    )  # fmt: skip
     with opened as (games, played):
         analyses = []
         for one in games:
             analyses.append(one)
             if not json:
-                _show(one, seed)
+                _show(one)
         if export:
             write_payoffs(analyses[0].table, export)
         if to:
@@ -149,7 +149,7 @@ def _check_source(
             written over.
     """
     there = Path(source).is_file()
-    if there and not of_file:
+    if there and Path(source).suffix and not of_file:
         raise typer.BadParameter(
             f"{source} is a file whose name ends neither in .csv nor in .nfg, as payoff files do; "
             "rename it, or give the name that a study has in the store"
@@ -180,13 +180,14 @@ def _of_file(
 
 @contextmanager
 def _of_study(
-    source: str, store: Path, games: Sequence[str], providers: Sequence[str], port: int,
+    studies: Sequence[str], store: Path, games: Sequence[str], providers: Sequence[str], port: int,
     wishes: Wishes, seats: SeatWishes | None, single: bool,
 ) -> Iterator[Games]:  # fmt: skip
-    """The games of a study, solved one after the other, and the matches behind them."""
+    """The games of some studies, solved one after the other, and the matches behind them."""
+    source = studies[0]
     with ct.Store.open(store) as opened:
         with err.status(f"{source}: reading matches"):
-            played = ct.reports.Played.of(opened, source, port=port)
+            played = ct.reports.Played.of(opened, *studies, port=port)
         chosen = played.games(games)
         if single and len(chosen) > 1:
             names = ", ".join(one.name for one in chosen)
@@ -223,60 +224,23 @@ def _told(one: Analysis | SeatsAnalysis, seed: int) -> dict[str, Any]:
     return ct.reports.told(one, seed)
 
 
-def _show(one: Analysis | SeatsAnalysis, seed: int) -> None:
+def _show(one: Analysis | SeatsAnalysis) -> None:
     if isinstance(one, ct.reports.SeatsAnalysis):
-        print_seats(one, seed)
+        print_text(str(one))
+        out.print()
     else:
-        _print(one, seed)
+        _print(one)
 
 
 def _title(source: str) -> str:
     return Path(source).stem if source.lower().endswith(FILES) else source
 
 
-def _print(one: Analysis, seed: int) -> None:
-    """A game's equilibria and strategies."""
-    played = f", {counted(one.matches, 'match')}" if one.selected else ""
-    out.print(
-        f"{one.name}: {counted(len(one.labels), 'strategy')}{played}", style="bold", markup=False
-    )
-    if one.selected and one.selected.apart:
-        out.print(one.selected.apart, markup=False)
-    out.print(one.found_in_words, markup=False)
-    for component in one.found.components[:SHOWN]:
-        point = component.point
-        mixture = ", ".join(f"{one.labels[at]} {point.mixture[at]:.3f}" for at in point.support)
-        extent = "" if component.isolated else ", of a continuum"
-        numbers = f"payoff {point.payoff:,.2f}, regret {point.regret:.1g}{extent}"
-        out.print(f"  {mixture}: {numbers}", markup=False)
-    if len(one.found.components) > SHOWN:
-        out.print(f"  and {len(one.found.components) - SHOWN} more", markup=False)
-    columns = {
-        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
-        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
-        "Best reply": [f"{share:.1%}" for share in one.answering],
-    }
-    wide = {name: max(map(len, cells)) for name, cells in columns.items()}
-    rows: list[list[object]] = [
-        [one.labels[at], *(cells[at].rjust(wide[name]) for name, cells in columns.items())]
-        for at in one.ranking
-    ]
-    print_table(None, ["Strategy", *columns], rows)
-    out.print(_made(one, seed), markup=False)
+def _print(one: Analysis) -> None:
+    """A game's equilibria and strategies, with what stands beside them."""
+    print_text(str(one))
     if one.providers:
         print_providers(one.providers)
     if one.next_cells is not None:
         print_next(one.next_cells)
     out.print()
-
-
-def _made(one: Analysis, seed: int) -> str:
-    """How the numbers behind ± were made, or why there are none."""
-    if one.unsure:
-        return f"No intervals: {one.unsure}."
-    deals = "the same deals in all cells" if one.drawn.paired else "deals drawn for each cell"
-    return (
-        f"Of the equilibrium of most entropy: mean ± standard deviation over {one.draws:,} "
-        f"bootstrap draws of at least {one.fewest:,} deals a cell ({deals}, seed {seed})."
-    )

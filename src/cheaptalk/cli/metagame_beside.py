@@ -28,6 +28,15 @@ ProviderOption = Annotated[
         metavar="LABEL=PROVIDER",
     ),
 ]
+WithOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        help="Take the matches of another study of the store too; one in both counts once. "
+        "Repeat it.",
+        metavar="STUDY",
+    ),
+]
 NextOption = Annotated[
     int, typer.Option("--next", min=0, help="Propose where to play so many matches more.")
 ]
@@ -42,11 +51,12 @@ PairedOption = Annotated[
     bool | None,
     typer.Option(
         "--paired/--unpaired",
-        help="Draw the same deals for all cells, or deals for each cell.",
-        show_default="paired where all cells have the same deals",
+        help="Draw the same deals for all cells, or deals for each cell, which breaks exact ties "
+        "between cells that share deals.",
+        show_default="paired where cells share deals",
     ),
 ]
-OF_STUDY = ("store", "game", "bootstrap", "paired", "one_sided", "port")
+OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "port")
 """Options that make no difference to a payoff file."""
 CURES = {"say one_sided=True": "use --one-sided", "say paired=False": "use --unpaired",
          "say pooled=True": "use --pooled"}  # fmt: skip
@@ -133,7 +143,7 @@ def print_providers(among: Providers) -> None:
         rows: list[list[object]] = [
             [
                 owner,
-                *([plus_minus(reading.given[at], 1)] if reading.given else []),
+                *([ct.reports.plus_minus(reading.given[at], 1)] if reading.given else []),
                 *(f"{share:.1%}" for share in reading.responses[at]),
             ]
             for at, owner in enumerate(owners)
@@ -149,8 +159,8 @@ def print_next(plan: NextCells | str) -> None:
     out.print(words, markup=False)
 
 
-def plus_minus(one: ct.reports.Spread, places: int) -> str:
-    """A number with the standard deviation of its draws; ``none`` where it is undefined."""
-    if one.mean is None or one.error is None:
-        return "none" if one.estimate is None else f"{one.estimate:,.{places}f}"
-    return f"{one.mean:,.{places}f} ± {one.error:,.{places}f}"
+def print_text(text: str) -> None:
+    """A game in plain text; its heading stands out."""
+    heading, _, rest = text.partition("\n")
+    out.print(heading, style="bold", markup=False)
+    out.print(rest, markup=False)

@@ -71,7 +71,9 @@ def report(
         with _found(store, study, recipe, as_published, draws, seed, options) as found:
             with err.status(f"{study}: writing {file.name}"):
                 ct.reports.write_findings(found, file, sample=sample, port=port)
-            written = ct.reports.write_tables(found.tables, tables) if tables else []
+            written = (
+                ct.reports.write_tables(found.tables, tables, found.recipe.name) if tables else []
+            )
         _tell(found, file, written, json)
         return
     with ct.Store.open(store) as opened:

@@ -13,8 +13,6 @@ from cheaptalk.cli.progress import EVERY
 
 OFTEN = 0.2
 """Seconds between two looks at a status on a terminal."""
-BEGUN = 0.01
-"""The share of a search from which on it is worth a word."""
 
 
 class Solving:
@@ -58,7 +56,7 @@ class Solving:
 
 
 def _with(line: str, share: float) -> str:
-    return f"{line}, {share:.1%} of all sets decided" if share >= BEGUN else line
+    return f"{line}, {100 * share:.2g} % of all sets decided"
 
 
 def _print(line: str) -> None:

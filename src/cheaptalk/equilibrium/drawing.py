@@ -58,7 +58,9 @@ def shares_deals(game: Empirical) -> bool:
 
 
 def deals_in_all(game: Empirical) -> tuple[int, int]:
-    """How many deals all cells of their sample have, and how many some cell has."""
+    """How many deals all cells of their sample have, and how many some cell has; 0 of payoffs."""
+    if not game.sampled:
+        return 0, 0
     cells = [sample.played.sum(axis=0) for sample in game.samples]
     in_all = sum(
         int((found == len(sample.cells)).sum())

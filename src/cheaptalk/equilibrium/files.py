@@ -7,12 +7,13 @@ the heading ``row,column,payoff``, or ``row,column,payoff,other`` with what the 
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from cheaptalk.equilibrium.nfg import nfg_text, parse_nfg
-from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, check_names, number
+from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, check_names, number, written
 from cheaptalk.rules import counted
 from cheaptalk.rules.errors import shown
 
@@ -73,16 +74,16 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
         raise PayoffFileError(f"{path}: {error.strerror or error}") from error
 
 
-def _csv_rows(table: PayoffTable) -> list[list[object]]:
+def _csv_rows(table: PayoffTable) -> Iterator[list[object]]:
     if table.symmetric:
-        lines = zip(table.rows, table.a.tolist(), strict=True)
-        return [["", *table.columns], *([row, *payoffs] for row, payoffs in lines)]
-    cells = np.ndindex(table.a.shape)
-    return [
-        [*LIST, OTHER],
-        *([table.rows[i], table.columns[j], *map(float, (table.a[i, j], table.b[i, j]))]
-          for i, j in cells),
-    ]  # fmt: skip
+        yield ["", *table.columns]
+        for row, payoffs in zip(table.rows, table.a.tolist(), strict=True):
+            yield [row, *map(written, payoffs)]
+        return
+    yield [*LIST, OTHER]
+    for i, j in np.ndindex(table.a.shape):
+        pair = float(table.a[i, j]), float(table.b[i, j])
+        yield [table.rows[i], table.columns[j], *map(written, pair)]
 
 
 def _parse_csv(text: str, name: str) -> PayoffTable:
@@ -93,7 +94,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
             if any(cell.strip() for cell in cells):
                 lines.append((reader.line_num, [cell.strip() for cell in cells]))
     except csv.Error as error:
-        raise PayoffFileError(f"{name}, line {reader.line_num}: {error}") from error
+        raise PayoffFileError(f"{name}, line {reader.line_num}: {_said(error)}") from error
     if len(lines) < 2:
         raise PayoffFileError(
             f"{name}: there are no payoffs under a heading; is it the right file?"
@@ -102,15 +103,32 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     if len(head) == 1:
         raise PayoffFileError(f"{name}: cells must be separated by commas; save it so")
     for line, cells in lines:
-        if len(cells) != len(head):
-            raise PayoffFileError(
-                f"{name}, line {line}: there {'is' if len(cells) == 1 else 'are'} "
-                f"{counted(len(cells), 'cell')} where the heading has {len(head)}; a number with "
-                "commas between thousands must stand in double quotes"
-            )
+        _check_length(cells, head, f"{name}, line {line}")
     heading = [cell.lower() for cell in head]
     listed = heading in (LIST, [*LIST, OTHER])
     return _parse_list(lines, name) if listed else _parse_matrix(lines, name)
+
+
+def _said(error: csv.Error) -> str:
+    """What is wrong with a line, in our words where the reader's are about itself."""
+    if "limit" in str(error):
+        most = f"{csv.field_size_limit():,}"
+        return f"a cell of more than {most} characters is no payoff; is it the right file?"
+    return f"{error}; every double quote needs its second one"
+
+
+def _check_length(cells: list[str], head: list[str], where: str) -> None:
+    """Demand a cell under each of the heading, and no more."""
+    if len(cells) < len(head):
+        raise PayoffFileError(
+            f"{where}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
+            "nothing is filled in for it"
+        )
+    if len(cells) > len(head):
+        raise PayoffFileError(
+            f"{where}: there are {counted(len(cells), 'cell')} where the heading has {len(head)}; "
+            "a number with commas between thousands must stand in double quotes"
+        )
 
 
 def _parse_matrix(lines: Lines, name: str) -> PayoffTable:

@@ -9,8 +9,9 @@ of deals that they share, over d_c d_c'.
 Where every cell has deals of its own, only a_c / d_c is left, and the sum is least for a given
 number of matches where d_c is proportional to the square root of a_c over the matches that a deal
 takes (Neyman's allocation; Cochran 1977, Sampling Techniques, section 5.5), but for cells that have
-more than that already. Where cells share deals, new deals are taken to be shared as well, and the
-same new deals for some of the cells are tried beside that allocation.
+more than that already. Where cells share deals, new deals are taken to be shared as well: the same
+ones go to the cell that varies most, to the two that do, or to more, whatever is best, and to all
+cells that tie with these by rule.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,10 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from scipy.linalg import block_diag
 from scipy.optimize import brentq
 
-from cheaptalk.equilibrium.cells import Integers, Sample
+from cheaptalk.equilibrium.cells import Integers
+from cheaptalk.equilibrium.covariances import Known, tied_cells
 from cheaptalk.equilibrium.drawing import check_samples, shares_deals
 from cheaptalk.equilibrium.games import EmpiricalGame
 from cheaptalk.equilibrium.payoffs import Floats
@@ -100,8 +101,8 @@ def propose_cells(
             in :func:`.bootstrap_equilibrium`.
 
     Raises:
-        CheaptalkError: a cell is missing or thin, the game has no samples, or no cell that counts
-            varies.
+        CheaptalkError: a cell is missing or thin, the game has no samples, or no deal moves the
+            target.
         ValueError: the budget is less than 1.
     """
     if budget < 1:
@@ -112,13 +113,17 @@ def propose_cells(
     cells = [game.samples[at].cells[row, column] for at, row, column in places]
     known = Known.of(game, gradients(game.payoffs(), target), paired=together)
     variances, deals = known.variances, known.deals
-    if not variances.any():
-        raise CheaptalkError("The equilibrium is known exactly: no cell that counts for it varies")
+    if not known.error(np.zeros(len(cells))):
+        raise CheaptalkError(
+            "The equilibrium is known exactly: no deal moves it, through no cell or through "
+            "several that cancel out"
+        )
     costs = np.ceil([cell.matches / len(cell.deals) for cell in cells]).astype(np.int64)
-    designs = [allocated(variances, deals, costs, budget)]
     if together:
-        designs += shared_designs(variances, costs, budget)
-    added = min(designs, key=known.error)
+        designs = shared_designs(variances, costs, budget, _groups(game))
+        added = min(designs, key=known.error)
+    else:
+        added = allocated(variances, deals, costs, budget)
 
     def evenly(matches: float) -> Floats:
         return np.full(len(cells), matches / costs.sum())
@@ -141,62 +146,6 @@ def propose_cells(
         target, table, error, planned, known.error(evenly(budget)),
         _needed(lambda matches: known.error(evenly(matches)) - planned, budget), together,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known of a target's variance from the deals played.
-
-    Attributes:
-        covariances: of what one deal adds through each two cells, summed over targets, shape
-            (cells, cells); 0 for cells that do not share deals.
-        shared: how many deals each two cells share, of the same shape.
-        deals: of each cell, shape (cells,).
-    """
-
-    covariances: Floats
-    shared: Floats
-    deals: Integers
-
-    @classmethod
-    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "Known":
-        """What the cells of all samples say of targets that move so with payoffs."""
-        parts = [
-            _covariances(sample, weight * influence, paired)
-            for sample, weight in zip(game.samples, game.weights, strict=True)
-        ]
-        covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
-        return cls(covariances, shared, np.diag(shared).astype(np.int64))
-
-    @property
-    def variances(self) -> Floats:
-        """What one deal adds to the variance through each cell alone, shape (cells,)."""
-        return np.diag(self.covariances)
-
-    def error(self, more: Floats | Integers) -> float:
-        """The standard error once each cell has so many deals more, the same for all that do."""
-        total = self.deals + more
-        shared = self.shared + np.minimum.outer(more, more)
-        variance = self.covariances * shared / np.multiply.outer(total, total)
-        return float(np.sqrt(max(0.0, variance.sum())))
-
-
-def _covariances(sample: Sample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """The covariances and shared deals of the cells of one sample; see :class:`Known`."""
-    size = len(sample.cells)
-    parts = [
-        cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
-    ]
-    if not paired:
-        sizes = np.array([len(part) for part in parts])
-        own = [np.square(part).sum() / (len(part) - 1) for part in parts]
-        return np.diag(own), np.diag(sizes).astype(float)
-    added = np.zeros((size, sample.deals, len(influence)))
-    for at, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
-        added[at, cell.deals] = part
-    flat = added.reshape(size, -1)
-    shared = sample.played @ sample.played.T
-    return flat @ flat.T / np.maximum(shared - 1, 1), shared
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
@@ -230,12 +179,6 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
         "regret": moved[-1] - payoffs @ moved[:-1] - np.eye(size),
     }
     return np.asarray(by_target[target][:, :, None] * x)
-
-
-def _slopes(influence: Floats, row: int, column: int) -> Floats:
-    """Derivatives of the targets by both payoffs of a cell; a player by itself has one payoff."""
-    other = influence[:, column, row] * (row != column)
-    return np.column_stack([influence[:, row, column], other])
 
 
 def _needed(excess: Callable[[float], float], budget: int) -> float:
@@ -277,25 +220,32 @@ def allocated(variances: Floats, deals: Integers, costs: Integers, budget: int) 
     return added
 
 
-def shared_designs(variances: Floats, costs: Integers, budget: int) -> list[Integers]:
+def _groups(game: EmpiricalGame) -> Integers:
+    """Groups of tied cells over all samples, with numbers of their own in each."""
+    found = [tied_cells(sample) for sample in game.samples]
+    return np.concatenate([one + 1_000_000 * at for at, one in enumerate(found)])
+
+
+def shared_designs(
+    variances: Floats, costs: Integers, budget: int, groups: Integers
+) -> list[Integers]:
     """The same new deals for the cell that varies most, for the two that do, and so on.
+
+    With a cell go all that tie with it, so that the tie stays one.
 
     Args:
         variances, costs, budget: as for :func:`allocated`.
+        groups: which cells tie, as of :func:`.tied_cells`, shape (cells,).
 
     Returns:
-        Deals to add to each cell, for each number of cells. What is left of the budget goes to
-        the cells that vary most, one deal each, as far as it lasts.
+        Deals to add to each cell, for each number of cells. What is left of the budget is not
+        spent: deals that some of the cells alone have may cost more certainty than they bring.
     """
     order = np.argsort(-variances, kind="stable")[: np.count_nonzero(variances > 0)]
     designs = []
     for count in range(1, len(order) + 1):
-        chosen = order[:count]
+        chosen = np.isin(groups, groups[order[:count]])
         added = np.zeros(len(costs), dtype=np.int64)
-        added[chosen], left = divmod(budget, int(costs[chosen].sum()))
-        for cell in chosen:
-            if costs[cell] <= left:
-                added[cell] += 1
-                left -= int(costs[cell])
+        added[chosen] = budget // costs[chosen].sum()
         designs.append(added)
     return designs

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, check_names, number
+from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, check_names, number, written
 from cheaptalk.rules import counted
 from cheaptalk.rules.errors import shown
 
@@ -52,8 +52,8 @@ def parse_nfg(text: str, name: str) -> PayoffTable:
 def nfg_text(table: PayoffTable) -> str:
     """A game as the text of an .nfg file in payoff form; no digit of a payoff is lost."""
     sides = " ".join(_braces(map(_quoted, names)) for names in (table.rows, table.columns))
-    pairs = zip(table.a.T.flat, table.b.T.flat, strict=True)
-    payoffs = "\n".join(f"{own!r} {other!r}" for own, other in (map(float, two) for two in pairs))
+    pairs = zip(table.a.T.ravel().tolist(), table.b.T.ravel().tolist(), strict=True)
+    payoffs = "\n".join(f"{written(own)} {written(other)}" for own, other in pairs)
     players = _braces(map(_quoted, table.players))
     return f'{HEAD} {_quoted(table.title)} {players}\n\n{{ {sides} }}\n""\n\n{payoffs}\n'
 
@@ -77,7 +77,7 @@ class _Reader:
             line += text.count("\n", at, found.start())
             at = found.start()
             self.tokens.append(Token(found[0], line))
-        self.end = Token("", text.count("\n") + 1)
+        self.end = Token("", text.rstrip().count("\n") + 1)
         self.at = 0
 
     def game(self) -> PayoffTable:

@@ -1,9 +1,12 @@
 """Payoff matrices of symmetric games: what is accepted, and how they are put on one scale."""
 
+from collections.abc import Sized
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, counted
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -55,8 +58,8 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
     """Payoffs as floats, all of them finite."""
     try:
         numbers = np.asarray(payoffs).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"payoffs must be numbers, a row a strategy: {error}") from None
+    except (TypeError, ValueError):
+        raise ValueError(f"payoffs must be numbers, a row a strategy; {_fault(payoffs)}") from None
     missing = np.argwhere(~np.isfinite(numbers))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
@@ -66,6 +69,24 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
             "play that pair, or leave one of the two out"
         )
     return numbers
+
+
+def _fault(payoffs: Any) -> str:
+    """Why payoffs are no array of numbers."""
+    sizes = [len(row) if isinstance(row, Sized) else 0 for row in payoffs]
+    for row, size in enumerate(sizes):
+        if size != sizes[0]:
+            return f"row 0 has {counted(sizes[0], 'payoff')}, and row {row} has {size}"
+    others = [one for one in np.ravel(np.array(payoffs, dtype=object)) if not _is_number(one)]
+    return f"{others[0]!r} is none" if others else "these are nested unevenly"
+
+
+def _is_number(one: object) -> bool:
+    try:
+        float(one)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def scaled(payoffs: Floats) -> Floats:

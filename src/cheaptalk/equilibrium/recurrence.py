@@ -22,7 +22,8 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
         Shape (draws,).
     """
     inside = list(support)
-    near = TIE * np.abs(payoffs).max(axis=(1, 2))
+    most = np.abs(payoffs).max(axis=(1, 2))
+    near = TIE * np.where(most > 0, most, 1.0)
     count = len(inside)
     system = np.zeros((len(payoffs), count + 1, count + 1))
     system[:, :count, :count] = payoffs[:, inside][:, :, inside] / near[:, None, None] * TIE

@@ -1,5 +1,6 @@
 """What is said of equilibria: each with its regret."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +81,11 @@ class Equilibrium:
         return tuple(np.flatnonzero(self.mixture).tolist())
 
     def __str__(self) -> str:
-        shares = ", ".join(f"{one}: {self.mixture[one]:.4f}" for one in self.support)
+        return self.told(range(len(self.mixture)))
+
+    def told(self, labels: Sequence[object]) -> str:
+        """It in a line, with what the strategies are called."""
+        shares = ", ".join(f"{labels[one]}: {self.mixture[one]:.4f}" for one in self.support)
         return (
             f"{{{shares}}}, payoff {self.payoff:.6g}, entropy {self.entropy:.4f}, "
             f"regret {self.regret:.1e}"
@@ -106,10 +111,14 @@ class Component:
         return len(self.vertices) == 1
 
     def __str__(self) -> str:
+        return self.told(range(len(self.point.mixture)))
+
+    def told(self, labels: Sequence[object]) -> str:
+        """It in a line, with what the strategies are called."""
         extent = (
             "" if self.isolated else f", in a continuum with {len(self.vertices)} extreme points"
         )
-        return f"{self.point}{extent}"
+        return f"{self.point.told(labels)}{extent}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +131,13 @@ class SymmetricEquilibria:
         complete: whether every support was decided, so that there are no others.
         bound: the most entropy, in nats, that an equilibrium not listed here can have; None if
             there is none.
+        labels: what the strategies are called in print; their indices if nobody named them.
     """
 
     components: tuple[Component, ...]
     complete: bool
     bound: float | None
+    labels: tuple[str, ...] | None = None
 
     @property
     def equilibria(self) -> tuple[Equilibrium, ...]:
@@ -153,7 +164,8 @@ class SymmetricEquilibria:
         head += "and no others" if self.complete else "and perhaps others"
         if not self.complete:
             head += f" of entropy up to {self.bound:.4f}"
-        lines = [f"  {component}" for component in self.components[:SHOWN]]
+        labels = self.labels or range(len(self.mene.mixture))
+        lines = [f"  {component.told(labels)}" for component in self.components[:SHOWN]]
         if count > SHOWN:
             lines.append(f"  and {count - SHOWN:,} more")
         return "\n".join([head, *lines])

@@ -5,7 +5,7 @@ strategy i gets against strategy j. A mixture x is a symmetric equilibrium if no
 against x than x itself does: the largest (A x)_i is x' A x. Every such game has one (Nash 1951).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ DIGITS = 9
 def symmetric_equilibria(
     payoffs: npt.ArrayLike,
     *,
+    labels: Sequence[str] | None = None,
     tolerance: float = TOLERANCE,
     limit: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -53,16 +54,21 @@ def symmetric_equilibria(
 
     Args:
         payoffs: what strategy i gets against strategy j, shape (n, n).
+        labels: what the strategies are called where the result is printed; else their indices.
         tolerance: the largest regret of an equilibrium, as a share of the range of payoffs within
             a column, among the strategies that are not dominated.
         limit: stop when so many sets were visited, and say what is known; without it none stops.
         progress: told now and then what share of all sets is decided, in [0, 1].
 
     Raises:
-        ValueError: the payoffs are no square matrix of finite numbers.
-        EquilibriumError: no equilibrium was found, or one could not be verified.
+        ValueError: the payoffs are no square matrix of finite numbers, or labels do not fit.
+        EquilibriumError: dominance leaves more than 48 strategies, no equilibrium was found, or one
+            could not be verified.
     """
     matrix = symmetric_payoffs(payoffs)
+    names = None if labels is None else tuple(labels)
+    if names is not None and len(names) != len(matrix):
+        raise ValueError(f"{len(matrix)} strategies need as many labels, not {len(names)}")
     left = _searched(matrix)
     found, bound = _found(_among(matrix, left), tolerance, limit, progress)
     components = [
@@ -71,7 +77,8 @@ def symmetric_equilibria(
     ]
     points = np.array([component.point.mixture for component in components])
     order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
-    return SymmetricEquilibria(tuple(components[one] for one in order), bound is None, bound)
+    ordered = tuple(components[one] for one in order)
+    return SymmetricEquilibria(ordered, bound is None, bound, names)
 
 
 def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
@@ -149,7 +156,7 @@ def _searched(matrix: Floats) -> Flags:
             f"{left.sum()} strategies are left when dominated ones are struck out, and no more "
             f"than {MOST} can be searched; leave some out"
         )
-    return left
+    return np.asarray(left)
 
 
 def _found(

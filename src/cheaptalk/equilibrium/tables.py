@@ -15,6 +15,8 @@ from cheaptalk.rules.errors import shown
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 GROUPED = re.compile(r"[+-]?\d{1,3}((,\d{3})+\.\d*|(,\d{3}){2,})", re.ASCII)
+DASHED = re.compile(r"^[\u2010-\u2015\u2212]")
+"""A dash, or a minus sign, that only looks like the minus of numbers."""
 DIGITS_WITH_MARKS = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*", re.ASCII)
 
 
@@ -73,10 +75,20 @@ def number(text: str, where: str) -> float:
             "write it with a point for decimals and nothing between thousands, as 1234.5"
         )
     else:
-        raise PayoffFileError(f"{where}: {shown(text)} is no number; every payoff must be one")
+        cure = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
+        raise PayoffFileError(f"{where}: {shown(text)} is no number; {cure}")
     if not np.isfinite(value):
         raise PayoffFileError(f"{where}: {shown(text)} is too large a number")
     return value
+
+
+def written(value: float) -> int | float:
+    """A payoff as a file holds it: no digit is lost, and a whole number stays one.
+
+    >>> written(60.0), written(0.1)
+    (60, 0.1)
+    """
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def check_names(names: Sequence[str], what: str, where: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from .metagame.seats_page import analyses_by_seat, seats_report
 from .metagame.seats_telling import told_seats
 from .metagame.spreads import Spread
 from .metagame.telling import told
+from .metagame.texts import plus_minus
 from .recipes.comparing import compare, comparison
 from .recipes.exporting import latex, write_tables
 from .recipes.findings import RECIPES, Findings, findings, recipe_of
@@ -44,6 +45,7 @@ __all__ = [
     "latex",
     "leaderboard",
     "metagame_report",
+    "plus_minus",
     "recipe_of",
     "report",
     "reweighted",

@@ -21,6 +21,8 @@ from cheaptalk.studies import money
 
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
+LONG = 1e9
+"""Numbers from this size on are written with an exponent."""
 HERE = Path(__file__).parent / "templates"
 
 STATUSES = {
@@ -122,7 +124,14 @@ def fixed(value: float, places: int = 0) -> str:
 
     >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
     ('1,234.5', '0.000', '7')
+
+    Numbers from a billion on are too long for that:
+
+    >>> fixed(1e300, 2)
+    '1.000e+300'
     """
+    if abs(value) >= LONG:
+        return f"{value:.3e}"
     text = f"{value:,.{places}f}"
     return text if text.strip("-0.,") else text.lstrip("-")
 

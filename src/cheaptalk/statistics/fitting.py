@@ -220,4 +220,10 @@ def _warnings(
         notes.append(f"{clusters} clusters are few: the intervals are likely too narrow")
     if covariance.unknown.any() and covariance.freedom:
         notes.append(covariance.why)
+    left = len(residuals) - design.width
+    if residuals.any() and 0 < left < FEW:
+        notes.append(
+            f"{len(residuals)} rows for {design.width} columns leave {left} degrees of freedom: "
+            "clustered intervals are too narrow, and p too small"
+        )
     return notes

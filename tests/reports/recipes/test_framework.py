@@ -145,7 +145,10 @@ def test_tables_are_written_as_csv_and_latex(well: Path, tmp_path: Path) -> None
     assert pl.DataFrame(told["tables"]["played"]).equals(
         pl.read_csv(tmp_path / "tables" / "played.csv")
     )
-    assert r"negotiation & 64 & 216 & 0 & 0" in (tmp_path / "tables" / "played.tex").read_text()
+    assert (
+        r"negotiation & $64$ & $216$ & $0$ & $0$"
+        in (tmp_path / "tables" / "played.tex").read_text()
+    )
     assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
 
 
@@ -179,13 +182,17 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
         await tab.until("saved.length === 2")
         latex = await tab.run("saved[1]")
         assert r"\caption{Gains \& losses}" in latex
-        assert r"a\_b & 0.25 0.12 to 0.50 \\" in latex
+        assert r"a\_b & 0.25 [0.12, 0.50] \\" in latex
         assert r"50\% & -1,234.50 (2.00) \\" in latex
         await tab.run(f"{table}.querySelector('tbody a').focus()")
         await tab.press("Enter")
         reader = "document.getElementById('reader')"
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
         assert "luck" in await tab.run(f"{reader}.querySelector('h2').textContent")
+        await tab.press("Escape")
+        await tab.until(f"!{reader}.open")
+        await tab.run(f"{table}.querySelector('tbody td.number').click()")
+        await tab.until(f"{reader}.open")  # a number leads where the name of its row does
         assert tab.complaints == []
         assert [url for url in tab.fetched[1:] if not url.startswith(("data:", "blob:"))] == []
 

@@ -9,16 +9,19 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.equilibrium import model_choice
 from cheaptalk.records import Store
+from cheaptalk.records.importers import read_glee, take_in
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.glee.anchoring import first_offers
-from cheaptalk.reports.recipes.glee.choice import gains
+from cheaptalk.reports.recipes.glee.choice import Choice, gains, notes_of
 from cheaptalk.reports.recipes.glee.families import METRICS, ROLES
 from cheaptalk.reports.recipes.glee.laying import families
 from cheaptalk.reports.recipes.glee.pairs import pairs_of
 from cheaptalk.reports.recipes.glee.weights import reweighted
 from cheaptalk.reports.recipes.page import write_findings
+from tests.records.glee_folders import write_all
 from tests.reports.browser import CHROMIUM, Tab, browse
 from tests.reports.recipes.glee_study import FLASH, STUDY, Ols, play, regress
 
@@ -392,6 +395,83 @@ def test_players_that_did_not_meet_all_others_are_left_out_of_the_choice(tmp_pat
     assert found.tables["pairs-negotiation"].frame.height == 5
     notes = " ".join(found.tables["player-choice"].notes)
     assert "left out, for not having met all others: tough as Alice" in notes
+
+
+def test_players_that_met_no_others_in_common_have_no_choice(tmp_path: Path) -> None:
+    game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
+    pairs = [[FLASH, "fair"], ["fair", "tough"]]
+    found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    assert "no two players met the same others" in found.lacking["Which players to choose"]
+    assert "set the pairing to all" in found.lacking["Copies of a player"]
+
+
+def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
+    pairs = found.evidence.once(pairs_of)[0]
+    a = np.array([[1.0, 0.0], [0.0, 1.0]])
+    pennies = model_choice(a, 1 - a, ["x", "y"], ["x", "y"], draws=(a[None], 1 - a[None]))
+    choice = Choice(pairs, (a, 1 - a), pennies, ("z as Bob",))
+    assert list(notes_of(choice)) == [
+        "Bargaining: no pure equilibrium in 100.0% of draws.",
+        "Bargaining: the estimates have no pure equilibrium.",
+        "Bargaining: left out, for not having met all others: z as Bob.",
+    ]
+
+
+def test_players_that_share_no_role_have_references_of_their_own(tmp_path: Path) -> None:
+    game = {"game": "persuasion", "grid": {"myopic": [True, False]}, "fixed": {"horizon": 5}}
+    players: dict[str, Any] = {
+        name: {"strategies": {"persuasion": {role: strategy}}}
+        for name, role, strategy in (
+            ("honest", "alice", "honest"), ("pushy", "alice", "always_recommend"),
+            ("trusting", "bob", "trusting"), ("wary", "bob", "sceptical"),
+        )
+    }  # fmt: skip
+    with Store.open(play(tmp_path, games=[game], players=players)) as store:
+        found = made(store)
+    caption = found.tables["self-gain"].caption
+    assert "different players: honest in persuasion alice, trusting in persuasion bob" in caption
+    frame = found.tables["self-gain"].frame
+    assert frame.filter(player="wary")["persuasion alice"].is_null().all()
+    assert "set the pairing to all" in found.lacking["Copies of a player"]
+
+
+def test_one_player_gains_over_nobody(tmp_path: Path) -> None:
+    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
+    found = only(tmp_path, game, [FLASH], pairing="self", repeats=3)
+    assert "no role was played by two players" in found.lacking["What players gain"]
+    assert "only one pair met" in found.lacking["Who plays whom"]
+    assert set(found.tables["impact"].frame["parameter"]) == {"F_B"}
+
+
+def test_people_are_no_choice(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "people.sqlite", create=True) as store:
+        take_in(read_glee(write_all(tmp_path / "games")), store, "people")
+        found = made(store, "people")
+    assert "people sat in every match" in found.lacking["Who plays whom"]
+
+
+def test_a_family_of_which_too_little_is_known_is_named_beside_the_others(tmp_path: Path) -> None:
+    games = [
+        {"game": "bargaining", "grid": {"discounts": [[0.9, 0.9], [0.8, 1]]}},
+        {"game": "negotiation", "grid": {"complete_information": [True, False]}},
+    ]
+    with Store.open(play(tmp_path, games=games)) as store:
+        found = made(store)
+    for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
+        said = " ".join(found.tables[name].notes)
+        assert "δ_A and δ_B" in said
+        assert "cannot be told apart" in said
+
+
+def test_without_the_learners_it_says_how_to_get_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
+    found = made(store, options={"splits": "1"})
+    assert 'pip install "cheaptalk[predict]"' in found.lacking["Predictions"]
 
 
 def test_other_games_alone_are_not_enough(tmp_path: Path) -> None:

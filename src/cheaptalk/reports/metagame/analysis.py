@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.bootstrap import BestResponses, Bootstrap
+from cheaptalk.equilibrium.drawing import deals_in_all
 from cheaptalk.equilibrium.games import EmpiricalGame
 from cheaptalk.equilibrium.metrics import against
 from cheaptalk.equilibrium.next_cells import NextCells
 from cheaptalk.equilibrium.payoffs import Floats
+from cheaptalk.equilibrium.recurrence import SHARE, TIE, recurs, weakly_dominated
 from cheaptalk.equilibrium.results import SymmetricEquilibria
 from cheaptalk.equilibrium.tables import PayoffTable
 from cheaptalk.reports.metagame.graph import LEAST
@@ -19,6 +21,9 @@ from cheaptalk.reports.metagame.providers import Providers
 from cheaptalk.reports.metagame.rankings import Rankings, rankings
 from cheaptalk.reports.metagame.readings import Reading
 from cheaptalk.reports.metagame.spreads import LEVEL, Spread, spreads
+from cheaptalk.reports.metagame.texts import analysis_text
+from cheaptalk.reports.metagame.ties import torn_in_words
+from cheaptalk.rules import counted
 
 
 class Gap(NamedTuple):
@@ -37,7 +42,20 @@ class Gap(NamedTuple):
     corrected: float
 
 
-@dataclass(frozen=True, eq=False)
+class Recurrence(NamedTuple):
+    """How often an equilibrium of the mean payoffs is one of a draw's, by its support.
+
+    Attributes:
+        exists: in what share of draws there is an equilibrium in which the same strategies are
+            played.
+        chosen: in what share such a one is the one of most entropy, which is taken.
+    """
+
+    exists: float
+    chosen: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
     """An empirical game with its equilibria.
 
@@ -65,6 +83,12 @@ class Analysis:
     providers: Providers | None = None
     next_cells: NextCells | str | None = None
 
+    def __str__(self) -> str:
+        return analysis_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Analysis of {self.name}: {self.found_in_words}>"
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The strategies."""
@@ -83,6 +107,75 @@ class Analysis:
             kinds.append(f"{continua} continu{'um' if continua == 1 else 'a'} {of_what}")
         others = "no others" if self.found.complete else "perhaps others"
         return ", ".join([*kinds, f"and {others}"])
+
+    @property
+    def tied_entropy(self) -> int:
+        """How many equilibria have as much entropy as the one that is taken, itself among them."""
+        most = self.found.mene.entropy
+        return sum(one.entropy >= most - TIE for one in self.found.equilibria)
+
+    @property
+    def choice_in_words(self) -> str:
+        """By which rule the equilibrium is taken, and whether it needed the second one."""
+        of_most = "the most entropy" + ("" if self.found.proven else " of those found")
+        if self.tied_entropy == 1:
+            return f"The first has {of_most}, and is taken"
+        return (
+            f"The first {self.tied_entropy} have {of_most}, equally much; of such the one "
+            "that pays most is taken, here the first"
+        )
+
+    @cached_property
+    def recurring(self) -> list[Recurrence | None]:
+        """How often each equilibrium is one of the draws too, in order; None without draws."""
+        return [self._recurs(one.support) for one in self.found.equilibria]
+
+    def _recurs(self, support: tuple[int, ...]) -> Recurrence | None:
+        if not self.draws:
+            return None
+        same = np.isin(np.arange(len(self.labels)), support)
+        chosen = ((self.drawn.mixtures > SHARE) == same).all(axis=1)
+        exists = recurs(self.drawn.payoffs, support) | chosen
+        return Recurrence(float(exists.mean()), float(chosen.mean()))
+
+    @cached_property
+    def dominated(self) -> dict[str, list[str]]:
+        """By whom strategies of some equilibrium are weakly dominated, by the mean payoffs."""
+        played = {at for one in self.found.equilibria for at in one.support}
+        by = weakly_dominated(self.game.payoffs())
+        return {
+            self.labels[at]: [self.labels[other] for other in by[at]]
+            for at in sorted(played) if by[at]
+        }  # fmt: skip
+
+    @property
+    def dominated_in_words(self) -> str:
+        """The same, in a sentence for each; empty where none is."""
+        return " ".join(
+            f"{label} is weakly dominated by {' and by '.join(others)}: "
+            "never better, and somewhere worse."
+            for label, others in self.dominated.items()
+        )
+
+    @cached_property
+    def deals_in_all(self) -> tuple[int, int]:
+        """How many deals all cells have, and how many some cell has."""
+        return deals_in_all(self.game)
+
+    @property
+    def drawn_in_words(self) -> str:
+        """Whether draws have the same deals for all cells."""
+        in_all, in_any = self.deals_in_all
+        if not self.drawn.paired:
+            return "deals drawn for each cell"
+        if in_all == in_any:
+            return "the same deals in all cells"
+        return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
+
+    @property
+    def torn(self) -> str:
+        """What is lost where exact ties between cells come apart in draws; empty where not."""
+        return torn_in_words(self.game, paired=self.drawn.paired) if self.draws else ""
 
     @property
     def table(self) -> PayoffTable:

@@ -19,6 +19,8 @@ DEMAND = "demand"
 DASHES = ("solid", "dash", "dot")
 """Of lines whose colours come round again."""
 GRID = "rgba(128, 128, 128, 0.35)"
+BETWEEN = 54
+"""Degrees: where numbers stand, between the first two of five axes, and how far they turn back."""
 BINS = 24
 """Of the histogram, over the levels from 0 to the square root of 2."""
 
@@ -64,9 +66,10 @@ def radar(title: str, rows: Sequence[tuple[str, int, Sequence[float]]]) -> Panel
     ]  # fmt: skip
     polar = {
         "bgcolor": "rgba(0, 0, 0, 0)",
-        "radialaxis": {"gridcolor": GRID, "linecolor": GRID, "rangemode": "tozero"},
+        "radialaxis": {"gridcolor": GRID, "linecolor": GRID, "rangemode": "tozero",
+                       "angle": BETWEEN, "tickangle": BETWEEN, "nticks": 4},
         "angularaxis": {"gridcolor": GRID, "linecolor": GRID, "direction": "clockwise"},
-    }
+    }  # fmt: skip
     layout = {"polar": polar, "showlegend": True, "legend": {"orientation": "h", "y": -0.12},
               "margin": {"l": 40, "r": 40, "t": 34, "b": 8}}  # fmt: skip
     return Panel(title, "times a match", 360, data, layout)
@@ -134,7 +137,7 @@ def concession_curves(
         "showlegend": True, "legend": {"orientation": "h", "y": -0.25},
     }  # fmt: skip
     unit = game_box(game).series[DEMAND].unit
-    return Panel("Demanded for oneself by round", unit, 360, data, layout)
+    return Panel("Demands by round", unit, 360, data, layout)
 
 
 def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:

@@ -6,7 +6,7 @@ from typing import Any
 from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
 from cheaptalk.reports.metagame.analysis import Analysis
 from cheaptalk.reports.metagame.spreads import Spread
-from cheaptalk.reports.pages import fixed
+from cheaptalk.reports.pages import LONG, fixed
 from cheaptalk.reports.scores import decimals
 from cheaptalk.rules import counted
 
@@ -30,9 +30,9 @@ def regret_ranking(analysis: Analysis) -> Panel:
 
 
 def payoff_map(analysis: Analysis) -> Panel:
-    """What each strategy, down, gets against each, across."""
+    """What each strategy, down, gets against each, across, on the mean of all matches."""
     labels = list(analysis.labels)
-    cells = analysis.payoffs
+    cells = [[one._replace(mean=one.estimate) for one in row] for row in analysis.payoffs]
     means = [[number(one) for one in row] for row in cells]
     places = decimals([number(one) for row in cells for one in row])
     counts, deals = analysis.game.counts(), analysis.game.deals()
@@ -45,12 +45,18 @@ def payoff_map(analysis: Analysis) -> Panel:
         "xgap": 1, "ygap": 1,
     }  # fmt: skip
     if len(labels) <= PRINTED:
-        trace |= {"texttemplate": f"%{{z:,.{min(places, 2)}f}}", "showscale": False}
+        trace |= {"texttemplate": in_cells(means, places), "showscale": False}
     axis = {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
     layout = {"yaxis": axis | {"autorange": "reversed", "title": {"text": "Gets the payoff"}},
               "xaxis": axis | {"side": "top", "title": {"text": "Against"}}}  # fmt: skip
     height = 110 + max(4, len(labels)) * (38 if len(labels) < 8 else 26)
     return Panel("Payoffs", "in the game's unit", height, [trace], layout)
+
+
+def in_cells(values: Sequence[Sequence[float]], places: int) -> str:
+    """How Plotly writes the numbers of a heat map: with an exponent where some are very long."""
+    long = any(abs(value) >= LONG for row in values for value in row)
+    return "%{z:.3e}" if long else f"%{{z:,.{min(places, 2)}f}}"
 
 
 def number(one: Spread) -> float:

@@ -146,10 +146,11 @@ def style_of(frequency: float) -> str:
 
 
 def _circle(count: int) -> Iterator[Point]:
-    """Places for so many nodes, the first on top, clockwise."""
-    radius = 0.0 if count == 1 else max(115.0, 9.0 * count + 50.0)
+    """Places for so many nodes, clockwise from the first on top; two stand side by side."""
+    radius = {1: 0.0, 2: 70.0}.get(count, max(115.0, 9.0 * count + 50.0))
+    first = pi if count == 2 else -pi / 2
     for place in range(count):
-        angle = 2 * pi * place / count - pi / 2
+        angle = 2 * pi * place / count + first
         yield radius * complex(cos(angle), sin(angle))
 
 

@@ -72,7 +72,7 @@ def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
         game = _left(game, wishes)
         game.check()
         unsure = why_unsure(game, draws)
-        found = symmetric_equilibria(game.payoffs(), progress=wishes.get("progress"))
+        found = _equilibria(game, wishes)
         drawn = (
             _point(game, found, metrics, seed)
             if unsure
@@ -83,7 +83,7 @@ def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
         return Analysis(
             selected.name, game, found, drawn, readings, unsure,
             selected, providers_of(drawn, providers, draws=not unsure, given=bool(offers)),
-            _proposed(game, wishes.get("budget", 0)),
+            _proposed(game, wishes),
         )  # fmt: skip
 
 
@@ -105,13 +105,13 @@ def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[Wishes]) -> 
                 "analyse_bimatrix solves it"
             )
         game = _left(EmpiricalGame.of_payoffs(table.a, table.rows), wishes)
-        found = symmetric_equilibria(game.payoffs(), progress=wishes.get("progress"))
+        found = _equilibria(game, wishes)
         drawn = _point(game, found, (), wishes.get("seed", 0))
         return Analysis(
             name, game, found, drawn,
             unsure="the payoffs were given without the matches behind them",
             providers=providers_of(drawn, wishes.get("providers", {}), draws=False, given=False),
-            next_cells=_proposed(game, wishes.get("budget", 0)),
+            next_cells=_proposed(game, wishes),
         )  # fmt: skip
 
 
@@ -128,6 +128,10 @@ def why_unsure(game: Empirical, draws: int) -> str:
     return "" if draws else "no bootstrap draws were asked for"
 
 
+def _equilibria(game: EmpiricalGame, wishes: Wishes) -> SymmetricEquilibria:
+    return symmetric_equilibria(game.payoffs(), labels=game.labels, progress=wishes.get("progress"))
+
+
 def _point(
     game: EmpiricalGame, found: SymmetricEquilibria, metrics: Sequence[Metric], seed: int
 ) -> Bootstrap:
@@ -139,12 +143,13 @@ def _point(
     )  # fmt: skip
 
 
-def _proposed(game: EmpiricalGame, budget: int) -> NextCells | str | None:
+def _proposed(game: EmpiricalGame, wishes: Wishes) -> NextCells | str | None:
     """The cells to play next; or, in words, why none can be proposed."""
+    budget = wishes.get("budget", 0)
     if not budget:
         return None
     try:
-        return propose_cells(game, budget, target="regret")
+        return propose_cells(game, budget, target="regret", paired=wishes.get("paired"))
     except CheaptalkError as error:
         return str(error)
 

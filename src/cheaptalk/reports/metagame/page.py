@@ -30,6 +30,7 @@ from cheaptalk.reports.metagame.naming import MANY, Selected, selected
 from cheaptalk.reports.metagame.providers import providers_of_models
 from cheaptalk.reports.metagame.rankings import RATINGS
 from cheaptalk.reports.metagame.readings import measures_shown
+from cheaptalk.reports.metagame.texts import called, regret_text
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
 from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.samples import packed, sampled
@@ -45,6 +46,7 @@ class Played(NamedTuple):
         frames: as :func:`.match_frames` makes them, with the measures that pages make use of.
         sample: transcripts in the page, for each pairing and way of ending.
         port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+        others: studies whose matches are taken together with the study's.
     """
 
     store: Store
@@ -52,17 +54,31 @@ class Played(NamedTuple):
     frames: Mapping[str, pl.DataFrame]
     sample: int = 1
     port: int = PORT
+    others: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, store: Store, study: str, *, sample: int = 1, port: int = PORT) -> "Played":
+    def of(
+        cls, store: Store, study: str, *others: str, sample: int = 1, port: int = PORT
+    ) -> "Played":
         """The matches of a study, with the measures that the page shows.
+
+        Args:
+            others: studies to take together with it; a match that is in several counts once.
 
         Raises:
             StoreError: there is no such study.
             CheaptalkError: a game is not installed, or a measure failed.
         """
-        only = measures_shown(places_of(store, study))
-        return cls(store, study, match_frames(store, study, only=only), sample, port)
+        frames = [
+            match_frames(store, one, only=measures_shown(places_of(store, one)))
+            for one in (study, *others)
+        ]
+        return cls(store, study, _together(frames), sample, port, others)
+
+    @property
+    def studies(self) -> tuple[str, ...]:
+        """The study and those taken together with it."""
+        return (self.study, *self.others)
 
     def analyses(self, games: Sequence[str] = (), **wishes: Unpack[Wishes]) -> list[Analysis]:
         """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
@@ -75,9 +91,10 @@ class Played(NamedTuple):
     @property
     def providers(self) -> dict[str, str]:
         """Whose models played, by label, as far as their names say."""
-        return providers_of_models(
-            self.store.study(self.study, counted=False).spec.get("players", {})
-        )
+        specs: dict[str, Any] = {}
+        for one in reversed(self.studies):
+            specs |= self.store.study(one, counted=False).spec.get("players", {})
+        return providers_of_models(specs)
 
     @property
     def unscored(self) -> dict[str, int]:
@@ -147,6 +164,8 @@ def write_page(
     page = pages.get_template(template).stream(
         name=name,
         number=figures.number,
+        called=called,
+        regret_text=regret_text,
         played=played,
         transcripts=_transcripts(played, pages) if played else "",
         viewer=f"http://127.0.0.1:{played.port}" if played else "",
@@ -168,7 +187,7 @@ def _panels(analysis: Analysis) -> list[Panel]:
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:
     """How each game was played: mistakes and opposition in item bargaining, and concessions."""
-    rounds = demands(played.store, played.study) if played else {}
+    rounds = _together([demands(played.store, one) for one in played.studies]) if played else {}
     found: dict[str, list[Panel]] = {}
     for one in analyses:
         panels: list[Panel | None] = []
@@ -189,10 +208,24 @@ def _graph(analysis: Analysis) -> Graph:
 
 
 def _transcripts(played: Played, pages: jinja2.Environment) -> str:
-    """A sample of transcripts, of each configuration where there are not too many."""
+    """A sample of the study's own transcripts, of each configuration where they are not many."""
     store, study = played.store, played.study
-    few = all(frame["configuration"].n_unique() <= MANY for frame in played.frames.values())
+    frames = match_frames(store, study, only=()) if played.others else played.frames
+    few = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
     by = ("configuration",) if few else ()
-    chosen = sampled(played.frames, played.sample, Chance(study), by)
+    chosen = sampled(frames, played.sample, Chance(study), by)
     template = pages.get_template("match.html.jinja")
     return packed(some(store, study, chosen), template, Standing(store, study))
+
+
+def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    """The rows of several studies as one frame a game; of a match that is in several, the first."""
+    found: dict[str, pl.DataFrame] = {}
+    for games in frames:
+        for game, frame in games.items():
+            if game in found:
+                new = frame.join(found[game], on="match", how="anti")
+                found[game] = pl.concat([found[game], new], how="diagonal_relaxed")
+            else:
+                found[game] = frame
+    return found

@@ -121,19 +121,23 @@ def providers_of(
     if len(set(owners)) < 2:
         return None
     both = [drawn.estimate or drawn, *([drawn] if draws else [])]
-    payoffs = np.concatenate([one.payoffs[:, inside][:, :, inside] for one in both])
     absent: dict[str, str] = {}
-    gifts = _gifts(both, inside) if given else None
-    if gifts is not None and np.isnan(gifts).any():
-        at, rival = np.argwhere(np.isnan(gifts).any(axis=0))[0]
-        names = [drawn.labels[one] for one in inside]
-        absent["value given"] = f"{names[at]} makes no offer to {names[rival]} in some draws"
-        gifts = None
+    gifts = [_gifts(one, inside) if given else None for one in both]
+    lacking = _lacking(
+        [one for one in gifts if one is not None], [drawn.labels[at] for at in inside]
+    )
+    if lacking:
+        absent["value given"], gifts = lacking, [None] * len(both)
     readings = []
     for name in ABOUT:
         try:
-            found = provider_game(payoffs, owners, given=gifts, reading=name)
-            readings.append(_read(name, found, draws))
+            games = [
+                provider_game(
+                    one.payoffs[:, inside][:, :, inside], owners, given=gift, reading=name
+                )
+                for one, gift in zip(both, gifts, strict=True)
+            ]
+            readings.append(_read(name, games[0], games[-1], draws))
         except EquilibriumError as error:
             absent[ABOUT[name][0]] = str(error)
     members = {
@@ -144,27 +148,43 @@ def providers_of(
     return Providers(members, left_out, tuple(readings), absent)
 
 
-def _gifts(both: list[Bootstrap], inside: list[int]) -> Floats:
+def _gifts(one: Bootstrap, inside: list[int]) -> Floats:
     row, column = names_of(GIVEN)
-    return np.concatenate(
-        [by_row(one.values[row], one.values[column])[:, inside][:, :, inside] for one in both]
-    )
+    return by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
 
 
-def _read(name: Reading, found: ProviderGame, draws: bool) -> ProviderReading:
-    """The numbers of a reading; the first matrix is of all matches, the rest are draws."""
+def _lacking(gifts: list[Floats], labels: list[str]) -> str:
+    """Who makes no offers, so that the value given is unknown; empty where all make some.
 
-    def spread(numbers: Floats) -> list[Spread]:
-        flat = numbers.reshape(len(numbers), -1)
-        return spreads(flat[0], flat[1:] if draws else flat, sure=draws)
+    Args:
+        gifts: of all matches, then of the draws, each of shape (games, n, n).
+        labels: of the strategies.
+    """
+    if not any(np.isnan(one).any() for one in gifts):
+        return ""
+    never = np.isnan(gifts[0][0])
+    silent = np.flatnonzero(never.all(axis=1))
+    if len(silent):
+        return f"{labels[silent[0]]} never makes an offer"
+    giver, rival = np.argwhere(never if never.any() else np.isnan(gifts[-1]).any(axis=0))[0]
+    how = "never makes an offer" if never.any() else "makes no offer in some draws"
+    return f"{labels[giver]} {how} to {labels[rival]}"
+
+
+def _read(name: Reading, found: ProviderGame, drawn: ProviderGame, draws: bool) -> ProviderReading:
+    """The numbers of a reading, of all matches and over draws."""
+
+    def spread(first: Floats, rest: Floats) -> list[Spread]:
+        return spreads(first.ravel(), rest.reshape(len(rest), -1), sure=draws)
 
     size = len(found.providers)
-    cells = spread(found.payoffs)
+    cells = spread(found.payoffs, drawn.payoffs)
+    given = found.given is not None
     return ProviderReading(
         name, *ABOUT[name],
         [cells[row * size : (row + 1) * size] for row in range(size)],
-        found.best_responses().tolist(),
-        spread(found.mixtures()),
-        None if found.given is None else spread(found.value_given()),
-        float(found.several.max()),
+        drawn.best_responses().tolist(),
+        spread(found.mixtures(), drawn.mixtures()),
+        spread(found.value_given(), drawn.value_given()) if given else None,
+        float(drawn.several.max()),
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """A game of two different seats: who would send whom to which, and how sure that is."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -13,6 +13,7 @@ from cheaptalk.equilibrium.payoffs import Flags, Floats
 from cheaptalk.equilibrium.tables import PayoffTable
 from cheaptalk.reports.metagame.naming import Selected
 from cheaptalk.reports.metagame.seats_solving import Solved
+from cheaptalk.reports.metagame.seats_texts import seats_text
 from cheaptalk.reports.metagame.spreads import Spread, spreads
 from cheaptalk.reports.scores import decimals
 
@@ -48,7 +49,7 @@ class Pair(NamedTuple):
     deals: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeatsAnalysis:
     """A game of two seats with its equilibria.
 
@@ -65,6 +66,7 @@ class SeatsAnalysis:
         pooled: whether all matches were taken for one game.
         unsure: why there are no draws; empty where there are.
         selected: the matches behind it, if there are any.
+        seed: of the draws.
     """
 
     name: str
@@ -72,13 +74,20 @@ class SeatsAnalysis:
     game: EmpiricalBimatrix
     solved: Solved
     choice: ModelChoice
-    drawn: Floats | None = field(default=None, repr=False)
+    drawn: Floats | None = None
     paired: bool = False
     payoff: str = PAYOFF
     units: tuple[str, str] = ("", "")
     pooled: bool = False
     unsure: str = ""
-    selected: Selected | None = field(default=None, repr=False)
+    selected: Selected | None = None
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return seats_text(self, PAYOFF)
+
+    def __repr__(self) -> str:
+        return f"<SeatsAnalysis of {self.name}: {self.solved.in_words}>"
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
-from cheaptalk.reports.metagame.figures import number
+from cheaptalk.reports.metagame.figures import in_cells, number
 from cheaptalk.reports.metagame.seats import Pair, SeatsAnalysis
 from cheaptalk.reports.pages import capital, fixed
 from cheaptalk.rules import counted
@@ -32,7 +32,7 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
         "xgap": 1, "ygap": 1,
     }  # fmt: skip
     if max(len(rows), len(columns)) <= PRINTED:
-        trace |= {"texttemplate": f"%{{z:,.{min(places, 2)}f}}", "showscale": False}
+        trace |= {"texttemplate": in_cells(trace["z"], places), "showscale": False}
     layout = {
         "yaxis": _axis(rows) | {"autorange": "reversed", "title": {"text": down}},
         "xaxis": _axis(columns) | {"side": "top", "title": {"text": across}},

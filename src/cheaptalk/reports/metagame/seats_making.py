@@ -73,7 +73,7 @@ def analyse_seats(selected: Selected, **wishes: Unpack[SeatWishes]) -> SeatsAnal
     together = shares_deals(game) if paired is None else paired
     return SeatsAnalysis(
         selected.name, (places[0], places[1]), game, *found, drawn, together,
-        payoff, units, pooled, unsure, selected,
+        payoff, units, pooled, unsure, selected, wishes.get("seed", 0),
     )  # fmt: skip
 
 

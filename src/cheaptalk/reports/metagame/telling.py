@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cheaptalk.equilibrium.next_cells import NextCells
+from cheaptalk.equilibrium.next_cells import QUANTITY, NextCells
 from cheaptalk.reports.metagame.analysis import Analysis
 from cheaptalk.reports.metagame.providers import Providers
 from cheaptalk.reports.metagame.spreads import LEVEL, Spread
@@ -13,7 +13,10 @@ def told(one: Analysis, seed: int) -> dict[str, Any]:
     """A game with its equilibria and what stands beside them, as JSON holds it.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
-    standard deviation), ``low`` and ``high``; what is not defined is null.
+    standard deviation), ``low`` and ``high``; what is not defined is null. Of an equilibrium of the
+    mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which one
+    with the same strategies exists, and is the one that is taken; ``most_entropy`` says how many
+    have as much entropy as the first, of which the best paid is taken.
 
     Args:
         seed: with which the draws were made.
@@ -27,6 +30,9 @@ def told(one: Analysis, seed: int) -> dict[str, Any]:
         "draws": one.draws,
         "seed": seed if one.draws else None,
         "paired": one.drawn.paired if one.draws else None,
+        "deals_in_all_cells": one.deals_in_all[0],
+        "deals_in_some_cell": one.deals_in_all[1],
+        "warning": one.torn or None,
         "level": LEVEL if one.draws else None,
         "no_intervals_because": one.unsure or None,
         "equilibria": [
@@ -36,9 +42,13 @@ def told(one: Analysis, seed: int) -> dict[str, Any]:
                 "regret": component.point.regret,
                 "entropy": component.point.entropy,
                 "isolated": component.isolated,
+                "exists_in_draws": recurrence and recurrence.exists,
+                "chosen_in_draws": recurrence and recurrence.chosen,
             }
-            for component in one.found.components
+            for component, recurrence in zip(one.found.components, one.recurring, strict=True)
         ],
+        "most_entropy": one.tied_entropy,
+        "weakly_dominated_by": one.dominated,
         "complete": one.found.complete,
         "payoffs": [[_numbers(cell) for cell in row] for row in one.payoffs],
         "best_reply": one.responses.alone.tolist(),
@@ -92,6 +102,8 @@ def _next(plan: NextCells | str) -> dict[str, Any]:
         "planned": plan.planned,
         "even": plan.even,
         "even_matches": plan.even_matches,
+        "quantity": QUANTITY[plan.target],
+        "paired": plan.paired,
         "cells": plan.cells.to_dicts(),
     }
 

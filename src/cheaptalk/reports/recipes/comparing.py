@@ -33,8 +33,9 @@ def comparison(other: Evidence, renamed: Mapping[str, str] | None = None) -> Rec
         Part(capital(game), "", partial(_changes, other, game, renamed or {}))
         for game in other.frames
     )
-    about = f"{other.study} beside this study"
-    return Recipe("compare", f"a comparison with {other.study}", about, (PLAYED, *parts))
+    about = f"{capital(other.study)} beside the study that this page describes."
+    title = f"a comparison with {other.study}"
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
 
 
 def compare(

@@ -52,6 +52,21 @@ class Column(NamedTuple):
     places: int | str | None = None
     about: str = ""
 
+    @property
+    def is_p(self) -> bool:
+        """Whether it holds p-values: its title is p, or begins with it."""
+        return self.title.replace(",", " ").split(" ")[0] == "p"
+
+    def number(self, value: float, places: int) -> str:
+        """A number as it is printed; no p-value is 0.
+
+        >>> Column("p", "p").number(0.00012, 3), Column("x", "Gain").number(0.00012, 3)
+        ('< 0.001', '0.000')
+        """
+        if self.is_p and value < 0.5 * 10**-places:
+            return f"< {fixed(10**-places, places)}"
+        return fixed(value, places)
+
 
 class Cell(NamedTuple):
     """A number with what is known of its uncertainty; None where it is undefined or unknown."""
@@ -122,7 +137,8 @@ class Table:
         value, places = row[column.key], self.places(row, column)
         if places is None or value is None:
             return "" if value is None else str(value)
-        return f"{fixed(value, places)} {self.cell(row, column).spread(places)}".rstrip()
+        spread = self.cell(row, column).spread(places)
+        return f"{column.number(value, places)} {spread}".rstrip()
 
     @property
     def headings(self) -> list[str]:
@@ -201,7 +217,7 @@ class Part:
     @property
     def about(self) -> str:
         """What is done, as readers are told."""
-        return getdoc(self.make) or ""
+        return getdoc(getattr(self.make, "func", self.make)) or ""  # what a partial is of
 
 
 @dataclass(frozen=True)
@@ -215,6 +231,7 @@ class Recipe:
         parts: in the order of the page.
         measures: those that frames must have; None for all of each game.
         options: what it can be told besides, by name, and what it makes of it.
+        heading: what stands over the page; the study's name without.
     """
 
     name: str
@@ -223,6 +240,7 @@ class Recipe:
     parts: tuple[Part, ...]
     measures: tuple[str, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    heading: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """What was played, in numbers: a part that all recipes begin with."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -17,8 +18,6 @@ COLUMNS = (
     Column("messages", "Messages", "", 0, "Moves with a text to the others that is not empty."),
     Column("words", "Words", "in messages", 0, "Runs of characters between white space."),
 )
-
-
 Tally: TypeAlias = tuple[int, int, int]
 """Answers, messages and words."""
 
@@ -51,20 +50,45 @@ def _places(record: MatchRecord) -> dict[str, str]:
         return {}
 
 
+@dataclass(frozen=True)
+class Doings:
+    """What was done in the matches of a study that count.
+
+    Attributes:
+        matches: how many, by game and player; the player is None for all of them.
+        tallies: what was done and said in them, by the same.
+        firsts: the first move of each match by its id; None where it was not made.
+    """
+
+    matches: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    tallies: dict[tuple[str, str | None], Tally] = field(default_factory=dict)
+    firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+
+
+def doings(evidence: Evidence) -> Doings:
+    """All matches that count, read once."""
+    found = Doings()
+    for record in evidence.records(sorted(evidence.frames)):
+        done = _tallies(record)
+        whole = reduce(_sum, done.values(), (0, 0, 0))
+        idle = {record.label(place): (0, 0, 0) for place in record.seats}
+        for who, tally in ((None, whole), *(idle | done).items()):
+            key = (record.game, who)
+            found.matches[key] += 1
+            found.tallies[key] = _sum(found.tallies.get(key, (0, 0, 0)), tally)
+        answers = record.body.get("answers")
+        found.firsts[record.id] = answers[0]["action"] if answers else None
+    return found
+
+
 def played(evidence: Evidence) -> Iterator[Table]:
     """How many matches count, and how much was done and said in them.
 
     A match between copies of one player counts once for that player, with the moves of all copies.
+    A match in which a player sat and never had a move counts for it too.
     """
-    matches: Counter[tuple[str, str | None]] = Counter()
-    tallies: dict[tuple[str, str | None], Tally] = {}
-    for record in evidence.records(sorted(evidence.frames)):
-        done = _tallies(record)
-        whole = reduce(_sum, done.values(), (0, 0, 0))
-        for who, tally in ((None, whole), *done.items()):
-            key = (record.game, who)
-            matches[key] += 1
-            tallies[key] = _sum(tallies.get(key, (0, 0, 0)), tally)
+    done = evidence.once(doings)
+    matches, tallies = done.matches, done.tallies
     if not tallies:
         raise Lacking("no match of this study has finished")
     order = sorted(tallies, key=lambda one: (one[0], one[1] or ""))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from scipy.special import stdtrit
 
 from cheaptalk.records import Store
 from cheaptalk.reports.figures import COLOURS, Panel, short
@@ -15,14 +16,12 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Recipe, Table
 from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
-from cheaptalk.statistics import DEALS, STRATA, rank_ranges
+from cheaptalk.statistics import DEALS, STRATA, StatisticsError, rank_ranges
 
 SCORE = "score"
 """The measure of a whole table by which a game scores players who sit there alone."""
 OVERALL = "overall"
 UNIT = "s.d."
-NORMAL = 1.959963984540054
-"""The normal distribution's 97.5 % quantile."""
 LIKE = ("game", "configuration", "role")
 """Matches whose payoffs are counted in one unit."""
 
@@ -52,23 +51,25 @@ def leaderboard(
     """
     if not studies:
         raise ValueError("a leaderboard takes one study at least")
-    evidence = [Evidence(store, name) for name in studies]
+    names = list(dict.fromkeys(studies))
+    evidence = [Evidence(store, name) for name in names]
     for what, wanted, known in (
         ("player", new, sorted({label for one in evidence for label in one.labels})),
         ("game", games, sorted({game for one in evidence for game in one.places})),
     ):
         for name in wanted:
             if name not in known:
-                raise CheaptalkError(f"no {what} {suggest(name, known)} in {', '.join(studies)}")
+                raise CheaptalkError(f"no {what} {suggest(name, known)} in {', '.join(names)}")
     board = _Board(tuple(evidence), tuple(games), tuple(new))
     recipe = Recipe(
-        "leaderboard", "a leaderboard", f"all games of {', '.join(studies)}",
+        "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.",
         (
             Part("Standing", "", board.standing),
-            *([Part("How ranks moved", "", board.moves)] if new or len(studies) > 1 else []),
+            *([Part("How ranks moved", "", board.moves)] if new or len(names) > 1 else []),
         ),
+        heading=f"Leaderboard of {', '.join(names)}",
     )  # fmt: skip
-    return findings(store, studies[-1], recipe, draws=draws, seed=seed)
+    return findings(store, names[-1], recipe, draws=draws, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,18 @@ class _Board:
         configuration and role, in standard deviations of these; where all players sit alone at
         their tables and the game has a score of the whole table, it is that score. A game's
         standing is the mean over matches, with a 95 % interval clustered by deal within
-        configurations, and overall is the mean of the games' standings, its interval 1.96 bootstrap
-        standard errors either way. Behind a rank stand the ranks in 95 % of bootstrap draws over
-        deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and Wilhelm
-        2024). Standings compare players that met the same
-        rivals in the same configurations; a note says where they did not.
+        configurations, and overall is the mean of the games' standings, its interval by Welch and
+        Satterthwaite from the games' errors. Behind a rank stand the ranks in 95 % of bootstrap
+        draws over deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and
+        Wilhelm 2024); both are too sure where there are few deals. Standings compare players that
+        met the same rivals in the same configurations; a note says where they did not.
         """
         rows = self.rows(self.studies)
-        ranks = _ranks(rows, evidence.draws, evidence.seed)
+        ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
         found = means(rows, ["z"], ["player", "game"], strata=STRATA)
+        board = ranks.join(_overall(rows, found), on="player", how="left", maintain_order="left")
         wide = side_by_side(found, "z", "game")
-        board = ranks.join(wide, on="player", how="left", maintain_order="left")
+        board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
         yield Table(
             "leaderboard", "Leaderboard", board,
@@ -108,10 +110,10 @@ class _Board:
                 Column(OVERALL, "Overall", UNIT, 3),
                 *(Column(game, plain(game).capitalize(), UNIT, 3) for game in games),
             ),
-            notes=tuple(_uneven(rows)),
+            notes=(*_uneven(rows), *(f"Ranks: {note}." for note in notes)),
         )  # fmt: skip
         yield Charts("leaderboard-overall", "Overall", [_dots(board)],
-                     "Whiskers are 95 % of bootstrap draws.")  # fmt: skip
+                     "Whiskers are 95 % intervals.")  # fmt: skip
 
     def moves(self, evidence: Evidence) -> Iterator[Table | Charts]:
         """Each player's rank, stage by stage.
@@ -124,13 +126,13 @@ class _Board:
         if len(stages) < 2:
             raise Lacking("without the new players no match is left to rank the others by")
         parts = [
-            _ranks(rows, evidence.draws, evidence.seed).select(
-                pl.lit(name).alias("stage"), "player", "rank", "rank.low", "rank.high", OVERALL
+            _ranks(rows, evidence.draws, evidence.seed)[0].select(
+                pl.lit(name).alias("stage"), "player", "rank", "rank.low", "rank.high"
             )
             for name, rows in stages
         ]
         frame = pl.concat(parts)
-        wide = side_by_side(frame.drop(OVERALL), "rank", "stage")
+        wide = side_by_side(frame, "rank", "stage")
         names = [name for name, _ in stages]
         last = frame.filter(stage=names[-1])["player"].to_list()
         order = pl.col("player").replace_strict(last, range(len(last)), default=len(last))
@@ -195,8 +197,37 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(z=z)
 
 
-def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
-    """Ranks by the mean of the games' means, with their ranges; the best first.
+def _overall(rows: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """The mean of each player's games, with an interval by Welch and Satterthwaite.
+
+    Args:
+        rows: all that is ranked.
+        found: the games' means of each player.
+    """
+    settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
+    error = pl.col("z.error")
+    freedom = pl.max_horizontal(pl.col("z.clusters") - pl.col("h"), 1)
+    sums = found.join(settings, on=["player", "game"]).group_by("player").agg(
+        pl.col("z").mean().alias(OVERALL),
+        pl.col("z.n").sum().alias(f"{OVERALL}.n"),
+        pl.when(error.null_count() == 0).then(error.pow(2).sum()).alias("squares"),
+        (error.pow(4) / freedom).sum().alias("fourths"),
+        pl.len().alias("games"),
+    )  # fmt: skip
+    quiet = pl.col("fourths") == 0
+    of = sums.select(pl.when(quiet).then(1.0).otherwise(pl.col("squares") ** 2 / pl.col("fourths")))
+    quantile = pl.Series(stdtrit(of.to_series().to_numpy(), 0.975), dtype=pl.Float64)
+    width = quantile * pl.col("squares").sqrt() / pl.col("games")
+    return sums.select(
+        "player", OVERALL,
+        (pl.col(OVERALL) - width).alias(f"{OVERALL}.low"),
+        (pl.col(OVERALL) + width).alias(f"{OVERALL}.high"),
+        f"{OVERALL}.n",
+    )  # fmt: skip
+
+
+def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Ranks by the mean of the games' means, the best first, and what a reader should know.
 
     Weighting each row makes the mean over rows the mean over games. Players who lack a game are
     ranked by those that they played.
@@ -207,19 +238,18 @@ def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
         unit=pl.concat_str("game", *DEALS, separator="\n"),
         pool=pl.concat_str("game", *STRATA, separator="\n"),
     )
-    found = rank_ranges(
-        weighted, "z", "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
-    ).frame
-    width = NORMAL * pl.col("error")
-    return found.select(
+    try:
+        found = rank_ranges(
+            weighted, "z", "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
+        )
+    except StatisticsError as error:
+        raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
+    ranks = found.frame.select(
         pl.col("group").alias("player"), "rank",
         pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
         pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
-        pl.col("mean").alias(OVERALL),
-        (pl.col("mean") - width).alias(f"{OVERALL}.low"),
-        (pl.col("mean") + width).alias(f"{OVERALL}.high"),
-        pl.col("n").alias(f"{OVERALL}.n"),
     )  # fmt: skip
+    return ranks, found.notes
 
 
 def _uneven(rows: pl.DataFrame) -> Iterator[str]:

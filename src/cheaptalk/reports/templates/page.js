@@ -88,12 +88,16 @@
   }
 
   function latexOf(table, name) {
-    const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "−": "$-$", "±": "$\\pm$", "×": "$\\times$", "\u2009": "\\," };
-    const escaped = (text) => text.replace(/[\\&%$#_{}~^−±×\u2009]/g, (sign) => signs[sign] ?? `\\${sign}`);
+    const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": "\\,", "…": "\\dots{}" };
+    const formulas = { "−": "-", "±": "\\pm", "≥": "\\geq", "≤": "\\leq", "≈": "\\approx", "×": "\\times", "✗": "\\times", "✓": "\\surd", "∞": "\\infty", "→": "\\to", "↑": "\\uparrow", "↓": "\\downarrow",
+      "α": "\\alpha", "β": "\\beta", "γ": "\\gamma", "δ": "\\delta", "λ": "\\lambda", "μ": "\\mu", "σ": "\\sigma", "Σ": "\\Sigma", "Δ": "\\Delta" };
+    const escaped = (text) => text.replace(/[\\&%$#_{}^~<>]|[^\x20-\x7e]/gu, (sign) =>
+      (formulas[sign] ? `$${formulas[sign]}$` : signs[sign] ?? (/[&%$#_{}]/.test(sign) ? `\\${sign}` : sign)));
     const said = (cell) => {
       const copy = cell.cloneNode(true), smalls = all("small", copy).map((one) => one.textContent.trim()).filter(Boolean);
       all("small, .about", copy).forEach((one) => one.remove());
-      const behind = cell.closest("thead") ? smalls.map((unit) => `(${unit})`) : smalls;
+      const behind = cell.closest("thead") ? smalls.map((unit) => `(${unit})`)
+        : smalls.map((text) => (/ to /.test(text) ? `[${text.replace(" to ", ", ")}]` : text));
       return escaped([copy.textContent.trim(), ...behind].join(" "));
     };
     const line = (cells) => `${cells.map(said).join(" & ")} \\\\`;
@@ -217,7 +221,8 @@
     };
 
     document.addEventListener("click", (event) => {
-      const link = event.target.closest("a[href]");
+      const row = event.target.closest("tr.leads"); // every number leads where its row's name does
+      const link = event.target.closest("a[href]") ?? (row && !String(getSelection()) ? row.querySelector("th a[href]") : null);
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
       if (link.href.startsWith(`${document.body.dataset.viewer}/`)) {
         event.preventDefault();

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from cheaptalk.records import MatchRecord
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.pages import capital
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -27,10 +26,16 @@ from cheaptalk.reports.recipes.parts import (
     Part,
     Table,
 )
+from cheaptalk.reports.recipes.played import doings
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 
-GAMES = ("bargaining", "negotiation")
+FIRST = pl.col("first")
+OFFERS = {
+    "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
+    "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
+}
+"""What of Alice's first move is her offer, and what she would gain were it accepted."""
 EVERYBODY = "everybody"
 LEVEL = 0.95
 BINS = 20
@@ -80,33 +85,23 @@ def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
-    made = [one for one in families(evidence) if one.game in GAMES]
-    first = pl.DataFrame(
-        [(record.id, _offer(record)) for record in evidence.records([one.game for one in made])],
-        schema={"match": pl.String, "offer": pl.Float64}, orient="row",
-    )  # fmt: skip
-    labels = evidence.once(kinds)
-    parts = [
-        one.frame.join(first, on="match").drop_nulls("offer").select(
-            pl.lit(one.game).alias("game"), "match", *CLUSTER,
-            pl.col("Alice").replace_strict(labels).alias("alice"),
-            pl.col("Bob").replace_strict(labels).alias("bob"),
-            pl.col("Bob").alias("player"), "offer", pl.col("alice_gain").alias("gain"),
-        )
-        for one in made
-    ]  # fmt: skip
+    firsts, labels = evidence.once(doings).firsts, evidence.once(kinds)
+    parts = []
+    for one in families(evidence):
+        if one.game in OFFERS:
+            named, offer = OFFERS[one.game]
+            moves = [(firsts[match] or {}).get(named) for match in one.frame["match"]]
+            offered = one.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
+            parts.append(
+                offered.drop_nulls("first").select(
+                    pl.lit(one.game).alias("game"), "match", *CLUSTER,
+                    pl.col("Alice").replace_strict(labels).alias("alice"),
+                    pl.col("Bob").replace_strict(labels).alias("bob"),
+                    pl.col("Bob").alias("player"),
+                    offer.alias("offer"), pl.col("alice_gain").alias("gain"),
+                )
+            )  # fmt: skip
     return pl.concat(parts) if parts else pl.DataFrame()
-
-
-def _offer(record: MatchRecord) -> float | None:
-    """What Alice would gain if her first offer were accepted, in shares of the money or of M."""
-    answers = record.body["answers"]
-    move = answers[0]["action"] if answers else None
-    if move is None:
-        return None
-    if record.game == "bargaining":
-        return float(move["alice_gain"] / record.parameters["money"])
-    return float(move["price"] / record.parameters["scale"] - record.parameters["seller_factor"])
 
 
 def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:

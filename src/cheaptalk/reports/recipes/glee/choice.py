@@ -63,7 +63,7 @@ def choices(evidence: Evidence) -> Iterator[Table]:
         "player-choice", "Pairs that neither side would leave alone",
         pl.DataFrame(rows, schema=schema),
         COLUMNS, "Gains and regrets are in points; gains are relative to the mean of all pairs.",
-        tuple(note for one in made for note in _notes(one)) + tuple(why),
+        tuple(note for one in made for note in notes_of(one)) + tuple(why),
         leads=lambda row: pair_lead(row["family"].lower(), row),
     )  # fmt: skip
 
@@ -85,11 +85,8 @@ def _choice(pairs: Pairs, evidence: Evidence) -> Choice:
     """The game of one family.
 
     Raises:
-        Lacking: a gain is unknown, or too few players met all others.
+        Lacking: too few players met the same others.
     """
-    absent = [name for name in GAINS.values() if name not in pairs.fits.found]
-    if absent:
-        raise Lacking(f"{pairs.game}: {'; '.join(pairs.fits.why)}")
     sides = [pairs.who[name].unique().sort().to_list() for name in PLAYERS]
     met = np.full((len(sides[0]), len(sides[1])), -1)
     for at, (alice, bob) in enumerate(pairs.who.select(PLAYERS).iter_rows()):
@@ -173,7 +170,8 @@ def _rows(one: Choice) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _notes(one: Choice) -> Iterator[str]:
+def notes_of(one: Choice) -> Iterator[str]:
+    """What a reader of the table must know of a family's game."""
     family = capital(one.pairs.game)
     if one.found.without:
         yield f"{family}: no pure equilibrium in {one.found.without:.1%} of draws."

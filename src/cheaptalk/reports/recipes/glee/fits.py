@@ -109,7 +109,7 @@ class Fits:
         told = [f"{game}, {' and '.join(names)}: {note}." for note, names in said.items()]
         strange = ", ".join(map(plain, self.played.uncontrolled))
         varied = [f"{game}: {strange} varied and is not controlled for."] if strange else []
-        return (*(f"{capital(one)}." for one in self.why), *told, *varied)
+        return (*map(sentence, self.why), *told, *varied)
 
     def beside(self, factor: str, metrics: Mapping[str, str]) -> pl.DataFrame:
         """The effects of a factor on several metrics, a row a level.
@@ -226,9 +226,18 @@ def _present(
     return wanted if len(columns) > 1 else wanted[0]
 
 
+def sentence(text: str) -> str:
+    """A text that begins small and ends open, as a sentence.
+
+    >>> sentence("bargaining: δ_A varies")
+    'Bargaining: δ_A varies.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def left_out(made: Sequence[Fits]) -> tuple[str, ...]:
     """Why families are missing of which no regression can be made."""
-    return tuple(f"{capital(why)}." for one in made if not one.found for why in one.why)
+    return tuple(sentence(why) for one in made if not one.found for why in one.why)
 
 
 def additive(evidence: Evidence) -> list[Fits]:

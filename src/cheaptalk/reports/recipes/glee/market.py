@@ -10,7 +10,15 @@ from cheaptalk.reports.pages import capital
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.glee.drawing import Series, dots
 from cheaptalk.reports.recipes.glee.families import METRICS
-from cheaptalk.reports.recipes.glee.fits import MARKET, METHODS, Fits, additive, columns, left_out
+from cheaptalk.reports.recipes.glee.fits import (
+    MARKET,
+    METHODS,
+    Fits,
+    additive,
+    columns,
+    left_out,
+    sentence,
+)
 from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
 from cheaptalk.statistics.designs import level_texts
 
@@ -37,7 +45,8 @@ def market_effects(evidence: Evidence) -> Iterator[Table | Charts]:
             "no family was played under two markets; vary complete_information, messages, signal, "
             "myopic or horizon"
         )
-    tables = [_table(one, left_out(made)) for one in found]
+    lost = tuple(sentence(why) for one in made if one not in found for why in one.why)
+    tables = [_table(one, tuple(dict.fromkeys((*left_out(made), *lost)))) for one in found]
     panels = [_panel(one, table) for one, table in zip(found, tables, strict=True)]
     caption = "Dots are effects over the reference market, whiskers clustered intervals."
     yield Charts("market-effects", "Effect of the market", panels, caption)
