@@ -1,10 +1,11 @@
-"""Run the benchmarks and write the table: ``python -m bench``, or some parts: ``... study``."""
+"""Run the benchmarks and write what came out: ``python -m bench``, or some parts: ``... study``."""
 
 import datetime
 import os
 import platform
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import cheaptalk
@@ -35,6 +36,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "empirical": empirical.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
+HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")
 
 
 def processor() -> str:
@@ -55,32 +57,40 @@ def line(row: Row) -> str:
     return f"| {row.what} | {figure} {row.unit} | {goal} | {met} | {row.note} |"
 
 
+def section(name: str, rows: Iterable[str]) -> str:
+    """A part of the table, under its name and the day on which it was measured."""
+    day = datetime.datetime.now(tz=datetime.UTC)
+    return "\n".join([f"## {name}, {day:%Y-%m-%d}", "", *HEAD, *rows])
+
+
+def kept() -> dict[str, str]:
+    """The parts of the results that there are, by name."""
+    text = RESULTS.read_text() if RESULTS.exists() else ""
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    return {part.partition(",")[0]: f"## {part.rstrip()}" for part in parts}
+
+
 def main(names: list[str]) -> None:
-    """Run parts of the benchmarks, or all of them and write the results."""
+    """Run parts of the benchmarks, or all of them, and renew these in the results."""
     chosen = names or list(PARTS)
-    head = [
-        f"# Benchmarks of cheaptalk {cheaptalk.__version__}",
-        "",
-        "; ".join(
-            (
-                f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-                f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}",
-                "made by `make bench`, the anchors in the same run in an environment of their own",
-                "figures of a shared machine are noisy, so compare them with each other.",
-            )
-        ),
-        "",
-        "| what | measured | goal | met | how |",
-        "|---|---|---|---|---|",
-    ]
-    print("\n".join(head), flush=True)
-    lines = []
+    if unknown := [name for name in chosen if name not in PARTS]:
+        sys.exit(f"no part {unknown[0]}; there are {', '.join(PARTS)}")
+    about = (
+        f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "made by `make bench`, each anchor run beside what it stands for",
+        "figures of a shared machine are noisy, so compare them with each other.",
+    )
+    title = f"# Benchmarks of cheaptalk {cheaptalk.__version__}\n\n{'; '.join(about)}"
+    print(title, flush=True)
     for name in chosen:
+        print("", f"## {name}", "", *HEAD, sep="\n", flush=True)
+        lines = []
         for row in PARTS[name]():
             lines.append(line(row))
             print(lines[-1], flush=True)
-    if not names:
-        RESULTS.write_text("\n".join([*head, *lines]) + "\n")
+        found = kept() | {name: section(name, lines)}
+        ordered = [found[part] for part in PARTS if part in found]
+        RESULTS.write_text("\n\n".join([title, *ordered]) + "\n")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def compare(
     """How a study's numbers differ from another's; see :func:`comparison`.
 
     Args:
-        store, study: the first study.
+        store: where the studies are recorded.
+        study: the first one's name.
         other: the second; differences are it less the first.
         other_store: where it is, if elsewhere.
         renamed: labels of the first study by those labels of the second that stand for them.

@@ -42,7 +42,8 @@ def leaderboard(
         studies: their names, one at least; a match that is in several counts once.
         games: only these; all without.
         new: players whose joining is to be followed: ranks are given without them too.
-        draws, seed: of the bootstrap.
+        draws: of the bootstrap.
+        seed: of these.
 
     Raises:
         StoreError: there is no such study.
