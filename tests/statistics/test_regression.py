@@ -351,3 +351,14 @@ def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None
             covered[errors] += low <= 0 <= high
     assert 0.92 <= covered["cluster"] / 300 <= 0.98
     assert covered["classical"] / 300 < 0.8
+
+
+def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {"deal": range(24), "model": [str(number // 2) for number in range(24)],
+         "gain": rng.normal(size=24)}
+    )  # fmt: skip
+    found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
+                cluster=["deal"])  # fmt: skip
+    assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)

@@ -69,6 +69,7 @@ def report(
     file = to or Path(f"{study}-{what}.html")
     if recipe:
         with _found(store, study, recipe, as_published, draws, seed, options) as found:
+            _check_held(found)
             with err.status(f"{study}: writing {file.name}"):
                 ct.reports.write_findings(found, file, sample=sample, port=port)
             written = (
@@ -86,6 +87,18 @@ def report(
         print_json({"study": study, "report": str(file.absolute()), "matches": counts})
     else:
         out.print(f"The report is at {file.absolute()}", markup=False)
+
+
+def _check_held(found: Findings) -> None:
+    """See that the study holds something of the recipe.
+
+    Raises:
+        CheaptalkError: it does not; the sentence says what is missing first.
+    """
+    if found.empty:
+        study, recipe = found.evidence.study, found.recipe.name
+        first = next(iter(found.lacking.values()))
+        raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
 
 
 def _options(told: list[str]) -> dict[str, str]:

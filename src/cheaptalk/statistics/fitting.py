@@ -221,9 +221,9 @@ def _warnings(
     if covariance.unknown.any() and covariance.freedom:
         notes.append(covariance.why)
     left = len(residuals) - design.width
-    if residuals.any() and 0 < left < FEW:
+    if residuals.any() and clusters is not None and clusters >= FEW and 0 < left < FEW:
         notes.append(
             f"{len(residuals)} rows for {design.width} columns leave {left} degrees of freedom: "
-            "clustered intervals are too narrow, and p too small"
+            "the intervals are likely too narrow"
         )
     return notes

@@ -146,4 +146,15 @@ def test_nothing_in_common_is_said_and_fails(store: Path, tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "no match of persuasion in first has finished" in done.stdout
     done = cheaptalk("compare", "named", "persuaded", *where, "--json", folder=tmp_path)
-    assert json.loads(done.stdout)["tables"] == {}
+    told = json.loads(done.stdout)
+    assert told["tables"] == {}
+    assert told["lacking"] == {
+        "Persuasion": "no match of persuasion in named has finished",
+        "Bargaining": "no match of bargaining in persuaded has finished",
+    }
+
+
+def test_a_gain_is_not_compared_twice_as_a_payoff(store: Path) -> None:
+    scores = set(compared(store, "first", "second")["score"])
+    assert "Alice gain" in scores
+    assert not any(score.startswith("Payoff") for score in scores)

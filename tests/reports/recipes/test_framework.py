@@ -138,15 +138,15 @@ def test_the_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Pa
 
 def test_tables_are_written_as_csv_and_latex(well: Path, tmp_path: Path) -> None:
     options = ["--store", str(well), "--tables", str(tmp_path / "tables"), "--json"]
-    done = cheaptalk("report", "well", "--recipe", "metagame", *options, folder=tmp_path)
+    done = cheaptalk("report", "well", "--recipe", "glee", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["recipe"] == "metagame"
+    assert told["recipe"] == "glee"
     assert pl.DataFrame(told["tables"]["played"]).equals(
         pl.read_csv(tmp_path / "tables" / "played.csv")
     )
     assert (
-        r"negotiation & $64$ & $216$ & $0$ & $0$"
+        r"Negotiation & $64$ & $216$ & $0$ & $0$"
         in (tmp_path / "tables" / "played.tex").read_text()
     )
     assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
@@ -156,6 +156,9 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(well: Path, tmp_p
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee", folder=tmp_path)
     assert done.returncode == 2
     assert 'no recipe "gleee"' in done.stderr
+    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips", folder=tmp_path)
+    assert done.returncode == 2
+    assert "well holds nothing of the recipe chips: " in " ".join(done.stderr.split())
     done = cheaptalk("report", "well", "--store", str(well), "--tables", "x", folder=tmp_path)
     assert done.returncode == 2
     assert "only a recipe makes tables" in done.stderr

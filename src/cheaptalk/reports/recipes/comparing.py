@@ -1,6 +1,6 @@
 """Two studies side by side: what changed, on the same deals where both played them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,17 +21,20 @@ from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.statistics import holm
 
 
-def comparison(other: Evidence, renamed: Mapping[str, str] | None = None) -> Recipe:
+def comparison(
+    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
+) -> Recipe:
     """A recipe that compares the study it is made of with another one.
 
     Args:
         other: the study that is compared with it.
         renamed: labels of the first study by those labels of ``other`` that stand for them, such
             as a model by its next version.
+        games: those of the first study; what only it holds is then named as missing.
     """
     parts = (
         Part(capital(game), "", partial(_changes, other, game, renamed or {}))
-        for game in other.frames
+        for game in dict.fromkeys([*other.frames, *games])
     )
     about = f"{capital(other.study)} beside the study that this page describes."
     title = f"a comparison with {other.study}"
@@ -68,7 +71,8 @@ def compare(
             if label not in evidence.labels:
                 known = suggest(label, evidence.labels)
                 raise CheaptalkError(f"no player {known} in {evidence.study}")
-    return findings(store, study, comparison(second, renamed), as_published=as_published)
+    recipe = comparison(second, renamed, list(Evidence(store, study).places))
+    return findings(store, study, recipe, as_published=as_published)
 
 
 def _changes(
@@ -137,7 +141,12 @@ def _rows(
     """The rows of one role: players in the order of labels, then scores in the game's order."""
     if role not in after.roles:
         return
-    scores = {score.key: score for score in before.scores if score.role in (None, role)}
+    scores = {
+        score.key: score
+        for score in before.scores
+        if score.role in (None, role)
+        and (not score.key.startswith("payoff.") or before.shared(role))
+    }
     sides = [
         by_player(side.frame, role, side.roles[role]).rename({f"player.{role}": WHO})
         for side in (before, after)

@@ -8,6 +8,7 @@ from cheaptalk.records import Store
 from cheaptalk.reports.recipes import chips, gama, glee, metagame, self_play
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import Charts, Made, Part, Recipe, Table, made
+from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.rules import CheaptalkError, suggest
 
 RECIPES: dict[str, Recipe] = {
@@ -53,6 +54,11 @@ class Findings:
         """All groups of charts by name."""
         shown = (one for part in self.parts for one in part.shown)
         return {one.name: one for one in shown if isinstance(one, Charts)}
+
+    @property
+    def empty(self) -> bool:
+        """Whether the study holds nothing of what makes the recipe."""
+        return all(one.lacking for one in self.parts if one.part is not PLAYED)
 
     @property
     def lacking(self) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What was played, in numbers: a part that all recipes begin with."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cheaptalk.records import MatchRecord, OtherVersion
+from cheaptalk.reports.pages import capital
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Column, Lacking, Lead, Part, Table
 
@@ -91,26 +93,32 @@ def played(evidence: Evidence) -> Iterator[Table]:
     matches, tallies = done.matches, done.tallies
     if not tallies:
         raise Lacking("no match of this study has finished")
-    order = sorted(tallies, key=lambda one: (one[0], one[1] or ""))
+    order = sorted(tallies, key=lambda one: (one[0], _natural(one[1] or "")))
     names = [column.key for column in COLUMNS]
     rows = [
-        {"game": game, "player": who}
+        {"title": capital(game), "game": game, "player": who}
         | dict(zip(names, (matches[game, who], *tallies[game, who]), strict=True))
         for game, who in order
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     games = frame.filter(pl.col("player").is_null()).drop("player")
     yield Table(
-        "played", "Matches by game", games, (Column("game", "Game"), *COLUMNS),
+        "played", "Matches by game", games, (Column("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished"}),
     )  # fmt: skip
     yield Table(
         "played-by-player", "Matches by player", frame.drop_nulls("player").select(
             "player", pl.exclude("player")
         ),
-        (Column("player", "Player"), Column("game", "Game"), *COLUMNS),
+        (Column("player", "Player"), Column("title", "Game"), *COLUMNS),
         leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
     )  # fmt: skip
+
+
+def _natural(label: str) -> list[tuple[int, str]]:
+    """What sorts ``gpt-10`` behind ``gpt-9``."""
+    parts = re.split(r"(\d+)", label)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 PLAYED = Part("What was played", "", played)

@@ -38,7 +38,8 @@ def manner(evidence: Evidence) -> Iterator[Table]:
     """What each strategy did on average, over all opponents and both seats, with 95 % intervals.
 
     Matches on the same deal are alike, so intervals are clustered by deal within configurations.
-    What an offer gives is counted in the values of who makes it: it is what the offer costs.
+    What an offer gives is counted in the values of who makes it: it is what the offer costs. A
+    match between copies of one strategy counts twice, once for each seat.
     """
     frame = seats(evidence)
     values = [column.key for column in MANNER]
