@@ -36,6 +36,8 @@ def test_tells_scripts_in_json(badly: Path, tmp_path: Path) -> None:
     done = cheaptalk("report", "badly", *options, folder=tmp_path)
     told = json.loads(done.stdout)
     assert (told["study"], told["report"]) == ("badly", str(out))
+    failed = told["matches"]["failed"]
+    assert done.stderr.startswith(f"badly is not complete: {failed} matches failed")
     assert sum(told["matches"].values()) == 54
     assert "computes what the code does" in out.read_text()
 

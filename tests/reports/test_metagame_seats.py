@@ -134,7 +134,7 @@ def test_payoffs_are_means_by_seat_over_configurations(well: Path) -> None:
     for side, place in enumerate(one.seats):
         payoffs = one.game.payoffs()[side].ravel()
         assert payoffs == pytest.approx(means[f"payoff.{place}"].to_numpy())
-    assert (one.matches, one.fewest, one.most) == (128, 16, 16)
+    assert (one.matches, one.game.fewest, one.game.most) == (128, 16, 16)
     assert one.paired
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,6 +79,7 @@ def report(
         return
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
+        _say_unfinished(study, counts)
         with extra("analysis"):
             write = ct.reports.report
         with err.status(f"{study}: reporting"):
@@ -87,6 +88,17 @@ def report(
         print_json({"study": study, "report": str(file.absolute()), "matches": counts})
     else:
         out.print(f"The report is at {file.absolute()}", markup=False)
+
+
+def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
+    """Warn of matches that have begun and are not finished, on standard error."""
+    said = [
+        f"{counted(counts[status], 'match')} {status.value}"
+        for status in (ct.records.Status.LIVE, ct.records.Status.FAILED)
+        if counts.get(status)
+    ]
+    if said:
+        err.print(f"{study} is not complete: {', '.join(said)}", markup=False)
 
 
 def _check_held(found: Findings) -> None:
@@ -121,7 +133,7 @@ def _found(
 ) -> Iterator[Findings]:
     """What a recipe makes of a study, part after part; while it is used the store is open."""
     with ct.Store.open(store) as opened:
-        opened.study(study)
+        _say_unfinished(study, opened.study(study).counts)
         with extra("analysis"):
             find = ct.reports.findings
         with err.status(f"{study}: reading matches") as status:

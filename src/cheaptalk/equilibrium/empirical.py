@@ -255,6 +255,16 @@ class Empirical:
         """Deals in every cell, over all samples; shape (rows, columns)."""
         return self._counted(lambda cell: len(cell.deals) if cell.matches else 0)
 
+    @property
+    def fewest(self) -> int:
+        """The deals of the cell with the fewest."""
+        return int(self.deals().min())
+
+    @property
+    def most(self) -> int:
+        """The deals of the cell with the most."""
+        return int(self.deals().max())
+
     def _counted(self, number: Callable[[Cell], int]) -> Integers:
         found = np.zeros((len(self.rows), len(self.columns)), dtype=np.int64)
         for sample in self.samples:

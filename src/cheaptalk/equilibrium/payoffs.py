@@ -81,9 +81,9 @@ def _fault(payoffs: Any) -> str:
     return f"{others[0]!r} is none" if others else "these are nested unevenly"
 
 
-def _is_number(one: object) -> bool:
+def _is_number(one: Any) -> bool:
     try:
-        float(one)  # type: ignore[arg-type]
+        float(one)
     except (TypeError, ValueError):
         return False
     return True

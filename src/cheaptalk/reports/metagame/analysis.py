@@ -189,16 +189,6 @@ class Analysis:
         return int(np.triu(self.game.counts()).sum())
 
     @property
-    def fewest(self) -> int:
-        """The deals of the cell with the fewest."""
-        return int(self.game.deals().min())
-
-    @property
-    def most(self) -> int:
-        """The deals of the cell with the most."""
-        return int(self.game.deals().max())
-
-    @property
     def draws(self) -> int:
         """How many bootstrap games there are; 0 where none could be drawn."""
         return 0 if self.unsure else len(self.drawn.payoffs)

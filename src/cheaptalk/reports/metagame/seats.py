@@ -105,16 +105,6 @@ class SeatsAnalysis:
         return int(self.game.counts().sum())
 
     @property
-    def fewest(self) -> int:
-        """The deals of the cell with the fewest."""
-        return int(self.game.deals().min())
-
-    @property
-    def most(self) -> int:
-        """The deals of the cell with the most."""
-        return int(self.game.deals().max())
-
-    @property
     def table(self) -> PayoffTable:
         """The mean payoffs, to be written to a file."""
         return PayoffTable(*self.labels, *self.game.payoffs(), self.name, self.seats)

@@ -28,18 +28,7 @@ def seats_report(
 ) -> None:
     """Write a page on games of two seats: equilibria, payoff maps, every pair with intervals.
 
-    It works offline; the same matches and seed give the same page. An existing file is replaced at
-    the end, whole.
-
-    Args:
-        name: of the study or file, for the heading.
-        analyses: the games, in order.
-        out: the file to write.
-        seed: with which bootstrap games were drawn, to be stated.
-        played: the matches behind them, if there are any.
-
-    Raises:
-        CheaptalkError: the file cannot be written.
+    All arguments, and what is raised, are as for :func:`.metagame_report`.
     """
     write_page(
         "metagame_seats.html.jinja",

@@ -59,7 +59,7 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
     made = (
         f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
         f"payoffs. {one.choice.without:.1%} of draws have none. ±: standard deviation over "
-        f"{one.draws:,} bootstrap draws of at least {one.fewest:,} deals a cell "
+        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
         f"({deals}, seed {one.seed})."
     )
     return [*aligned(head, rows, 2), *rest, made]

@@ -104,7 +104,7 @@ def _made(one: Analysis) -> str:
     return (
         "The table is of the equilibrium of most entropy, and among several with equally much the "
         f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "
-        f"bootstrap draws of at least {one.fewest:,} deals a cell ({one.drawn_in_words}, "
+        f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
         f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
     )
 
