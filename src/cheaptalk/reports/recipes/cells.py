@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+from scipy.special import stdtrit
 
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW
 from cheaptalk.statistics import DEALS, mean_intervals
@@ -38,6 +39,38 @@ def means(
         own = own.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most))
         wide = wide.join(own, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     return wide
+
+
+def averaged(found: pl.DataFrame, by: str, value: str, strata: str) -> pl.DataFrame:
+    """The mean of each group's cells, all of which weigh alike, with a 95 % interval.
+
+    The error is the root of the sum of the cells' squared errors, over their number; degrees of
+    freedom are Welch and Satterthwaite's. There is neither where a cell has no error.
+
+    Args:
+        found: one row a group and cell, as :func:`means` makes them.
+        by: the column that tells groups apart.
+        value: what is averaged.
+        strata: the column with how many strata each cell has, to which it lost degrees of freedom.
+
+    Returns:
+        The column of ``by`` in the order in which groups first appear, ``value`` with its
+        interval, error and count, and ``cells``, how many there are.
+    """
+    error, freedom = pl.col(value + ERROR), pl.col(value + CLUSTERS) - pl.col(strata)
+    squares = error.pow(2).sum()
+    fourths = (error.pow(4) / pl.max_horizontal(freedom, 1)).sum()
+    made = found.group_by(by, maintain_order=True).agg(
+        pl.col(value).mean(),
+        pl.col(value + COUNT).sum(),
+        pl.len().alias("cells"),
+        pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
+        pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
+    )
+    width = pl.col(value + ERROR) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
+    return made.with_columns(
+        (pl.col(value) - width).alias(value + LOW), (pl.col(value) + width).alias(value + HIGH)
+    ).drop("freedom")
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from scipy.special import stdtrit
 
 from cheaptalk.records import Store
 from cheaptalk.reports.figures import COLOURS, Panel, short
 from cheaptalk.reports.pages import plain
 from cheaptalk.reports.pooling import by_player, places_by_role, with_roles
-from cheaptalk.reports.recipes.cells import means, side_by_side
+from cheaptalk.reports.recipes.cells import averaged, means, side_by_side
 from cheaptalk.reports.recipes.drawing import dots, whiskers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
@@ -199,32 +198,10 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _overall(rows: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """The mean of each player's games, with an interval by Welch and Satterthwaite.
-
-    Args:
-        rows: all that is ranked.
-        found: the games' means of each player.
-    """
+    """The mean of each player's games, of which ``found`` has the means."""
     settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
-    error = pl.col("z.error")
-    freedom = pl.max_horizontal(pl.col("z.clusters") - pl.col("h"), 1)
-    sums = found.join(settings, on=["player", "game"]).group_by("player").agg(
-        pl.col("z").mean().alias(OVERALL),
-        pl.col("z.n").sum().alias(f"{OVERALL}.n"),
-        pl.when(error.null_count() == 0).then(error.pow(2).sum()).alias("squares"),
-        (error.pow(4) / freedom).sum().alias("fourths"),
-        pl.len().alias("games"),
-    )  # fmt: skip
-    quiet = pl.col("fourths") == 0
-    of = sums.select(pl.when(quiet).then(1.0).otherwise(pl.col("squares") ** 2 / pl.col("fourths")))
-    quantile = pl.Series(stdtrit(of.to_series().to_numpy(), 0.975), dtype=pl.Float64)
-    width = quantile * pl.col("squares").sqrt() / pl.col("games")
-    return sums.select(
-        "player", OVERALL,
-        (pl.col(OVERALL) - width).alias(f"{OVERALL}.low"),
-        (pl.col(OVERALL) + width).alias(f"{OVERALL}.high"),
-        f"{OVERALL}.n",
-    )  # fmt: skip
+    made = averaged(found.join(settings, on=["player", "game"]), "player", "z", "h").drop("cells")
+    return made.rename(lambda name: OVERALL + name[1:] if name.startswith("z") else name)
 
 
 def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:

@@ -1,9 +1,8 @@
 """Mean scores of players alone at their tables, of each game and of all games together."""
 
 import polars as pl
-from scipy.special import stdtrit
 
-from cheaptalk.reports.recipes.cells import means
+from cheaptalk.reports.recipes.cells import averaged, means
 from cheaptalk.reports.recipes.gama.runs import GAMES
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
@@ -67,28 +66,13 @@ def _within(name: str) -> pl.Expr:
 
 def _overall(runs: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
     """The mean of all games for each player who has played them all."""
-    count = runs["game"].n_unique()
-    error, freedom = pl.col("score.error"), pl.col("score.clusters") - pl.col("settings")
-    squares = error.pow(2).sum()
-    fourths = (error.pow(4) / pl.max_horizontal(freedom, 1)).sum()
     spread = by_run(runs).filter(game=OVERALL).group_by("player").agg(
         pl.col("score").std().alias("score.spread")
     )  # fmt: skip
-    found = (
-        games.group_by("player", maintain_order=True)
-        .agg(
-            pl.col("score").mean(),
-            pl.col("score.n").sum(),
-            pl.len().alias("games"),
-            pl.when(error.null_count() == 0).then(squares.sqrt() / count).alias("score.error"),
-            pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
-        )
-        .filter(pl.col("games") == count)
+    return (
+        averaged(games, "player", "score", "settings")
+        .filter(pl.col("cells") == runs["game"].n_unique())
         .join(spread, on="player", how="left", maintain_order="left")
+        .with_columns(pl.lit(OVERALL).alias("game"))
+        .drop("cells")
     )
-    width = pl.col("score.error") * pl.Series(stdtrit(found["freedom"].to_numpy(), 0.975))
-    return found.with_columns(
-        pl.lit(OVERALL).alias("game"),
-        (pl.col("score") - width).alias("score.low"),
-        (pl.col("score") + width).alias("score.high"),
-    ).drop("games", "freedom")

@@ -7,6 +7,7 @@ import polars as pl
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.pages import fixed
+from cheaptalk.reports.recipes.drawing import asked, whiskers
 from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead
 from cheaptalk.rules import counted
 
@@ -46,7 +47,7 @@ def dots(
         leads: the matches behind each row.
     """
     names = frame[labels].to_list()
-    queries = [_query(lead) for lead in leads] or [None] * len(names)
+    queries = [asked(lead) for lead in leads] or [None] * len(names)
     data = [
         _dots(frame, names, one, colour, queries)
         for one, colour in reversed(list(zip(series, COLOURS, strict=False)))
@@ -71,26 +72,15 @@ def _dots(
     queries: Sequence[dict[str, str] | None],
 ) -> Trace:
     rows = list(frame.iter_rows(named=True))
-    sides = [_sides(row, one.key) for row in rows]
     return {
         "type": "scatter", "mode": "markers", "orientation": "h", "offsetgroup": one.key,
         "name": one.title, "cliponaxis": False,
         "x": [row[one.key] for row in rows], "y": list(names),
-        "error_x": {"type": "data", "symmetric": False, "color": colour, "thickness": 1.5,
-                    "width": 0, "arrayminus": [below for below, _ in sides],
-                    "array": [above for _, above in sides]},
+        "error_x": whiskers(rows, one.key, colour),
         "marker": {"color": colour, "size": 7},
         "text": [said(row, one.key) for row in rows], "customdata": list(queries),
         "hovertemplate": f"%{{y}}: {one.title}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
-
-
-def _sides(row: Row, key: str) -> tuple[float, float]:
-    """How far whiskers reach; nowhere without an interval."""
-    low, high = row.get(key + LOW), row.get(key + HIGH)
-    if row[key] is None or low is None or high is None:
-        return 0.0, 0.0
-    return row[key] - low, high - row[key]
 
 
 def said(row: Row, key: str) -> str:
@@ -101,10 +91,6 @@ def said(row: Row, key: str) -> str:
     within = "" if low is None or high is None else f" ({fixed(low, 1)} to {fixed(high, 1)})"
     behind = "" if count is None else f"<br>{counted(count, 'match')}"
     return f"{fixed(row[key], 1)}{within}{behind}"
-
-
-def _query(lead: Lead | None) -> dict[str, str] | None:
-    return None if lead is None else {"game": lead.game} | lead.query
 
 
 def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Panel:
