@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.cells import Cell, Sample
-from cheaptalk.equilibrium.games import EmpiricalGame
-from cheaptalk.equilibrium.metrics import at_equilibrium
-from cheaptalk.equilibrium.symmetric import mene_mixtures
+from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium
+from cheaptalk.equilibrium.empirical.cells import Cell, Sample
+from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
+from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 
 STUDIES = 2_000
 DEALS = 200

@@ -8,7 +8,7 @@ import numpy as np
 from bench.equilibria import Floats, meta_game
 from bench.rows import Row
 from cheaptalk.equilibrium import EmpiricalGame, Metric, bootstrap_equilibrium
-from cheaptalk.equilibrium.cells import Cell, Sample
+from cheaptalk.equilibrium.empirical.cells import Cell, Sample
 
 SIZE, MATCHES, DRAWS = 15, 200, 1_000
 MEASURES = ("NW", "NW+", "UW", "EF1")

@@ -18,14 +18,9 @@ import numpy.typing as npt
 
 from bench import anchors
 from bench.rows import Row
-from cheaptalk.equilibrium import (
-    bimatrix_equilibria,
-    mene_mixtures,
-    regret,
-    symmetric_equilibria,
-)
-from cheaptalk.equilibrium.bimatrix import lemke_howson_mixtures
-from cheaptalk.equilibrium.entropy import entropy
+from cheaptalk.equilibrium import bimatrix_equilibria, mene_mixtures, regret, symmetric_equilibria
+from cheaptalk.equilibrium.solvers.bimatrix import lemke_howson_mixtures
+from cheaptalk.equilibrium.solvers.entropy import entropy
 
 Floats = npt.NDArray[np.float64]
 GAMES = 200

@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from bench.rows import Row
+from cheaptalk.papers.gama.importer.importer import read_gama
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.papers.self_play.importer import read_dond
 from cheaptalk.records import Store
-from cheaptalk.records.importers import (
-    Collection,
-    ForeignGame,
-    Intake,
-    read_dond,
-    read_gama,
-    read_glee,
-    take_in,
-)
+from cheaptalk.records.imports import Collection, ForeignGame, Intake, take_in
 from cheaptalk.rules import Result, game_box
 
 T = TypeVar("T")

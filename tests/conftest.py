@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,13 +10,11 @@ import pytest
 from cheaptalk.cli import main
 from cheaptalk.models import flow
 from cheaptalk.records import Store
-from cheaptalk.rules import games, registry, strategies
+from cheaptalk.rules.registry import GAMES
+from tests import crowds
+from tests import toys as toys_module
 
-TOYS = {
-    "guessing": "tests.toys:BOX",
-    "giving": "tests.crowds:GIVING",
-    "collecting": "tests.crowds:COLLECTING",
-}
+TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
 
 
@@ -29,19 +26,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def toys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def toys() -> Iterator[None]:
     """Small games among the registered ones: for two seats at once, and for many places."""
-    installed = {
-        group: list(entry_points(group=group)) for group in ("cheaptalk.games", "cheaptalk.players")
-    }
-    for name, box in TOYS.items():
-        installed["cheaptalk.games"].append(EntryPoint(name, box, "cheaptalk.games"))
-    monkeypatch.setattr(registry, "entry_points", lambda group: installed[group])
-    for cached in (games, strategies):
-        cached.cache_clear()
+    for box in TOYS:
+        GAMES.add(box.name, box)
     yield
-    for cached in (games, strategies):
-        cached.cache_clear()
+    for box in TOYS:
+        GAMES.remove(box.name)
 
 
 @pytest.fixture

@@ -182,6 +182,7 @@ def hits(result: Result) -> float:
     return float(result.outcome.left + result.outcome.right)
 
 
+HITS = Measure("hits", hits)
 WORDS = Path(__file__).parent / "words"
 
 BOX = GameBox(
@@ -189,5 +190,5 @@ BOX = GameBox(
     words=WORDS,
     styles={"plain": StyleFile("guessing.jinja"), "curt": StyleFile("guessing_curt.jinja")},
     strategies=by_name([random, own_card]),
-    measures=by_name([Measure("hits", hits)]),
+    measures=by_name([HITS]),
 )

@@ -2,9 +2,11 @@
 
 from . import (
     equilibrium,
+    frames,
     games,
-    measures,
+    judges,
     models,
+    papers,
     players,
     records,
     reports,
@@ -14,10 +16,13 @@ from . import (
     styles,
     web,
 )
-from .measures import judge
+from .judges import judge
+from .papers.gama.importer.importer import read_gama
+from .papers.glee.importer import read_glee
+from .papers.self_play.importer import read_dond
 from .records import MatchRecord, Store, StoreError
-from .records.exporting import export
-from .records.importers import read_dond, read_gama, read_glee, take_in
+from .records.exports.exporter import export
+from .records.imports import take_in
 from .rules import (
     Action,
     Ask,
@@ -81,12 +86,14 @@ __all__ = [
     "Tell",
     "equilibrium",
     "export",
+    "frames",
     "game_box",
     "games",
     "judge",
+    "judges",
     "load_study",
-    "measures",
     "models",
+    "papers",
     "plan",
     "play",
     "players",

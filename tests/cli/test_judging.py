@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.records import schema
 from cheaptalk.records.judgements import ledger_id
+from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Server
-from tests.measures.judged import play
+from tests.judges.judged import play
 from tests.model_server import completion
 from tests.pages import Page
 

@@ -163,11 +163,11 @@ def test_a_file_with_another_ending_is_not_taken_for_a_study(
 
 def test_a_game_prints_in_python_as_on_the_command_line(cheaptalk: Command, payoffs: Path) -> None:
     table = ct.equilibrium.read_payoffs(payoffs)
-    one = ct.reports.analyse_payoffs("baselines", table)
+    one = ct.equilibrium.analyse_payoffs("baselines", table)
     assert cheaptalk("metagame", str(payoffs)).out == f"{one}\n\n"
     assert repr(one) == "<Analysis of baselines: 1 symmetric equilibrium, and no others>"
     assert "{walk: 1.0000}" in str(one.found)
-    two = ct.reports.analyse_bimatrix("baselines", table)
+    two = ct.equilibrium.analyse_bimatrix("baselines", table)
     assert cheaptalk("metagame", str(payoffs), "--by-seat").out == f"{two}\n\n"
     assert repr(two).startswith("<SeatsAnalysis of baselines: 1 continuum of equilibria")
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk.records.ledger import CallKey, Ledger
+from cheaptalk.records.ledger.ledger import CallKey, Ledger
 from tests.conftest import Command
 from tests.fakes import Canned, Server, broken, spec, with_model
 

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from cheaptalk.equilibrium import bimatrix, polytopes
-from cheaptalk.equilibrium.bimatrix import (
+from cheaptalk.equilibrium.solvers import bimatrix
+from cheaptalk.equilibrium.solvers import bimatrix as polytopes
+from cheaptalk.equilibrium.solvers.bimatrix import (
     bimatrix_equilibria,
     lemke_howson,
     lemke_howson_mixtures,
     undominated,
 )
-from cheaptalk.equilibrium.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.profiles import Profile, profile, pure_equilibria, verified
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.solvers.profiles import Profile, profile, pure_equilibria, verified
 
 Pair = tuple[Floats, Floats]
 SHAPES = array_shapes(min_dims=2, max_dims=2, max_side=4)

@@ -5,11 +5,14 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.drawing import deals_in_all, resampled
-from cheaptalk.equilibrium.games import EmpiricalBimatrix, EmpiricalGame
-from cheaptalk.equilibrium.metrics import Metric
-from cheaptalk.equilibrium.summaries import summary
+from cheaptalk.equilibrium.empirical.bootstrap import (
+    bootstrap_equilibrium,
+    deals_in_all,
+    resampled,
+    summary,
+)
+from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix, EmpiricalGame
+from cheaptalk.equilibrium.empirical.metrics import Metric
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match, studied
 

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cheaptalk.equilibrium.files import read_payoffs, write_payoffs
-from cheaptalk.equilibrium.tables import PayoffFileError, PayoffTable, number
+from cheaptalk.equilibrium.solvers.payoff_files import (
+    PayoffFileError,
+    PayoffTable,
+    number,
+    read_payoffs,
+    write_payoffs,
+)
 
 PAYOFF_FORM = """NFG 1 R "A game" { "Ann" "Bob" }
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import cheaptalk as ct
-from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.games import EmpiricalBimatrix, EmpiricalGame
+from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium
+from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.item_bargaining.theory import extreme_payoffs
 from cheaptalk.rules import CheaptalkError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from cheaptalk.equilibrium.metrics import (
+from cheaptalk.equilibrium.empirical.metrics import (
     Metric,
     against,
     at_equilibrium,

@@ -5,21 +5,21 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from cheaptalk.equilibrium.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.covariances import Known, torn_cells
-from cheaptalk.equilibrium.designs import compare_designs
-from cheaptalk.equilibrium.drawing import resampled
-from cheaptalk.equilibrium.games import EmpiricalGame
-from cheaptalk.equilibrium.metrics import at_equilibrium, regrets
-from cheaptalk.equilibrium.next_cells import (
+from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium, resampled
+from cheaptalk.equilibrium.empirical.designs import compare_designs
+from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.metrics import at_equilibrium, regrets
+from cheaptalk.equilibrium.empirical.next_cells import (
+    Known,
     Target,
     allocated,
     gradients,
     propose_cells,
     shared_designs,
+    torn_cells,
 )
-from cheaptalk.equilibrium.payoffs import Floats
-from cheaptalk.equilibrium.symmetric import mene_mixtures
+from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match, studied
 

@@ -3,11 +3,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cheaptalk.equilibrium import providers as module
-from cheaptalk.equilibrium.bimatrix import lemke_howson
-from cheaptalk.equilibrium.choosing import model_choice
-from cheaptalk.equilibrium.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.providers import ProviderGame, provider_game
+from cheaptalk.equilibrium.empirical.model_choice import model_choice
+from cheaptalk.equilibrium.solvers import provider_game as module
+from cheaptalk.equilibrium.solvers.bimatrix import lemke_howson
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.solvers.provider_game import ProviderGame, provider_game
 
 NAMES = ["Ant", "Ant", "Bee", "Bee", "Bee", "Cat"]
 

@@ -7,16 +7,17 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from cheaptalk.equilibrium import ranking, ratings
-from cheaptalk.equilibrium.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.ranking import (
+from cheaptalk.equilibrium.empirical import ratings
+from cheaptalk.equilibrium.empirical.ratings import bradley_terry, elo
+from cheaptalk.equilibrium.solvers import rankings as ranking
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.solvers.rankings import (
     alpha_rank,
     alpha_rank_bimatrix,
     alpha_sweep,
     nash_average,
 )
-from cheaptalk.equilibrium.ratings import bradley_terry, elo
-from cheaptalk.equilibrium.replicator import replicator_dynamics
+from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
 
 RPS = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], dtype=float)
 DILEMMA = np.array([[3, 0], [5, 1]], dtype=float)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cheaptalk.equilibrium.recurrence import recurs, weakly_dominated
-from cheaptalk.equilibrium.symmetric import mene_mixtures, symmetric_equilibria
+from cheaptalk.equilibrium.empirical.bootstrap import recurs, weakly_dominated
+from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures, symmetric_equilibria
 
 HAWK_DOVE = np.array([[-1.0, 2], [0, 1]])
 COORDINATION = np.eye(2)

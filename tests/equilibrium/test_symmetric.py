@@ -16,13 +16,13 @@ from cheaptalk.equilibrium import (
     regret,
     symmetric_equilibria,
 )
-from cheaptalk.equilibrium.entropy import entropy, most_entropy
-from cheaptalk.equilibrium.faces import equilibrium_faces
-from cheaptalk.equilibrium.payoffs import Flags, Floats
+from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
+from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
+from cheaptalk.equilibrium.solvers.symmetric import equilibrium_faces
 from tests.equilibrium.exact import exact_components
 from tests.equilibrium.gambit_answers import answers, asked, in_order
 
-SOLVER = "cheaptalk.equilibrium.symmetric"
+SOLVER = "cheaptalk.equilibrium.solvers.symmetric"
 ROCK_PAPER_SCISSORS = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
 SOFT_TOUGH_WALK = {
     (0.98, 3): [[303, 49.995, 303.5], [574.693, 291.481, 303.5], [303.5, 303.5, 303.5]],
@@ -390,7 +390,7 @@ def test_large_faces_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     rng = np.random.default_rng(6)
     tied = [rng.integers(0, 2, (7, 7)).astype(float) for _ in range(8)]
     whole = [corners(found(payoffs)) for payoffs in tied]
-    monkeypatch.setattr("cheaptalk.equilibrium.faces.MANY", 1)
+    monkeypatch.setattr("cheaptalk.equilibrium.solvers.symmetric.MANY", 1)
     assert [corners(found(payoffs)) for payoffs in tied] == whole
 
 

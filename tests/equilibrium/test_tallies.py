@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cheaptalk.equilibrium import elo, mean_elo, tally
-from cheaptalk.equilibrium.sides import by_row, names_of, sided
+from cheaptalk.equilibrium.empirical.metrics import by_row, names_of, sided
 
 
 def frame(

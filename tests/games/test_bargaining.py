@@ -21,14 +21,7 @@ from cheaptalk.games.bargaining.events import (
     Turn,
 )
 from cheaptalk.games.bargaining.rules import Bargaining, Division
-from cheaptalk.rules import (
-    Chance,
-    Deal,
-    Horizon,
-    IllegalAction,
-    Result,
-    Table,
-)
+from cheaptalk.rules import Chance, Deal, Horizon, IllegalAction, Result, Table
 from cheaptalk.styles import style
 
 DEAL = Deal()

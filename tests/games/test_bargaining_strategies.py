@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.bargaining import BOX, strategies
-from cheaptalk.games.bargaining.events import (
-    NoAgreement,
-    Offer,
-    OfferMade,
-    SpokenOffer,
-    Turn,
-)
+from cheaptalk.games.bargaining.events import NoAgreement, Offer, OfferMade, SpokenOffer, Turn
 from cheaptalk.games.bargaining.rules import Bargaining, Division
 from cheaptalk.games.bargaining.strategies import equilibrium_share
 from cheaptalk.rules import Action, Asked, Deal, Decide, Table, play

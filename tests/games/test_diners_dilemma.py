@@ -11,12 +11,7 @@ from pydantic import ValidationError
 from cheaptalk.games.diners_dilemma import BOX
 from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
-from cheaptalk.games.diners_dilemma.theory import (
-    Dish,
-    dominant_dish,
-    efficient_dish,
-    is_dilemma,
-)
+from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish, is_dilemma
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
 from tests.games.rounds_played import played, result_of, scored, table_of

@@ -11,11 +11,7 @@ from pydantic import ValidationError
 from cheaptalk.games.el_farol_bar import BOX
 from cheaptalk.games.el_farol_bar.events import Decision, RoundResult
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.games.el_farol_bar.theory import (
-    probability_of_at_most,
-    room,
-    symmetric_equilibrium,
-)
+from cheaptalk.games.el_farol_bar.theory import probability_of_at_most, room, symmetric_equilibrium
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in

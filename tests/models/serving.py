@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.connect import open_models
+from cheaptalk.models.clients import open_models
 
 Answering = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 

@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, Reply
-from cheaptalk.models.connect import open_models
-from cheaptalk.models.wire import LONGEST
+from cheaptalk.models.clients import open_models
+from cheaptalk.models.http.wire import LONGEST
 from tests.models.serving import Answering, always, exchange
 
 KEY = "sk-very-secret-indeed"

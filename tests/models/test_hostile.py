@@ -6,7 +6,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from cheaptalk.models import Failure, Message, ModelCall, Reply
-from cheaptalk.models.connect import open_models
+from cheaptalk.models.clients import open_models
 from tests.fakes import Server
 from tests.hostile import Account, Hostile, make_hostile_app
 from tests.hostile_faults import FAULTS, HUGE, Sending, digest

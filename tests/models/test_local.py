@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
-from cheaptalk.models.connect import open_models
+from cheaptalk.models.clients import open_models
 from cheaptalk.models.local import TOGETHER, Generator, Waiting, answers, together
 from cheaptalk.models.settings import wire
 from tests.tiny_model import make_tiny_model, needs_transformers

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.openai import OpenAIModels
-from cheaptalk.models.wire import CALL_HEADER, LONGEST
+from cheaptalk.models.http.openai import OpenAIModels
+from cheaptalk.models.http.wire import CALL_HEADER, LONGEST
 from tests.fakes import Server
 from tests.model_server import Handler, completion
 

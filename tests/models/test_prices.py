@@ -6,14 +6,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.models import PROVIDERS, Reply, Usage
-from cheaptalk.models.prices import (
-    Price,
-    PriceError,
-    Prices,
-    load_prices,
-    own_prices,
-    read_prices,
-)
+from cheaptalk.models.prices import Price, PriceError, Prices, load_prices, own_prices, read_prices
 
 DAY = date(2026, 1, 1)
 MUCH = Usage(input_tokens=10**6, output_tokens=10**6)

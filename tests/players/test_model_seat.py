@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from cheaptalk.players import Entry, ModelSeat
-from cheaptalk.players.model_seat import LATER
+from cheaptalk.players.language_model.seat import LATER
 from cheaptalk.records.identity import player_digest
 from cheaptalk.rules import game_box
 

@@ -8,8 +8,9 @@ import pytest
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.script import ScriptedModels
-from cheaptalk.players import ModelSeat, forms, make_player
-from cheaptalk.players.previewing import STAND_IN, preview
+from cheaptalk.players import ModelSeat, make_player
+from cheaptalk.players.language_model import replies as forms
+from cheaptalk.players.language_model.preview import STAND_IN, preview
 from cheaptalk.rules import Chance, Decide, Game, Table, game_box, games, strategies
 
 

@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.games.chip_trading.events import Proposal, Response
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel, ModelSeat
-from cheaptalk.players.refining import refinable
+from cheaptalk.players.language_model.candidates import refinable
 from cheaptalk.rules import Asked, Chance, Table, game_box
 from tests.players.thinking import think
 

@@ -4,7 +4,7 @@ import pytest
 
 from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.players import Answer, Kind, LanguageModel
-from cheaptalk.players.replies import ECHO, Fault, echoed, fault
+from cheaptalk.players.language_model.replies import ECHO, Fault, echoed, fault
 from cheaptalk.rules import MESSAGE_LIMIT, Table
 from cheaptalk.styles import Illegal, Unreadable, style_in
 from tests.players.thinking import think

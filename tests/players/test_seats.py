@@ -23,7 +23,7 @@ from cheaptalk.players import (
     StrategySeat,
     make_player,
 )
-from cheaptalk.players.prompting import Prompt
+from cheaptalk.players.language_model.prompts import Prompt
 from cheaptalk.rules import CheaptalkError, Game, Given, UnknownName, game_box
 from cheaptalk.styles import style
 

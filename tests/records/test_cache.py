@@ -12,8 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
-from cheaptalk.records.cache import Cache, CacheError, Replicate, Request, worth_keeping
-from cheaptalk.records.differing import differences, nearest
+from cheaptalk.records.cache import (
+    Cache,
+    CacheError,
+    Replicate,
+    Request,
+    differences,
+    nearest,
+    worth_keeping,
+)
 
 HERE = Replicate("0/abc/0", 0, "alice", 0)
 REPLY = Reply(

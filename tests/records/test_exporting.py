@@ -19,21 +19,14 @@ from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.players import Kind
-from cheaptalk.records import (
-    AnswerRecord,
-    Ended,
-    NewMatch,
-    Status,
-    Store,
-    StoreError,
-    ended,
-    pack,
-    schema,
-)
-from cheaptalk.records.exporting import codebook, export, writing
-from cheaptalk.records.exporting.columns import INTEGER, NUMBER, TEXT, Column
-from cheaptalk.records.exporting.tables import answer_columns, match_columns
-from cheaptalk.records.exporting.writing import Sheet, csv_line, value
+from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
+from cheaptalk.records.exports import codebook
+from cheaptalk.records.exports import sheets as writing
+from cheaptalk.records.exports.columns import INTEGER, NUMBER, TEXT, Column
+from cheaptalk.records.exports.exporter import export
+from cheaptalk.records.exports.sheets import Sheet, csv_line, value
+from cheaptalk.records.exports.tables import answer_columns, match_columns
+from cheaptalk.records.store import schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
 from tests import toys
 from tests.conftest import Command
@@ -450,7 +443,7 @@ def full(_folder: Path, _found: Sequence[codebook.Entry]) -> None:
 def test_nothing_is_left_of_an_export_that_failed(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("cheaptalk.records.exporting.write_codebook", full)
+    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", full)
     with pytest.raises(CheaptalkError, match=f"{name} cannot be written: No space left"):
         export(store, "mixed", tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -462,7 +455,7 @@ def test_an_older_zip_file_outlives_an_export_that_failed(
     path = tmp_path / "out.zip"
     export(store, "mixed", path)
     before = path.read_bytes()
-    monkeypatch.setattr("cheaptalk.records.exporting.write_codebook", full)
+    monkeypatch.setattr("cheaptalk.records.exports.exporter.write_codebook", full)
     with pytest.raises(CheaptalkError):
         export(store, "mixed", path)
     assert path.read_bytes() == before

@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from cheaptalk.models import Failure, Reply, Usage
-from cheaptalk.records import Status, Store, StoreError, schema
-from cheaptalk.records.ledger import (
+from cheaptalk.records import Status, Store, StoreError
+from cheaptalk.records.ledger.ledger import (
     CallKey,
     Ledger,
     PastCall,
@@ -21,6 +21,7 @@ from cheaptalk.records.ledger import (
     past_calls,
     sendings,
 )
+from cheaptalk.records.store import schema
 from tests.records.stored import Shelf
 
 T = TypeVar("T")

@@ -10,20 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from cheaptalk.players import Kind
-from cheaptalk.records import (
-    Cost,
-    Status,
-    Store,
-    StoreError,
-    browsing,
-    pack,
-    schema,
-    study_cost,
-)
-from cheaptalk.records.browsing import Pairing
-from cheaptalk.records.errors import clear_errors
-from cheaptalk.records.membership import adopt
-from cheaptalk.records.wanted import Wanted, parameters_text
+from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
+from cheaptalk.records.store import pages as browsing
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import clear_errors
+from cheaptalk.records.store.pages import Pairing, Wanted, parameters_text
+from cheaptalk.records.store.store import adopt
 from tests.records.stored import Shelf
 
 PLACES = {"alice": "alice", "bob": "bob"}

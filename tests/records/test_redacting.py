@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.records.importers import ForeignGame, read_glee
-from cheaptalk.records.importers.redacting import MARK, names_said, redact
-from tests.records.glee_folders import AGREED, OFFERS, bargaining, models, write
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.records.imports import ForeignGame
+from cheaptalk.records.imports.redaction import MARK, names_said, redact
+from tests.papers.glee_folders import AGREED, OFFERS, bargaining, models, write
 
 
 def found(text: str, *, by: str = "bob") -> set[str]:

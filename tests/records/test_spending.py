@@ -7,9 +7,10 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.models import Reply, Usage
-from cheaptalk.records import Status, Store, schema
+from cheaptalk.records import Status, Store
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.spending import costs_by_player, spent, spent_on
+from cheaptalk.records.ledger.spending import costs_by_player, spent, spent_on
+from cheaptalk.records.store import schema
 from tests.fakes import Canned, broken, legal, study, with_model
 from tests.records.stored import Shelf
 

@@ -19,10 +19,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 import cheaptalk as ct
-from cheaptalk.records import Status, Store, StoreError, migrations, schema
-from cheaptalk.records import store as module
-from cheaptalk.records.membership import adopt, set_aside
-from cheaptalk.studies import lay_out, scripted
+from cheaptalk.records import Status, Store, StoreError
+from cheaptalk.records.store import migrations, schema
+from cheaptalk.records.store import store as module
+from cheaptalk.records.store.store import adopt, set_aside
+from cheaptalk.studies import lay_out
+from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study, with_model
 from tests.records.stored import Shelf
 

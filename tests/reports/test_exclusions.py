@@ -7,7 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.records.lost import lost_calls
+from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import Canned, late, study
 from tests.reports.conftest import Reported
 

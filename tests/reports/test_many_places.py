@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.records.browsing import places_of
+from cheaptalk.frames import match_frames
+from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports import figures
 from cheaptalk.reports.scores import GameScores
-from cheaptalk.statistics import match_frames
 from tests.pages import Page
 from tests.played import CROWD, play
 from tests.reports.conftest import Reported

@@ -9,8 +9,11 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.equilibrium import PayoffTable
-from cheaptalk.reports import Played, analyse_payoffs, metagame_report, told
+from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
+from cheaptalk.equilibrium.analysis.analysis import LEAST
+from cheaptalk.equilibrium.analysis.readings import readings_of
+from cheaptalk.equilibrium.analysis.selection import selected
+from cheaptalk.reports import Played, metagame_report, told
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
@@ -18,9 +21,7 @@ from cheaptalk.reports.metagame.conduct import (
     mistake_radar,
     opposition_histogram,
 )
-from cheaptalk.reports.metagame.graph import LEAST, best_response_graph
-from cheaptalk.reports.metagame.naming import selected
-from cheaptalk.reports.metagame.readings import readings_of
+from cheaptalk.reports.metagame.graph import best_response_graph
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import CHROMIUM, Tab, browse

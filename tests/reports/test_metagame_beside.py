@@ -8,18 +8,19 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.equilibrium import (
+    Analysis,
     EquilibriumError,
     PayoffTable,
     alpha_sweep,
+    analyse_payoffs,
     nash_average,
     propose_cells,
 )
-from cheaptalk.records.browsing import count, places_of
-from cheaptalk.records.wanted import Wanted
-from cheaptalk.reports import Analysis, Played, analyse_payoffs, metagame_report, told
-from cheaptalk.reports.metagame import providers
-from cheaptalk.reports.metagame.providers import providers_of_models
-from cheaptalk.reports.metagame.rankings import rankings
+from cheaptalk.equilibrium.analysis import providers
+from cheaptalk.equilibrium.analysis.providers import providers_of_models
+from cheaptalk.equilibrium.analysis.rankings import rankings
+from cheaptalk.records.store.pages import Wanted, count, places_of
+from cheaptalk.reports import Played, metagame_report, told
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import CHROMIUM, Tab, browse

@@ -8,19 +8,19 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.equilibrium import EquilibriumError, PayoffTable, model_choice, pure_equilibria
-from cheaptalk.reports import (
-    Played,
+from cheaptalk.equilibrium import (
+    EquilibriumError,
+    PayoffTable,
     analyse_bimatrix,
     analyse_seats,
-    analyses_by_seat,
-    seats_report,
-    told_seats,
+    model_choice,
+    pure_equilibria,
 )
-from cheaptalk.reports.metagame import seats_solving
-from cheaptalk.reports.metagame.naming import Selected, selected
-from cheaptalk.reports.metagame.seats_figures import payoff_maps
-from cheaptalk.reports.metagame.seats_solving import solve
+from cheaptalk.equilibrium.analysis import seats_estimation as seats_solving
+from cheaptalk.equilibrium.analysis.seats_solution import solve
+from cheaptalk.equilibrium.analysis.selection import Selected, selected
+from cheaptalk.reports import Played, analyses_by_seat, seats_report, told_seats
+from cheaptalk.reports.metagame.figures import payoff_maps
 from tests.conftest import Command
 from tests.pages import Page
 from tests.played import play

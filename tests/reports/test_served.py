@@ -4,8 +4,8 @@ from typing import Any
 
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.spending import Sending
-from cheaptalk.reports.served import NOBODY, UNNAMED, Served, served
+from cheaptalk.records.ledger.spending import Sending
+from cheaptalk.reports.facts import NOBODY, UNNAMED, Served, served
 from tests.pages import Page
 from tests.played import EVIL
 from tests.reports.conftest import Reported

@@ -1,6 +1,7 @@
 """Games and strategies are found by name, whoever wrote them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 import pytest
@@ -15,6 +16,7 @@ from cheaptalk.rules import (
     strategies,
     strategy_named,
 )
+from cheaptalk.rules.registry import GAMES
 from tests import toys
 
 
@@ -47,52 +49,89 @@ def test_an_unknown_name_is_told_with_the_nearest_one(game: str, name: str, mess
     assert isinstance(caught.value, LookupError)
 
 
+IMPOSTOR = replace(BARGAINING, styles={})
+"""A game under the name of another."""
+
+
 @pytest.fixture
-def more(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The toy registered as a game, and its strategies as players of bargaining."""
-    found = {
-        "cheaptalk.games": [
-            EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games"),
-            *entry_points(group="cheaptalk.games"),
-        ],
-        "cheaptalk.players": [
-            EntryPoint("bargaining.toys", "tests.toys:own_card", "cheaptalk.players")
-        ],
-    }
-    monkeypatch.setattr(registry, "entry_points", lambda group: found[group])
-    for cached in (games, strategies):
-        cached.cache_clear()
-    yield
-    for cached in (games, strategies):
-        cached.cache_clear()
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """Entry points of packages that only seem to be installed, to be filled by a test."""
+    found: list[EntryPoint] = []
+    real = entry_points
+
+    def seen(group: str) -> list[EntryPoint]:
+        return [*real(group=group), *(point for point in found if point.group == group)]
+
+    monkeypatch.setattr(registry, "entry_points", seen)
+    yield found
+    monkeypatch.undo()
+    _look_again()
 
 
-def test_a_second_strategy_of_one_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = entry_points(group="cheaptalk.games")
-    clash = EntryPoint("bargaining.toys", "tests.toys", "cheaptalk.players")
-    monkeypatch.setattr(
-        registry, "entry_points", lambda group: [clash] if group.endswith("players") else installed
-    )
-    game_box("bargaining")
-    strategies.cache_clear()
-    with pytest.raises(CheaptalkError, match='a strategy for bargaining named "random"'):
-        strategies("bargaining")
-    strategies.cache_clear()
+def _look_again() -> None:
+    for one in (GAMES, *registry.PARTS.values()):
+        one.forget()
 
 
-def test_a_second_game_of_one_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = EntryPoint("guessing", "tests.toys:BOX", "cheaptalk.games")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [one, one])
-    games.cache_clear()
-    with pytest.raises(CheaptalkError, match='a game named "guessing"'):
-        games()
-    games.cache_clear()
+def point(name: str, value: str, what: str) -> EntryPoint:
+    return EntryPoint(name, value, f"cheaptalk.{what}")
 
 
-@pytest.mark.usefixtures("more")
-def test_others_add_games_and_players_without_editing_ours() -> None:
+def test_others_add_games_and_players_without_editing_ours(installed: list[EntryPoint]) -> None:
+    installed += [
+        point("guessing", "tests.toys:BOX", "games"),
+        point("bargaining.toys", "tests.toys:own_card", "players"),
+        point("bargaining.hits", "tests.toys:HITS", "measures"),
+    ]
+    _look_again()
     assert game_box("guessing") is toys.BOX
+    assert list(game_box("bargaining").measures) == [*BARGAINING.measures, "hits"]
     assert list(games()) == sorted(games())
     assert strategy_named("bargaining", "own_card") is toys.own_card
     assert "equal_split" in strategies("bargaining")
     assert list(strategies("guessing")) == ["random", "own_card"]
+
+
+def test_a_package_that_cannot_be_imported_hides_nothing_else(installed: list[EntryPoint]) -> None:
+    installed.append(point("broken", "tests.no_such_module:BOX", "games"))
+    _look_again()
+    with pytest.warns(registry.PluginWarning) as caught:
+        assert "bargaining" in games()
+    assert len(caught) == 1
+    message = str(caught[0].message)
+    assert message.startswith('the game "broken" of tests.no_such_module cannot be used (Module')
+    assert message.endswith("mend, upgrade or uninstall tests.no_such_module")
+
+
+def test_of_two_games_of_one_name_ours_is_used(installed: list[EntryPoint]) -> None:
+    installed.append(point("bargaining", "tests.rules.test_registry:IMPOSTOR", "games"))
+    _look_again()
+    with pytest.warns(registry.PluginWarning, match="both register a game named"):
+        assert game_box("bargaining") is BARGAINING
+
+
+def test_a_game_s_own_strategy_goes_before_one_registered_beside_it(
+    installed: list[EntryPoint],
+) -> None:
+    installed.append(point("bargaining.toys", "tests.toys", "players"))
+    _look_again()
+    with pytest.warns(registry.PluginWarning, match='bargaining has a strategy named "random"'):
+        found = strategies("bargaining")
+    assert found["random"] is BARGAINING.strategies["random"]
+    assert found["own_card"] is toys.own_card
+
+
+def test_what_a_program_registers_it_can_replace_and_take_back() -> None:
+    one, other = object(), object()
+    things: registry.Registry[object] = registry.Registry("thing", "cheaptalk.things")
+    things.add("mine", one)
+    things.add("mine", other)
+    assert things.find("mine") is other
+    things.remove("mine")
+    with pytest.raises(UnknownName):
+        things.find("mine")
+
+
+def test_a_program_cannot_replace_what_a_package_registers() -> None:
+    with pytest.raises(CheaptalkError, match='registers a game named "bargaining"'):
+        GAMES.add("bargaining", toys.BOX)

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.calls.purse import characters
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.script import ScriptedModels
 from cheaptalk.records import Store
-from cheaptalk.records.spending import answered, spent
-from cheaptalk.studies import Cap, Range, estimate, rehearsing
-from cheaptalk.studies.rehearsing import rehearse
-from cheaptalk.studies.sizes import characters
+from cheaptalk.records.ledger.spending import answered, spent
+from cheaptalk.studies import Cap, Range, estimate
+from cheaptalk.studies.estimates import rehearsal as rehearsing
+from cheaptalk.studies.estimates.rehearsal import rehearse
 from tests.fakes import legal, study
 
 DEAR = Price(models=("script/*",), input=10, cached_input=1, output=40, as_of=date(2026, 1, 1))

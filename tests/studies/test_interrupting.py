@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.records.ledger import mark_unresolved
+from cheaptalk.records.ledger.ledger import mark_unresolved
 from tests.cli.terminal import unmeasured
 from tests.fakes import Server, spec, with_model
 

@@ -21,7 +21,7 @@ from tests.fakes import Server, essence
 KILLS = 20
 AT_ONCE = 6
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.openai", "tests.fakes"])
+FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.http.openai", "tests.fakes"])
 
 
 async def thinking(request: web.Request, body: dict[str, Any]) -> None:

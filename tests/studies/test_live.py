@@ -15,9 +15,10 @@ import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.flow import SENDINGS, Trouble
 from cheaptalk.players import Kind, PersonCall
-from cheaptalk.records import Status, Store, schema
-from cheaptalk.records.ledger import mark_unresolved
-from cheaptalk.records.spending import spent
+from cheaptalk.records import Status, Store
+from cheaptalk.records.ledger.ledger import mark_unresolved
+from cheaptalk.records.ledger.spending import spent
+from cheaptalk.records.store import schema
 from cheaptalk.rules import Asked
 from cheaptalk.studies import INTERRUPTED, Halted, lay_out
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
@@ -392,7 +393,7 @@ def test_a_store_that_fails_stops_the_run_with_its_own_error(
         raise ct.StoreError("the disk is gone")
 
     models = Canned()
-    monkeypatch.setattr("cheaptalk.records.ledger.write_matches", out_of_order)
+    monkeypatch.setattr("cheaptalk.records.ledger.ledger.write_matches", out_of_order)
     with pytest.raises(ct.StoreError, match="the disk is gone"):
         ct.run(study(**with_model()), store, models=models)
     monkeypatch.undo()

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
-from cheaptalk.records.exporting import export
-from cheaptalk.records.membership import set_aside
-from cheaptalk.statistics import match_frames
+from cheaptalk.records.exports.exporter import export
+from cheaptalk.records.store.store import set_aside
 from tests.fakes import Canned, study
 
 REFUSING: dict[str, Any] = {

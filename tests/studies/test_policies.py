@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.frames import match_frames
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
-from cheaptalk.records.policies import Unanswered, policies_of
-from cheaptalk.reports.exclusions import Unanswering, exclusions
-from cheaptalk.statistics import match_frames
+from cheaptalk.records.unanswered import Unanswered, policies_of
+from cheaptalk.reports.facts import Unanswering, exclusions
 from cheaptalk.studies import Dealt, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, study, with_model
 

@@ -9,10 +9,10 @@ import yaml
 import cheaptalk as ct
 from cheaptalk.games.item_bargaining.presets import PRESETS
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.papers.glee.human_study import FAMILIES, Family, drawn, others, variants
 from cheaptalk.records import digest_key
 from cheaptalk.rules import game_box
 from cheaptalk.studies import plan, preset_names, preset_text
-from cheaptalk.studies.presets.glee_human import FAMILIES, Family, drawn, others, variants
 
 GLEE = {"bargaining": 384, "negotiation": 576, "persuasion": 360}
 """Configurations in GLEE's Table 1."""

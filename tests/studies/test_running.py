@@ -14,9 +14,10 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Status, Store
-from cheaptalk.rules import Asked, CheaptalkError, strategies, strategy
-from cheaptalk.studies import Progress, lay_out, scripted
-from cheaptalk.studies.planning import PlannedMatch
+from cheaptalk.rules import Asked, CheaptalkError, strategy
+from cheaptalk.studies import Progress, lay_out
+from cheaptalk.studies.plans.plan import PlannedMatch
+from cheaptalk.studies.runs import scripted
 from tests.fakes import essence, study
 from tests.toys import BOX, Guessing, own_card
 
@@ -49,7 +50,6 @@ def mood(toys: None, monkeypatch: pytest.MonkeyPatch) -> Mood:
 
     assert isinstance(BOX.strategies, dict)
     monkeypatch.setitem(BOX.strategies, "moody", moody)
-    strategies.cache_clear()
     return mood
 
 

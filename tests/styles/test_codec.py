@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cheaptalk.rules import MESSAGE_LIMIT, Action, Ask, Event, Message, Money, Value
 from cheaptalk.styles import CODECS, Codec, Illegal, JsonCodec, Unreadable
-from cheaptalk.styles.finding import NOT_JSON
+from cheaptalk.styles.json_objects import NOT_JSON
 
 CODEC: Codec = JsonCodec()
 

@@ -15,11 +15,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 import cheaptalk as ct
-from cheaptalk.records import browsing, digest, digest_key
+from cheaptalk.records import digest, digest_key
+from cheaptalk.records.store import pages as browsing
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
 from tests.fakes import Canned, Refusing, study, with_model
-from tests.measures import judged
+from tests.judges import judged
 from tests.pages import Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 

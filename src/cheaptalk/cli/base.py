@@ -19,8 +19,8 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 import cheaptalk as ct
-from cheaptalk.models.files import parse_yaml
-from cheaptalk.rules.problems import first_problem
+from cheaptalk.files import parse_yaml
+from cheaptalk.rules.errors import first_problem
 
 ORDER = (
     "games", "players", "rosters", "prompt", "preset", "prices", "plan", "run", "resume", "ctl",

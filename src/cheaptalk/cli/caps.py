@@ -8,7 +8,7 @@ import typer
 from pydantic import ValidationError
 
 import cheaptalk as ct
-from cheaptalk.rules.problems import first_problem
+from cheaptalk.rules.errors import first_problem
 
 CAPS = "calls=N,tokens=N,dollars=X"
 """How caps are written behind ``--budget``."""

@@ -81,26 +81,24 @@ def dond(
     _take_in(ct.read_dond(paths), store, study, json)
 
 
-def _take_in(
-    found: ct.records.importers.Collection, store: Path, study: str, as_json: bool
-) -> None:
+def _take_in(found: ct.records.imports.Collection, store: Path, study: str, as_json: bool) -> None:
     """Store a collection, showing how far it is, and say what became of it.
 
     Raises:
         CheaptalkError: it holds no game; nothing is written.
     """
     with err.status(study):
-        found = ct.records.importers.with_a_game(found)
+        found = ct.records.imports.with_a_game(found)
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
-        def show(intake: ct.records.importers.Intake) -> None:
+        def show(intake: ct.records.imports.Intake) -> None:
             shown.update(f"{study}: {counted(intake.read, 'game')} read")
 
         intake = ct.take_in(found, opened, study, show)
     _summarise(intake, study, store, as_json)
 
 
-def _summarise(intake: ct.records.importers.Intake, study: str, store: Path, as_json: bool) -> None:
+def _summarise(intake: ct.records.imports.Intake, study: str, store: Path, as_json: bool) -> None:
     if as_json:
         print_json(
             {

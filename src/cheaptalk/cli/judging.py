@@ -31,7 +31,7 @@ from cheaptalk.cli.pricing import PricesOption, cost_text
 from cheaptalk.cli.progress import EVERY
 from cheaptalk.cli.verdicts import print_verdicts
 from cheaptalk.rules import counted
-from cheaptalk.studies.affording import shortfalls
+from cheaptalk.studies.estimates.estimate import shortfalls
 
 
 @app.command()
@@ -83,7 +83,7 @@ def judge(
         if by is None or (model is None and not ask):
             missing = "--judge" if by is None else "--model"
             raise ct.CheaptalkError(f"name {missing}, or see what was judged with --report")
-        judge = ct.measures.judge_of(by, player_entry(model or "vllm/any"))
+        judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
         if ask:
             _ask(opened, study, judge, sample, seed, json)
             return
@@ -91,7 +91,7 @@ def judge(
         cap = cap_of(budget or [])
         if dry_run or _costs(judge, known):
             with err.status(f"{study}: estimating"):
-                takes = ct.measures.estimate_judging(
+                takes = ct.judges.estimate_judging(
                     opened, study, judge, sample=sample, seed=seed, prices=known
                 )
             if dry_run:
@@ -119,7 +119,7 @@ def judge(
         raise typer.Exit(1)
 
 
-def _costs(judge: ct.measures.Judge, prices: ct.models.Prices) -> bool:
+def _costs(judge: ct.judges.Judge, prices: ct.models.Prices) -> bool:
     """Whether a judge costs something and the price is known."""
     price = prices.of(judge.seat.model)
     return price is not None and not price.free
@@ -144,10 +144,10 @@ def _again(context: typer.Context) -> str:
 
 
 @contextmanager
-def _progress(study: str) -> Iterator[Callable[[ct.measures.Judging], None]]:
+def _progress(study: str) -> Iterator[Callable[[ct.judges.Judging], None]]:
     """Show progress: in place on a terminal, a line now and then elsewhere."""
 
-    def line(state: ct.measures.Judging) -> str:
+    def line(state: ct.judges.Judging) -> str:
         how_far = f"{study}: {state.done:,} of {counted(state.matches, 'match')} judged"
         parts = [how_far, counted(state.judged, "verdict")]
         parts += [f"{state.invalid:,} without one"] if state.invalid else []
@@ -162,7 +162,7 @@ def _progress(study: str) -> Iterator[Callable[[ct.measures.Judging], None]]:
         return
     last = time.monotonic()
 
-    def show(state: ct.measures.Judging) -> None:
+    def show(state: ct.judges.Judging) -> None:
         nonlocal last
         if time.monotonic() - last >= EVERY:
             last = time.monotonic()
@@ -174,13 +174,13 @@ def _progress(study: str) -> Iterator[Callable[[ct.measures.Judging], None]]:
 def _ask(
     store: ct.Store,
     study: str,
-    judge: ct.measures.Judge,
+    judge: ct.judges.Judge,
     sample: int | None,
     seed: int,
     as_json: bool,
 ) -> None:
     """Show the first question as the judge would read it."""
-    match, item = ct.measures.first_item(store, study, judge, sample=sample, seed=seed)
+    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
         print_json({"match": match, "item": item.name, "messages": messages})
@@ -192,8 +192,8 @@ def _ask(
 
 def _foretell(
     study: str,
-    judge: ct.measures.Judge,
-    takes: ct.measures.JudgingEstimate,
+    judge: ct.judges.Judge,
+    takes: ct.judges.JudgingEstimate,
     cap: ct.studies.Cap,
     command: str,
     as_json: bool,
@@ -223,13 +223,13 @@ def _foretell(
     out.print(f"Nothing was asked. Judge with: {command}", markup=False, soft_wrap=True)
 
 
-def _doubts(takes: ct.measures.JudgingEstimate, cap: ct.studies.Cap) -> Iterator[str]:
+def _doubts(takes: ct.judges.JudgingEstimate, cap: ct.studies.Cap) -> Iterator[str]:
     """Where the judge may not, or cannot, end within its budget."""
     return shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
 
 
 def _as_json(
-    study: str, judge: ct.measures.Judge, state: ct.measures.Judging, seconds: float
+    study: str, judge: ct.judges.Judge, state: ct.judges.Judging, seconds: float
 ) -> dict[str, Any]:
     return {
         "study": study, "judge": judge.digest, "rubric": judge.rubric.name,
@@ -244,7 +244,7 @@ def _as_json(
     }  # fmt: skip
 
 
-def _summarise(study: str, state: ct.measures.Judging, command: str, store: Path) -> None:
+def _summarise(study: str, state: ct.judges.Judging, command: str, store: Path) -> None:
     parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
     if without := state.invalid + state.invalid_before:
         parts.append(f"{without:,} without a verdict")
@@ -265,7 +265,7 @@ def _summarise(study: str, state: ct.measures.Judging, command: str, store: Path
     out.print(next_step, markup=False, soft_wrap=True)
 
 
-def _notes(state: ct.measures.Judging) -> Iterator[str]:
+def _notes(state: ct.judges.Judging) -> Iterator[str]:
     """What there is to say of a run besides its verdicts, a line each."""
     kinds = {kind.value: count for kind, count in state.kinds.items()}
     if repaired := kinds.pop("repaired", 0):

@@ -35,17 +35,17 @@ def label(
     """Label a sample by hand, to hold a judge against: write a sheet, fill it in, take it in."""
     if (sheet is None) == (labels is None):
         raise ct.CheaptalkError("name either --sheet, to write one, or --labels, to take them in")
-    rubric = ct.measures.find_rubric(by_rubric)
+    rubric = ct.judges.find_rubric(by_rubric)
     with ct.Store.open(store) as opened:
         if sheet is not None:
-            items = ct.measures.write_sheet(opened, study, rubric, sheet, sample=sample, seed=seed)
+            items = ct.judges.write_sheet(opened, study, rubric, sheet, sample=sample, seed=seed)
             if json:
                 print_json({"study": study, "sheet": str(sheet), "items": items})
             else:
                 _say_how(study, by_rubric, sheet, items, store)
             return
         assert labels is not None
-        taken = ct.measures.take_labels(opened, study, rubric, labels, by=by)
+        taken = ct.judges.take_labels(opened, study, rubric, labels, by=by)
     if json:
         print_json({"study": study, "by": by, **taken._asdict()})
         return
@@ -59,7 +59,7 @@ def label(
 
 def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: Path) -> None:
     """What the sheet asks for, and how to go on."""
-    rubric = ct.measures.find_rubric(by_rubric)
+    rubric = ct.judges.find_rubric(by_rubric)
     out.print(f"{sheet}: {counted(items, 'item')} to label\n{rubric.question}", markup=False)
     if rubric.scale is None:
         for name, meaning in (rubric.categories or {}).items():

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.base import (
-    DEFAULT_STORE,
-    JsonOption,
-    StoreOption,
-    app,
-    err,
-    out,
-    print_json,
-)
+from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, err, out, print_json
 from cheaptalk.cli.metagame_beside import (
     NextOption,
     OneSidedOption,
@@ -34,19 +26,14 @@ from cheaptalk.cli.metagame_beside import (
     refuse_of_study,
 )
 from cheaptalk.cli.reporting import PORT, Port, extra
-from cheaptalk.cli.seating import (
-    BySeatOption,
-    PayoffOption,
-    PooledOption,
-    bimatrix,
-    seat_wishes,
-)
+from cheaptalk.cli.seating import BySeatOption, PayoffOption, PooledOption, bimatrix, seat_wishes
 from cheaptalk.cli.solving import Solving
 
 if TYPE_CHECKING:
-    from cheaptalk.reports import Analysis, Played, SeatsAnalysis
-    from cheaptalk.reports.metagame.making import Wishes
-    from cheaptalk.reports.metagame.seats_making import SeatWishes
+    from cheaptalk.equilibrium import Analysis, SeatsAnalysis
+    from cheaptalk.equilibrium.analysis.estimation import Wishes
+    from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes
+    from cheaptalk.reports import Played
 
     Games = tuple[Iterator[Analysis | SeatsAnalysis], Played | None]
 
@@ -173,7 +160,7 @@ def _of_file(
             one = bimatrix(_title(source), table, wishes, providers, seats)
         else:
             wishes |= {"providers": grouping(providers, {}), "progress": progress}
-            one = ct.reports.analyse_payoffs(_title(source), table, **wishes)
+            one = ct.equilibrium.analyse_payoffs(_title(source), table, **wishes)
             check_grouping(providers, [one])
     yield iter([one]), None
 
@@ -201,10 +188,12 @@ def _of_study(
             for place, one in enumerate(chosen, 1):
                 with solving.game(one.name, place) as progress, cured():
                     if seats:
-                        solved: Analysis | SeatsAnalysis = ct.reports.analyse_seats(one, **seats)
+                        solved: Analysis | SeatsAnalysis = ct.equilibrium.analyse_seats(
+                            one, **seats
+                        )
                     else:
                         wishes["progress"] = progress
-                        solved = ct.reports.analyse(one, **wishes)
+                        solved = ct.equilibrium.analyse(one, **wishes)
                         found.append(solved)
                 yield solved
             check_grouping(providers, found)
@@ -213,19 +202,19 @@ def _of_study(
 
 
 def _write(name: str, analyses: Sequence[Analysis | SeatsAnalysis], to: Path, **given: Any) -> None:
-    by_seat = isinstance(analyses[0], ct.reports.SeatsAnalysis)
+    by_seat = isinstance(analyses[0], ct.equilibrium.SeatsAnalysis)
     write: Callable[..., None] = ct.reports.seats_report if by_seat else ct.reports.metagame_report
     write(name, analyses, to, **given)
 
 
 def _told(one: Analysis | SeatsAnalysis, seed: int) -> dict[str, Any]:
-    if isinstance(one, ct.reports.SeatsAnalysis):
+    if isinstance(one, ct.equilibrium.SeatsAnalysis):
         return ct.reports.told_seats(one, seed)
     return ct.reports.told(one, seed)
 
 
 def _show(one: Analysis | SeatsAnalysis) -> None:
-    if isinstance(one, ct.reports.SeatsAnalysis):
+    if isinstance(one, ct.equilibrium.SeatsAnalysis):
         print_text(str(one))
         out.print()
     else:

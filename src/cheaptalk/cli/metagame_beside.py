@@ -15,9 +15,8 @@ import cheaptalk as ct
 from cheaptalk.cli.base import out, print_table
 
 if TYPE_CHECKING:
-    from cheaptalk.equilibrium import NextCells
-    from cheaptalk.reports import Analysis
-    from cheaptalk.reports.metagame.providers import Providers
+    from cheaptalk.equilibrium import Analysis, NextCells
+    from cheaptalk.equilibrium.analysis.providers import Providers
 
 ProviderOption = Annotated[
     list[str] | None,
@@ -143,7 +142,7 @@ def print_providers(among: Providers) -> None:
         rows: list[list[object]] = [
             [
                 owner,
-                *([ct.reports.plus_minus(reading.given[at], 1)] if reading.given else []),
+                *([ct.equilibrium.plus_minus(reading.given[at], 1)] if reading.given else []),
                 *(f"{share:.1%}" for share in reading.responses[at]),
             ]
             for at, owner in enumerate(owners)

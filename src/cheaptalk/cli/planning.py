@@ -26,7 +26,6 @@ from cheaptalk.cli.base import (
     print_table,
     reading,
     set_aside_text,
-    stored_study,
 )
 from cheaptalk.cli.outlook import Outlook, outlook
 from cheaptalk.cli.pricing import PricesOption, cost_text
@@ -197,8 +196,5 @@ def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | N
     stored = sum(summary.counts.values())
     if "players" not in summary.spec:
         return stored
-    try:
-        laid = ct.studies.lay_out(stored_study(summary.name, summary.spec), store)
-    except ct.CheaptalkError:
-        return None
-    return max(stored, len(laid.matches))
+    planned = ct.studies.planned_count(summary, store)
+    return None if planned is None else max(stored, planned)

@@ -23,11 +23,11 @@ from cheaptalk.models.names import hint
 from cheaptalk.models.routes import ways
 from cheaptalk.models.settings import wire
 from cheaptalk.players import ModelSeat, StrategySeat
-from cheaptalk.players.previewing import STAND_IN, Preview, preview
-from cheaptalk.players.prompting import History
+from cheaptalk.players.language_model.preview import STAND_IN, Preview, preview
+from cheaptalk.players.language_model.prompts import History
 from cheaptalk.players.rosters import Roster, chosen, roster, roster_names
 from cheaptalk.rules import counted
-from cheaptalk.rules.problems import first_problem
+from cheaptalk.rules.errors import first_problem
 
 SEEDS = 100
 """Sample matches that are tried until one is long enough."""

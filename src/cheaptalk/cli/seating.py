@@ -10,10 +10,9 @@ import typer
 import cheaptalk as ct
 
 if TYPE_CHECKING:
-    from cheaptalk.equilibrium import PayoffTable
-    from cheaptalk.reports import SeatsAnalysis
-    from cheaptalk.reports.metagame.making import Wishes
-    from cheaptalk.reports.metagame.seats_making import SeatWishes
+    from cheaptalk.equilibrium import PayoffTable, SeatsAnalysis
+    from cheaptalk.equilibrium.analysis.estimation import Wishes
+    from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes
 
 BySeatOption = Annotated[
     bool,
@@ -61,7 +60,7 @@ def seat_wishes(
         return None
     refuse_symmetric(wishes, providers)
     return {
-        "payoff": payoff or ct.reports.PAYOFF, "pooled": pooled, "draws": wishes["draws"],
+        "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled, "draws": wishes["draws"],
         "seed": wishes["seed"], "paired": wishes["paired"], "without": wishes["without"],
     }  # fmt: skip
 
@@ -88,9 +87,9 @@ def bimatrix(
     """
     refuse_symmetric(wishes, providers)
     if seats:
-        asked = {"--payoff": seats["payoff"] != ct.reports.PAYOFF, "--pooled": seats["pooled"]}
+        asked = {"--payoff": seats["payoff"] != ct.equilibrium.PAYOFF, "--pooled": seats["pooled"]}
         _refuse(asked, "a payoff file says what either side gets")
-    return ct.reports.analyse_bimatrix(name, table, without=wishes["without"])
+    return ct.equilibrium.analyse_bimatrix(name, table, without=wishes["without"])
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

@@ -10,8 +10,8 @@ from rich.markup import escape
 
 import cheaptalk as ct
 from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, out, print_json
-from cheaptalk.records.browsing import studies_of
-from cheaptalk.records.redeals import Stand, Standing
+from cheaptalk.records.store.pages import studies_of
+from cheaptalk.records.unanswered import Stand, Standing
 from cheaptalk.rules import counted
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")

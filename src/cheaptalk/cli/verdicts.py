@@ -40,7 +40,7 @@ def _verdicts(section: ct.reports.JudgeSection) -> None:
     print_table(None, ["verdict", *(one.player for one in section.players)], counts)
 
 
-def _agreement(one: ct.measures.Agreement, reference: str) -> None:
+def _agreement(one: ct.judges.Agreement, reference: str) -> None:
     """How well a judge agrees with a reference, in words and as a table."""
     out.print(f"against {reference}:", markup=False)
     for line in ct.reports.agreement_lines(one):

@@ -1,16 +1,27 @@
-from .bimatrix import BimatrixEquilibria, bimatrix_equilibria, lemke_howson, lemke_howson_mixtures
-from .bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium
-from .choosing import ModelChoice, model_choice
-from .designs import Designs, compare_designs
-from .drawing import resampled
-from .files import read_payoffs, write_payoffs
-from .games import EmpiricalBimatrix, EmpiricalGame
-from .metrics import Metric, item_bargaining_metrics
-from .next_cells import NextCells, propose_cells
-from .payoffs import EquilibriumError
-from .profiles import Profile, profile, pure_equilibria
-from .providers import ProviderGame, provider_game
-from .ranking import (
+from .analysis.analysis import Analysis, plus_minus
+from .analysis.estimation import analyse, analyse_payoffs
+from .analysis.seats import PAYOFF, SeatsAnalysis
+from .analysis.seats_estimation import analyse_bimatrix, analyse_seats
+from .analysis.spreads import Spread
+from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
+from .empirical.designs import Designs, compare_designs
+from .empirical.games import EmpiricalBimatrix, EmpiricalGame
+from .empirical.metrics import Metric, item_bargaining_metrics
+from .empirical.model_choice import ModelChoice, model_choice
+from .empirical.next_cells import NextCells, propose_cells
+from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
+from .solvers.bimatrix import (
+    BimatrixEquilibria,
+    bimatrix_equilibria,
+    lemke_howson,
+    lemke_howson_mixtures,
+)
+from .solvers.equilibria import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
+from .solvers.payoff_files import PayoffFileError, PayoffTable, read_payoffs, write_payoffs
+from .solvers.payoffs import EquilibriumError
+from .solvers.profiles import Profile, profile, pure_equilibria
+from .solvers.provider_game import ProviderGame, provider_game
+from .solvers.rankings import (
     AlphaSweep,
     NashAverage,
     alpha_rank,
@@ -18,15 +29,13 @@ from .ranking import (
     alpha_sweep,
     nash_average,
 )
-from .ratings import BradleyTerry, bradley_terry, elo
-from .replicator import Replication, RestPoint, replicator_dynamics
-from .results import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
-from .symmetric import mene_mixtures, symmetric_equilibria
-from .tables import PayoffFileError, PayoffTable
-from .tallies import Tally, mean_elo, tally
+from .solvers.replicator import Replication, RestPoint, replicator_dynamics
+from .solvers.symmetric import mene_mixtures, symmetric_equilibria
 
 __all__ = [
+    "PAYOFF",
     "AlphaSweep",
+    "Analysis",
     "BestResponses",
     "BimatrixEquilibria",
     "Bootstrap",
@@ -47,11 +56,17 @@ __all__ = [
     "ProviderGame",
     "Replication",
     "RestPoint",
+    "SeatsAnalysis",
+    "Spread",
     "SymmetricEquilibria",
     "Tally",
     "alpha_rank",
     "alpha_rank_bimatrix",
     "alpha_sweep",
+    "analyse",
+    "analyse_bimatrix",
+    "analyse_payoffs",
+    "analyse_seats",
     "bimatrix_equilibria",
     "bootstrap_equilibrium",
     "bradley_terry",
@@ -65,6 +80,7 @@ __all__ = [
     "mene_mixtures",
     "model_choice",
     "nash_average",
+    "plus_minus",
     "profile",
     "propose_cells",
     "provider_game",

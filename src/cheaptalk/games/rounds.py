@@ -7,18 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from cheaptalk.rules import (
-    Ask,
-    Asked,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Outcome,
-    Play,
-    Tell,
-    numbered,
-)
+from cheaptalk.rules import Ask, Asked, Chance, Deal, Event, Game, Outcome, Play, Tell, numbered
 
 C = TypeVar("C")
 

@@ -12,10 +12,9 @@ from cheaptalk.models.calls import (
     Route,
     Usage,
 )
-from cheaptalk.models.families import FAMILIES, Family, family
 from cheaptalk.models.names import PROVIDERS, SCRIPTS, ModelName, Provider, missing
 from cheaptalk.models.prices import Price, PriceError, Prices, load_prices, own_prices
-from cheaptalk.models.settings import check_settings
+from cheaptalk.models.settings import FAMILIES, Family, check_settings, family
 
 __all__ = [
     "FAMILIES", "PROVIDERS", "SCRIPTS", "AnswerForm", "AskedRoute", "Failure", "Family", "Message",

@@ -14,9 +14,9 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.http.wire import broken
 from cheaptalk.models.names import ModelName
 from cheaptalk.models.settings import wire
-from cheaptalk.models.wire import broken
 
 TOGETHER = 16
 """Calls that are answered together at most."""

@@ -1,10 +1,11 @@
 """Who can sit down: scripted strategies, language models, people, recorded answers."""
 
-from cheaptalk.players.language_model import LanguageModel
-from cheaptalk.players.model_seat import ModelSeat
+from cheaptalk.players.language_model.player import LanguageModel
+from cheaptalk.players.language_model.preview import Preview, preview
+from cheaptalk.players.language_model.prompts import LastTurns, Prompt, Refine
+from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.person import Person, since_answer
-from cheaptalk.players.previewing import Preview, preview
-from cheaptalk.players.prompting import LastTurns, Prompt, Refine
+from cheaptalk.players.player import Answer, Call, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.rosters import Roster, roster, roster_names
 from cheaptalk.players.scripted import Scripted
@@ -18,7 +19,6 @@ from cheaptalk.players.seats import (
     StrategySeat,
     make_player,
 )
-from cheaptalk.players.thinking import Answer, Call, Kind, PersonCall, Player, Thinking
 
 __all__ = [
     "SEAT_SPECS", "Answer", "Call", "Entry", "ImportedSeat", "Kind", "LanguageModel", "LastTurns",

@@ -1,6 +1,6 @@
 """A person at the table, asked through a page or a terminal."""
 
-from cheaptalk.players.thinking import Answer, Kind, PersonCall, Thinking
+from cheaptalk.players.player import Answer, Kind, PersonCall, Thinking
 from cheaptalk.rules import Asked, Game, Moment
 from cheaptalk.styles import CODECS, Style, Unreadable
 

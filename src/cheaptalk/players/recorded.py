@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cheaptalk.players.thinking import Answer, Kind, Thinking
+from cheaptalk.players.player import Answer, Kind, Thinking
 from cheaptalk.rules import Asked, Given
 
 

@@ -1,6 +1,6 @@
 """A scripted strategy as a player among others that take time."""
 
-from cheaptalk.players.thinking import Answer, Kind, Thinking
+from cheaptalk.players.player import Answer, Kind, Thinking
 from cheaptalk.rules import Asked, Decide, StrategyError, decided
 
 

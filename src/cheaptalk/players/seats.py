@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
 from pydantic import Field, TypeAdapter, model_serializer, model_validator
 
-from cheaptalk.players.model_seat import ModelSeat
+from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.person import Person
+from cheaptalk.players.player import Player
 from cheaptalk.players.recorded import Recorded
 from cheaptalk.players.scripted import Scripted
-from cheaptalk.players.thinking import Player
 from cheaptalk.rules import (
     CheaptalkError,
     Decide,

@@ -1,15 +1,12 @@
 """The record: what was asked and answered, kept so that nothing is lost."""
 
-from cheaptalk.records.batches import BatchSummary, all_batches, waiting_batches
-from cheaptalk.records.cache import Cache, CacheError, Replicate, Request
+from cheaptalk.records.cache import Cache, CacheError, Replicate, Request, differences, nearest
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.differing import differences, nearest
-from cheaptalk.records.errors import StoreError
+from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.identity import configuration_digest, digest, digest_key, player_digest
+from cheaptalk.records.ledger.batches import BatchSummary, all_batches, waiting_batches
+from cheaptalk.records.ledger.spending import answered, costs_by_player, study_cost
 from cheaptalk.records.lineup import FEW, line_up, query_of, runs
-from cheaptalk.records.packing import pack, text_of, unpack
-from cheaptalk.records.policies import Unanswered, policies_of
-from cheaptalk.records.reading import StudySummary
 from cheaptalk.records.record import (
     AnswerRecord,
     Ended,
@@ -20,10 +17,11 @@ from cheaptalk.records.record import (
     game_of,
     scripted_answers,
 )
-from cheaptalk.records.redeals import Excluded, excluded, predecessors
-from cheaptalk.records.spending import answered, costs_by_player, study_cost
-from cheaptalk.records.store import NewMatch, Store
+from cheaptalk.records.store.backend import StoreError
+from cheaptalk.records.store.reader import StudySummary
+from cheaptalk.records.store.store import NewMatch, Store
 from cheaptalk.records.transcript import Line, Scene, gathered, transcript
+from cheaptalk.records.unanswered import Excluded, Unanswered, excluded, policies_of, predecessors
 
 __all__ = [
     "FEW", "AnswerRecord", "BatchSummary", "Cache", "CacheError", "Cost", "Ended", "Excluded",

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk.players import Kind
-from cheaptalk.records import schema
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.errors import clear_errors
-from cheaptalk.records.ledger import CallKey
-from cheaptalk.records.reading import StoreReader, members_of
-from cheaptalk.records.store import Store
+from cheaptalk.records.ledger.ledger import CallKey
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import clear_errors
+from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.store import Store
 
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
 PREFIX = "judge"

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.errors import StoreError
-from cheaptalk.records.packing import pack, unpack
+from cheaptalk.records.encoding import pack, unpack
+from cheaptalk.records.store.backend import StoreError
 from cheaptalk.rules import (
     Deal,
     Game,
@@ -296,3 +296,12 @@ class MatchRecord:
         data = {names.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
         del data["packed"]
         return data | {"status": self.status.value} | self.body
+
+
+def failed(reason: str, seed: str) -> Ended:
+    """A match that was stopped by an error that is not play."""
+    return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed}))
+
+
+SETTLED = (Status.FINISHED, Status.FORFEITED)
+"""How a match has ended that is not played again."""

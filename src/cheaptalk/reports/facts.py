@@ -1,24 +1,135 @@
-"""What every page says of a study as a whole: what was played, what it took, how it was made."""
+"""What a report says of matches in which a player finally gave no valid answer.
 
+Which models were asked, which ones answered, and how: what a report says of a study's calls.
+
+What every page says of a study as a whole: what was played, what it took, how it was made.
+"""
+
+import json
 import platform
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 import yaml
 
 from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
-from cheaptalk.records.costs import Cost
+from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.judgements import judging_cost
-from cheaptalk.records.lost import lost_calls
-from cheaptalk.records.redeals import excluded
-from cheaptalk.records.spending import sendings, study_cost
-from cheaptalk.reports.exclusions import exclusions
-from cheaptalk.reports.served import served
-from cheaptalk.rules import CheaptalkError, game_box
-from cheaptalk.studies import lay_out, money, parse_study
+from cheaptalk.records.ledger.ledger import lost_calls
+from cheaptalk.records.ledger.spending import Sending, sendings, study_cost
+from cheaptalk.records.unanswered import AFRESH, Policy, policies_of
+from cheaptalk.rules import game_box
+from cheaptalk.studies.plans.plan import planned_count
+from cheaptalk.text import money
+
+
+class Unanswering(NamedTuple):
+    """A kind of answer that is none: the study's policy for it, and matches with such answers."""
+
+    kind: str
+    policy: Policy
+    matches: int
+
+
+class Exclusions(NamedTuple):
+    """What became of matches without an answer.
+
+    Attributes:
+        kinds: the kinds of answers that occurred, or that the study says something about.
+        dropped: finished matches that are no part of any score.
+        redealt: matches that were played on a fresh deal in place of another.
+        redeals: how often one match is played on a fresh deal at most.
+    """
+
+    kinds: list[Unanswering]
+    dropped: int
+    redealt: int
+    redeals: int
+
+
+def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> Exclusions:
+    """What became of a study's matches without an answer, over all its games."""
+    policies = policies_of(spec)
+    finished = pl.col("status") == Status.FINISHED.value
+    kinds = [
+        Unanswering(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
+        for kind, policy in policies.by_kind.items()
+    ]
+    return Exclusions(
+        [one for one in kinds if one.matches or one.kind in policies.model_fields_set],
+        sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
+        sum(frame.filter(pl.col("deal").str.contains(AFRESH)).height for frame in frames.values()),
+        policies.redeals,
+    )  # fmt: skip
+
+
+def _with(frame: pl.DataFrame, kind: str) -> int:
+    """Matches in which some answer was of this kind."""
+    columns = [name for name in frame.columns
+               if name.startswith("kind.") and name.endswith(f".{kind}")]  # fmt: skip
+    return frame.filter(pl.any_horizontal(pl.col(columns) > 0)).height
+
+
+NOBODY, UNNAMED = "none answered", "not named"
+"""What stands in place of a model id where no reply came, or one that does not name its model."""
+Way: TypeAlias = tuple[str, str, str, str, str]
+
+
+class Served(NamedTuple):
+    """Sendings that one player's calls were answered, or failed, in the same way.
+
+    Attributes:
+        player: its label.
+        asked: the model string.
+        answered: the model id that came back, or one of the above.
+        route: how the answer was asked for, where that is known.
+        settings: what went over the wire beside the messages.
+        sendings: how many, those from a cache included.
+        cached: how many of them came from a cache.
+        first, last: when the first and the last of their matches ended, in seconds since 1970;
+            None where none has.
+    """
+
+    player: str
+    asked: str
+    answered: str
+    route: str | None
+    settings: dict[str, Any]
+    sendings: int
+    cached: int
+    first: float | None
+    last: float | None
+
+
+def served(sendings: Iterable[Sending]) -> tuple[list[Served], dict[str, Cost]]:
+    """How a study's calls were answered, and what they took by player, in one look at them all."""
+    counts: Counter[Way] = Counter()
+    cached: Counter[Way] = Counter()
+    ends: dict[Way, list[float]] = {}
+    costs: dict[str, Cost] = {}
+    for player, model, reply, ended in sendings:
+        known = reply or {}
+        sent = json.dumps(known.get("sent") or {}, sort_keys=True)
+        unnamed = NOBODY if known.get("text") is None else UNNAMED
+        way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
+        counts[way] += 1
+        cached[way] += bool(known.get("cached"))
+        costs[player] = costs.get(player, Cost()) + cost_of(reply)
+        if ended is not None:
+            span = ends.setdefault(way, [ended, ended])
+            span[:] = min(span[0], ended), max(span[1], ended)
+    return [
+        Served(
+            *way[:3], way[3] or None, json.loads(way[4]), counts[way], cached[way],
+            *ends.get(way, (None, None)),
+        )
+        for way in sorted(counts)
+    ], dict(sorted(costs.items()))  # fmt: skip
+
 
 TOOLS = ("polars", "numpy", "scipy", "plotly")
 """Packages whose versions a page states: those that made its numbers and figures."""
@@ -33,7 +144,7 @@ def study_facts(
     taken = study_cost(store, summary.name)
     judging = judging_cost(store, summary.name)
     ways, costs = served(sendings(store, summary.name))
-    planned = _planned(summary, store)
+    planned = planned_count(summary, store)
     begun = sum(summary.counts.values())
     return {
         "counts": {status.value: summary.counts.get(status.value, 0) for status in Status},
@@ -77,14 +188,3 @@ def _stated(value: Any) -> Any:
         stated = {key: _stated(inner) for key, inner in value.items()}
         return {key: inner for key, inner in stated.items() if inner not in (None, {}, [], [{}])}
     return [_stated(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _planned(summary: StudySummary, store: Store) -> int | None:
-    """How many matches the study consists of; None where that cannot be said any more."""
-    if "players" not in summary.spec:
-        return None
-    try:
-        laid = lay_out(parse_study(summary.spec, summary.name), store)
-    except CheaptalkError:
-        return None
-    return len(laid.matches) + excluded(store, summary.name).redealt

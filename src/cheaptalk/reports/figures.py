@@ -11,9 +11,9 @@ import polars as pl
 
 from cheaptalk.records import FEW
 from cheaptalk.reports.lines import Estimate, Line, Score
-from cheaptalk.reports.pages import capital, fixed
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import counted
+from cheaptalk.text import capital, fixed
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#4C9BC9")
 """By role, in the game's order."""

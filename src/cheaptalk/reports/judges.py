@@ -5,16 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.measures import (
-    CHECK,
-    Agreement,
-    Interval,
-    Rubric,
-    Share,
-    agreements,
-    verdict_frame,
-)
-from cheaptalk.measures.resampling import ENOUGH
+from cheaptalk.judges import CHECK, Agreement, Interval, Rubric, Share, agreements, verdict_frame
+from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of

@@ -18,11 +18,10 @@ from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
+from cheaptalk.text import capital, fixed, plain, readable
 
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
-LONG = 1e9
-"""Numbers from this size on are written with an exponent."""
 HERE = Path(__file__).parent / "templates"
 
 STATUSES = {
@@ -45,21 +44,6 @@ KINDS = {
     Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
 }
 """What each kind of answer means."""
-
-
-def plain(name: object) -> str:
-    """A name in the code's spelling as words.
-
-    >>> plain("alice_gain")
-    'alice gain'
-    """
-    return str(name).replace("_", " ")
-
-
-def capital(name: object) -> str:
-    """A name in the code's spelling as it begins a line: ``Alice gain``."""
-    text = plain(name)
-    return text[:1].upper() + text[1:]
 
 
 def anchor(text: str) -> str:
@@ -96,44 +80,6 @@ def exactly(text: str) -> Markup:
     a &lt; b&#13;
     """
     return Markup("\n" + str(escape(text)).replace("\r", "&#13;"))  # noqa: S704 - escaped here
-
-
-def readable(value: object) -> str:
-    """A parameter's value, a setting or a field of an answer as people write it.
-
-    >>> readable({"rounds": 12, "hidden": False}), readable([0.9, 0.95]), readable(1e6)
-    ('rounds 12, hidden no', '0.9, 0.95', '1,000,000')
-    """
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case int() | float():
-            return f"{value:,.10g}"
-        case Mapping():
-            return ", ".join(f"{plain(key)} {readable(inner)}" for key, inner in value.items())
-        case list() | tuple():
-            return ", ".join(map(readable, value))
-        case _:
-            return str(value)
-
-
-def fixed(value: float, places: int = 0) -> str:
-    """A number with so many decimals, thousands separated, and no minus before a zero.
-
-    >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
-    ('1,234.5', '0.000', '7')
-
-    Numbers from a billion on are too long for that:
-
-    >>> fixed(1e300, 2)
-    '1.000e+300'
-    """
-    if abs(value) >= LONG:
-        return f"{value:.3e}"
-    text = f"{value:,.{places}f}"
-    return text if text.strip("-0.,") else text.lstrip("-")
 
 
 def set_values(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,18 +8,17 @@ from typing import IO
 
 from plotly.offline import get_plotlyjs
 
+from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
-from cheaptalk.records.browsing import places_of, some
-from cheaptalk.records.redeals import Standing
+from cheaptalk.records.store.pages import places_of, some
+from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports import figures
-from cheaptalk.reports.facts import study_facts
+from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.judges import agreement_lines, judge_sections
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
-from cheaptalk.reports.samples import packed, sampled
 from cheaptalk.reports.scores import GameScores
-from cheaptalk.reports.served import NOBODY
+from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError
-from cheaptalk.statistics import match_frames
 
 SCRIPT = "page.js"
 """What every page does: sorting, filtering, reading transcripts."""

@@ -1,8 +1,7 @@
 """What a report says of one game: its design, its scores and its answers, ready to be printed."""
 
 import inspect
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -10,12 +9,21 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import ValidationError
 
+from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
-from cheaptalk.reports.lines import SCORED, Line, Score, lines_of
-from cheaptalk.reports.pages import capital
-from cheaptalk.reports.pooling import KINDS, by_player, places_by_role, with_roles
+from cheaptalk.reports.lines import (
+    KINDS,
+    SCORED,
+    Line,
+    Score,
+    by_player,
+    lines_of,
+    places_by_role,
+    with_roles,
+)
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
+from cheaptalk.text import capital, decimals
 
 COUNTED = (Status.FINISHED.value, Status.FORFEITED.value, Status.FAILED.value)
 POOLED = "\n\nHere: the mean over the places of the role, or over those that the player fills."
@@ -223,21 +231,3 @@ class GameScores:
         lines = [line for lines in self.players.values() for line in lines]
         return {"all": sum(line.answers for line in lines),
                 "ok": sum(line.kinds[Kind.OK.value] for line in lines)}  # fmt: skip
-
-
-def decoded(value: Any) -> Any:
-    """A parameter's value, back from the JSON that stands in a frame for lists and the like."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except ValueError:  # a text of its own
-        return value
-
-
-def decimals(values: Sequence[float]) -> int:
-    """How many decimals suit numbers that are to be compared.
-
-    >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0])
-    (3, 2, 0)
-    """
-    largest = max(map(abs, values), default=0.0)
-    return 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1_000 else 0

@@ -4,7 +4,6 @@ Rules import nothing else of this package and do no input or output.
 """
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
-from cheaptalk.rules.asking import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.box import (
     COUNT,
     PERCENT,
@@ -22,16 +21,6 @@ from cheaptalk.rules.box import (
     strategy,
 )
 from cheaptalk.rules.chance import Chance, Stream
-from cheaptalk.rules.driving import (
-    Decide,
-    ReplayMismatch,
-    StrategyError,
-    decided,
-    give,
-    play,
-    play_async,
-    replay,
-)
 from cheaptalk.rules.errors import CheaptalkError, counted
 from cheaptalk.rules.game import (
     Deal,
@@ -45,6 +34,16 @@ from cheaptalk.rules.game import (
     suggest,
 )
 from cheaptalk.rules.meanings import field_meanings
+from cheaptalk.rules.play import (
+    Decide,
+    ReplayMismatch,
+    StrategyError,
+    decided,
+    give,
+    play,
+    play_async,
+    replay,
+)
 from cheaptalk.rules.registry import (
     UnknownName,
     game_box,
@@ -53,6 +52,7 @@ from cheaptalk.rules.registry import (
     strategy_named,
     unknown,
 )
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
 
 __all__ = [

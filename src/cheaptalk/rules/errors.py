@@ -1,6 +1,16 @@
-"""Errors that are told to people, and how they are worded."""
+"""Errors that are told to people, and how they are worded.
+
+What is wrong with data that people write, in one line: where, what would be legal, what stands
+there.
+"""
 
 import json
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from cheaptalk.rules.actions import SHAPES
 
 LONGEST = 100
 """Characters of what a person wrote that an error repeats."""
@@ -30,3 +40,57 @@ def counted(number: int, what: str) -> str:
         what = f"{what[:-1]}ie" if what.endswith("y") and what[-2] not in "aeiou" else what
         what += "es" if what.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{number:,} {what}"
+
+
+FORMS = ("str", "int", "constrained-int")
+"""What pydantic adds to the place of a problem with one of several forms."""
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing wrong, in one line: where, what would be legal, what was written.
+
+    >>> from cheaptalk.rules import Horizon
+    >>> try:
+    ...     Horizon.model_validate({"rounds": "many"})
+    ... except ValidationError as error:
+    ...     print(first_problem(error))
+    rounds: should be a whole number, not "many"
+    """
+    problems = error.errors(include_url=False)
+    place = _place(problems[0])
+    here = [one for one in problems if _place(one) == place]
+    return f"{place}: {_plain(here)}" if place else _plain(here)
+
+
+def _place(problem: ErrorDetails) -> str:
+    steps = [str(step) for step in problem["loc"] if not _machine(step)]
+    of_a_form = bool(steps) and steps[-1] in FORMS
+    return ".".join(steps[:-1] if of_a_form else steps)
+
+
+def _machine(step: int | str) -> bool:
+    """Whether a step of an error's place is pydantic's own, not something that was written."""
+    return isinstance(step, str) and ("[" in step or step in {"Sample", "Value"})
+
+
+def _plain(problems: Sequence[ErrorDetails]) -> str:
+    """What is wrong at one place; several problems are those of several forms, any of which will
+    do."""
+    first = problems[0]
+    if first["type"] == "missing":
+        return "is missing"
+    shoulds = list(dict.fromkeys(filter(None, map(_should, problems))))
+    if not _should(first):
+        return first["msg"].removeprefix("Value error, ")
+    legal = ", or ".join(shoulds).replace(", or be ", ", or ")
+    return f"should {legal}, not {shown(first['input'])}"
+
+
+def _should(problem: ErrorDetails) -> str:
+    """What would be legal, as it stands behind "should"; empty where pydantic does not say."""
+    if problem["type"] in SHAPES:
+        return f"be {SHAPES[problem['type']]}"
+    if problem["type"] == "value_error":
+        return ""
+    should = problem["msg"].partition("should ")[2].replace(" after validation", "")
+    return should if problem["type"] == "literal_error" else should.partition(", ")[0]

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cheaptalk.rules.actions import Action
-from cheaptalk.rules.asking import Event, Play
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.steps import Event, Play
 
 
 def suggest(name: str, known: Sequence[str]) -> str:

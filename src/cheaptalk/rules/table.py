@@ -4,9 +4,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from cheaptalk.rules.actions import Action
-from cheaptalk.rules.asking import Ask, Event, Forfeited, Step, Tell
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.game import Deal, Game, Outcome
+from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
 
 class IllegalAction(ValueError):

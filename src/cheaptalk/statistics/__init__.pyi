@@ -1,24 +1,19 @@
 from .baselines import Baselines, prediction_baselines
+from .bootstrap import Resampled, bootstrap
 from .corrections import benjamini_hochberg, holm
 from .correlations import Correlation, correlation
 from .errors import StatisticsError
-from .fitting import ols, regressions
-from .frames import match_frames
 from .intervals import DEALS, STRATA, mean_intervals
 from .permutation import PairwiseTests, PermutationTest, pairwise_tests, permutation_test
 from .predicted import PredictedMeans, predicted_means
 from .ranks import RankRanges, rank_ranges
-from .reading import MeasureError
-from .regression import Regression
-from .resampling import Resampled, bootstrap
-from .rounds import round_frames
+from .regression import Regression, ols, regressions
 
 __all__ = [
     "DEALS",
     "STRATA",
     "Baselines",
     "Correlation",
-    "MeasureError",
     "PairwiseTests",
     "PermutationTest",
     "PredictedMeans",
@@ -30,7 +25,6 @@ __all__ = [
     "bootstrap",
     "correlation",
     "holm",
-    "match_frames",
     "mean_intervals",
     "ols",
     "pairwise_tests",
@@ -39,5 +33,4 @@ __all__ = [
     "prediction_baselines",
     "rank_ranges",
     "regressions",
-    "round_frames",
 ]

@@ -13,9 +13,8 @@ from scipy import sparse
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics.designs import level_texts, one_hot
-from cheaptalk.statistics.errors import StatisticsError
-from cheaptalk.statistics.printing import printed
-from cheaptalk.statistics.values import demand_columns, with_numbers
+from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.text import printed
 
 Task = Literal["number", "yes or no"]
 METRICS = {"number": ("rmse", "r2"), "yes or no": ("accuracy", "auc")}

@@ -11,11 +11,10 @@ import polars as pl
 from scipy import stats
 from scipy.special import ndtri
 
-from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.bootstrap import bootstrap
+from cheaptalk.statistics.errors import StatisticsError, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printing import printed
-from cheaptalk.statistics.resampling import bootstrap
-from cheaptalk.statistics.values import with_numbers
+from cheaptalk.statistics.text import printed
 
 Method = Literal["pearson", "spearman", "kendall"]
 Interval = Literal["fisher", "bootstrap"]

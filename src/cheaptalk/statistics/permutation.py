@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cheaptalk.statistics.corrections import benjamini_hochberg, holm
-from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printing import printed
-from cheaptalk.statistics.values import demand_columns, with_numbers
+from cheaptalk.statistics.text import printed
 
 Floats = NDArray[np.float64]
 CELLS = 10_000_000

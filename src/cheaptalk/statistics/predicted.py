@@ -10,8 +10,8 @@ import polars as pl
 from cheaptalk.statistics.covariances import Floats
 from cheaptalk.statistics.designs import Design, Factor
 from cheaptalk.statistics.errors import StatisticsError
-from cheaptalk.statistics.printing import printed
 from cheaptalk.statistics.regression import Regression
+from cheaptalk.statistics.text import printed
 
 
 @dataclass(frozen=True, eq=False)

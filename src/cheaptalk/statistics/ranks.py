@@ -8,11 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cheaptalk.statistics.drawing import Clusters, clusters_of
-from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.bootstrap import Clusters, clusters_of
+from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printing import printed
-from cheaptalk.statistics.values import demand_columns, with_numbers
+from cheaptalk.statistics.text import printed
 
 Floats = NDArray[np.float64]
 

@@ -1,17 +1,24 @@
-"""A regression on categorical factors: its effects, with intervals that say how they were made."""
+"""A regression on categorical factors: its effects, with intervals that say how they were made.
 
+Ordinary least squares on categorical factors, with intervals that say how they were made.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.linalg import eigh
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.covariances import Covariance, Floats
-from cheaptalk.statistics.designs import Design
-from cheaptalk.statistics.printing import printed
+from cheaptalk.statistics.covariances import Covariance, Floats, classical, clustered, hc3
+from cheaptalk.statistics.designs import Design, made_design, made_factor
+from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.text import printed
 
 SINGULAR = 1e-10
 """The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
@@ -123,3 +130,217 @@ class Regression:
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
         return printed(head, self.frame.drop("interval", "reference"), self.notes)
+
+
+Errors = Literal["classical", "HC3", "cluster"]
+FEW = 20
+"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
+
+
+def ols(
+    frame: pl.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    *,
+    reference: Mapping[str, Any],
+    composites: Mapping[str, Sequence[str]] | None = None,
+    errors: Errors = "classical",
+    cluster: Sequence[str] = DEALS,
+    level: float = 0.95,
+) -> Regression:
+    """Regress an outcome on categorical factors by ordinary least squares.
+
+    Each factor becomes a column of zeros and ones for every level but its reference, whose effect
+    is 0 by definition; an effect is the expected change of the outcome from the reference level to
+    this one, other factors held fixed. A composite takes the combinations of several columns as
+    the levels of one factor, such as GLEE's market (complete information, messages, horizon) or
+    a pair of players, and so holds all interactions among them (000, section 4).
+
+    What is not identified is an error, what is not defined is null with a note: a factor with one
+    level is left out with a note, and an outcome that never varies has effects of exactly 0.
+    Rows without an outcome are left out, and counted in a note.
+
+    Coefficients come from the normal equations of the sparse columns, which takes a tenth of a
+    second for 80,000 rows and 200 levels.
+
+    Args:
+        frame: one row a match.
+        outcome: a column of numbers.
+        factors: columns, or names of composites.
+        reference: the level of each factor that others are compared with: a value of its column;
+            for a composite a value for each of its columns, in order, or the level's text.
+        composites: which columns make up each composite.
+        errors: ``classical`` (independent rows of equal variance; Student's t with n - p degrees
+            of freedom), ``HC3`` (independent rows of any variance; the same) or ``cluster``
+            (rows alike within clusters, CR1; t with G - 1).
+        cluster: the columns that tell clusters apart, for ``cluster``.
+        level: of the intervals, in (0, 1).
+
+    Raises:
+        StatisticsError: a column or reference level is absent, a factor's value is missing, no row
+            has an outcome, or factors cannot be told apart; the message names them.
+        ValueError: an argument makes no sense, or a factor has no declared reference.
+    """
+    found = regressions(
+        frame, [outcome], factors, reference=reference, composites=composites, errors=[errors],
+        cluster=cluster, level=level,
+    )  # fmt: skip
+    return found[outcome, errors]
+
+
+def regressions(
+    frame: pl.DataFrame,
+    outcomes: Sequence[str],
+    factors: Sequence[str],
+    *,
+    reference: Mapping[str, Any],
+    composites: Mapping[str, Sequence[str]] | None = None,
+    errors: Sequence[Errors] = ("classical",),
+    cluster: Sequence[str] = DEALS,
+    level: float = 0.95,
+) -> dict[tuple[str, Errors], Regression]:
+    """Regress several outcomes on the same factors, with several kinds of errors.
+
+    What they share is computed once, so that this is several times as fast as :func:`ols` for each,
+    whose arguments these are.
+
+    Returns:
+        The regressions by outcome and kind of errors.
+
+    Raises:
+        StatisticsError, ValueError: as :func:`ols` does, for any of the outcomes.
+    """
+    for kind in errors:
+        _check(kind, level, factors)
+    laid: dict[bytes, _Laid] = {}
+    found: dict[tuple[str, Errors], Regression] = {}
+    for outcome in outcomes:
+        used, notes = _with_outcome(frame, outcome)
+        rows = frame[outcome].is_null().to_numpy().tobytes()
+        if rows not in laid:
+            laid[rows] = _laid_out(used, factors, composites or {}, reference)
+        one = laid[rows]
+        values = used[outcome].to_numpy()
+        base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
+        coefficients = one.inverse @ (one.design.matrix().T @ (values - base))
+        residuals = values - base - one.design.matrix() @ coefficients
+        residuals[np.abs(residuals) < 1e-12 * np.abs(values).max()] = 0
+        coefficients[0] += base
+        total = float(((values - values.mean()) ** 2).sum()) if np.ptp(values) else 0.0
+        r2 = 1 - float(residuals @ residuals) / total if total else None
+        for kind in errors:
+            covariance, clusters = _covariance(used, one, residuals, kind, cluster)
+            warnings = _warnings(one.design, covariance, residuals, clusters)
+            found[outcome, kind] = Regression(
+                outcome, one.design, coefficients, covariance, len(used), clusters, r2,
+                _method(kind, cluster), level, (*notes, *one.notes, *warnings),
+            )  # fmt: skip
+    return found
+
+
+class _Laid(NamedTuple):
+    """Factors over some rows: the design, the inverse of X'X, and what became of factors."""
+
+    design: Design
+    inverse: Floats
+    notes: tuple[str, ...]
+
+
+def _laid_out(
+    frame: pl.DataFrame,
+    factors: Sequence[str],
+    composites: Mapping[str, Sequence[str]],
+    reference: Mapping[str, Any],
+) -> _Laid:
+    made = [made_factor(frame, name, composites.get(name, [name]), reference) for name in factors]
+    design = made_design(frame, [one for one in made if one.others])
+    notes = tuple(
+        f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
+        for one in made
+        if not one.others
+    )
+    return _Laid(design, _inverse(design), notes)
+
+
+def _method(errors: Errors, cluster: Sequence[str]) -> str:
+    """A kind of errors in words."""
+    return f"cluster-robust (CR1) by {', '.join(cluster)}" if errors == "cluster" else errors
+
+
+def _check(errors: str, level: float, factors: Sequence[str]) -> None:
+    if errors not in ("classical", "HC3", "cluster"):
+        raise ValueError(f'errors is "classical", "HC3" or "cluster", not "{errors}"')
+    if not 0 < level < 1:
+        raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
+    if isinstance(factors, str) or len(set(factors)) < len(factors):
+        raise ValueError("factors is a list of different names")
+
+
+def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list[str]]:
+    """The rows whose outcome is known, as a decimal number."""
+    used = with_numbers(frame, [outcome], "explain")
+    if used.is_empty():
+        raise StatisticsError(f'no row has a value of "{outcome}": there is nothing to explain')
+    lost = len(frame) - len(used)
+    note = f'{counted(lost, "row")} without a value of "{outcome}" left out'
+    return used, [note] if lost else []
+
+
+def _inverse(design: Design) -> Floats:
+    """The inverse of X'X, by way of columns scaled to length 1.
+
+    Raises:
+        StatisticsError: columns add up to one another; the message names their factors.
+    """
+    matrix = design.matrix()
+    crossed = (matrix.T @ matrix).toarray()
+    scale = 1 / np.sqrt(np.diag(crossed))
+    values, vectors = eigh(crossed * np.outer(scale, scale))
+    if values[0] < SINGULAR * values[-1]:
+        mixed = np.abs(vectors[:, 0]) > 1e-6
+        names = list(dict.fromkeys(design.names[at][0] for at in np.flatnonzero(mixed) if at))
+        raise StatisticsError(
+            f"the effects of {' and '.join(names)} cannot be told apart: their levels always go "
+            "together; leave one out, or join them as a composite"
+        )
+    inverse: Floats = (vectors / values) @ vectors.T * np.outer(scale, scale)
+    return inverse
+
+
+def _covariance(
+    frame: pl.DataFrame, laid: _Laid, residuals: Floats, errors: Errors, cluster: Sequence[str]
+) -> tuple[Covariance, int | None]:
+    """The covariance of a kind, and how many clusters it rests on."""
+    design, inverse = laid.design, laid.inverse
+    if errors != "cluster":
+        return (hc3 if errors == "HC3" else classical)(design, inverse, residuals), None
+    demand_columns(frame, cluster, "cluster by")
+    if not cluster:
+        raise ValueError("Clusters are told apart by one column or more, and cluster has none")
+    codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
+    clusters = np.asarray(codes, dtype=np.int64)
+    return clustered(design, inverse, residuals, clusters), int(clusters.max()) + 1
+
+
+def _warnings(
+    design: Design, covariance: Covariance, residuals: Floats, clusters: int | None
+) -> list[str]:
+    """What makes errors unknown or doubtful."""
+    notes = []
+    if len(residuals) == design.width:
+        notes.append("as many rows as effects leave nothing to estimate errors from")
+    elif clusters == 1:
+        notes.append("one cluster leaves nothing to estimate errors from")
+    elif not residuals.any():
+        notes.append("the factors fit the outcome exactly: nothing varies beyond them")
+    elif clusters is not None and clusters < FEW:
+        notes.append(f"{clusters} clusters are few: the intervals are likely too narrow")
+    if covariance.unknown.any() and covariance.freedom:
+        notes.append(covariance.why)
+    left = len(residuals) - design.width
+    if residuals.any() and clusters is not None and clusters >= FEW and 0 < left < FEW:
+        notes.append(
+            f"{len(residuals)} rows for {design.width} columns leave {left} degrees of freedom: "
+            "the intervals are likely too narrow"
+        )
+    return notes

@@ -1,38 +1,38 @@
 """A study is data: games x deals x seatings x repeats; plan it, run it, resume it."""
 
-from cheaptalk.records.policies import Unanswered
-from cheaptalk.studies.affording import UNITS, budget_text, doubts
-from cheaptalk.studies.amounts import Amounts, Range, amount_text
-from cheaptalk.studies.caching import CacheUse
-from cheaptalk.studies.carrying import Batching
-from cheaptalk.studies.driving import INTERRUPTED
-from cheaptalk.studies.estimating import Estimate, estimate
-from cheaptalk.studies.orders import LaneState, RunState, give_order, watch
-from cheaptalk.studies.planning import Configuration, Dealt, Plan, PlannedMatch, plan
-from cheaptalk.studies.preparing import SETTLED, check_prices, check_seats, lay_out
-from cheaptalk.studies.presets import preset, preset_names, preset_text
-from cheaptalk.studies.progress import Progress
-from cheaptalk.studies.purse import Halted, money
-from cheaptalk.studies.running import run
-from cheaptalk.studies.seating import Seated
-from cheaptalk.studies.spec import (
-    Budget,
-    Cap,
-    GameGrid,
-    Sample,
-    Study,
-    StudyError,
-    load_study,
-    parse_study,
+from cheaptalk.calls.batches import Batching
+from cheaptalk.calls.cache import CacheUse
+from cheaptalk.calls.driver import INTERRUPTED
+from cheaptalk.calls.orders import ControlError, LaneState, RunState, give_order, watch
+from cheaptalk.calls.purse import Budget, Cap, Halted, amount_text
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.unanswered import Unanswered
+from cheaptalk.studies.estimates.amounts import Amounts, Range
+from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
+from cheaptalk.studies.plans.plan import (
+    Configuration,
+    Dealt,
+    Plan,
+    PlannedMatch,
+    lay_out,
+    plan,
+    planned_count,
 )
-from cheaptalk.studies.stations import check_batching, seed_of
-from cheaptalk.studies.trying import try_strategies
+from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.presets import preset, preset_names, preset_text
+from cheaptalk.studies.runs.checks import check_prices, check_seats, try_strategies
+from cheaptalk.studies.runs.progress import Progress
+from cheaptalk.studies.runs.run import run
+from cheaptalk.studies.runs.stations import check_batching, seed_of
+from cheaptalk.studies.study import GameGrid, Sample, Study, StudyError, load_study, parse_study
+from cheaptalk.text import money
 
 __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
-    "Configuration", "Dealt", "Estimate", "GameGrid", "Halted", "LaneState", "Plan", "PlannedMatch",
-    "Progress", "Range", "RunState", "Sample", "Seated", "Study", "StudyError", "Unanswered",
-    "amount_text", "budget_text", "check_batching", "check_prices", "check_seats", "doubts",
-    "estimate", "give_order", "lay_out", "load_study", "money", "parse_study", "plan", "preset",
-    "preset_names", "preset_text", "run", "seed_of", "try_strategies", "watch",
+    "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted", "LaneState",
+    "Plan", "PlannedMatch", "Progress", "Range", "RunState", "Sample", "Seated", "Study",
+    "StudyError", "Unanswered", "amount_text", "budget_text", "check_batching", "check_prices",
+    "check_seats", "doubts", "estimate", "give_order", "lay_out", "load_study", "money",
+    "parse_study", "plan", "planned_count", "preset", "preset_names", "preset_text", "run",
+    "seed_of", "try_strategies", "watch",
 ]  # fmt: skip

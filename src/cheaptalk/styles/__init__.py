@@ -1,10 +1,10 @@
 """Words: what all games share in telling players what happened and reading what they answer."""
 
 from cheaptalk.styles.codec import Codec, Illegal, JsonCodec
-from cheaptalk.styles.codecs import CODECS
-from cheaptalk.styles.finding import Unreadable
-from cheaptalk.styles.quoting import disarmed, quoted
+from cheaptalk.styles.json_objects import Unreadable
+from cheaptalk.styles.quotes import disarmed, quoted
 from cheaptalk.styles.style import (
+    CODECS,
     Style,
     block_name,
     dollars,

@@ -13,7 +13,14 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
-from cheaptalk.styles.finding import MARKS, NOT_JSON, Found, Unreadable, after_thinking, objects
+from cheaptalk.styles.json_objects import (
+    MARKS,
+    NOT_JSON,
+    Found,
+    Unreadable,
+    after_thinking,
+    objects,
+)
 
 EMPTY = "the reply is empty"
 CUT_OFF = "the reply is cut off"

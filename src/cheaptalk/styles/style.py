@@ -1,4 +1,6 @@
-"""Styles: a game put into words, and answers read back.
+"""The codecs that a style can name.
+
+Styles: a game put into words, and answers read back.
 
 A style is a Jinja template with one block per event and per action, named after their classes
 (``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
@@ -17,19 +19,15 @@ import jinja2.meta
 import jinja2.nodes
 from msgspec import structs
 
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Event,
-    Game,
-    GameBox,
-    Moment,
-    StyleFile,
-    game_box,
-    unknown,
-)
-from cheaptalk.styles.codecs import CODECS
-from cheaptalk.styles.quoting import quoted
+from cheaptalk.rules import Action, Ask, Event, Game, GameBox, Moment, StyleFile, game_box, unknown
+from cheaptalk.styles.codec import Codec, JsonCodec
+from cheaptalk.styles.quotes import quoted
+from cheaptalk.styles.tagged import TaggedCodec
+
+CODECS: dict[str, Codec] = {
+    "json": JsonCodec(),
+    "tagged": TaggedCodec(text="message", numbers="propose"),
+}
 
 
 @cache

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.codec import CUT_OFF, EMPTY, Illegal
-from cheaptalk.styles.finding import Unreadable, after_thinking
+from cheaptalk.styles.json_objects import Unreadable, after_thinking
 
 LETTER = r"[^\W\d_]"
 NUMBER = rf"(?<!{LETTER})[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d++(?:[.,/]\d++)*+(?!{LETTER})"

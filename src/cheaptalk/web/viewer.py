@@ -17,8 +17,10 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
-from cheaptalk.records.browsing import (
+from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.store.pages import (
     Pairing,
+    Wanted,
     count,
     match,
     overview,
@@ -26,13 +28,10 @@ from cheaptalk.records.browsing import (
     studies_of,
     united,
 )
-from cheaptalk.records.judgements import judges_of, read_judgements
-from cheaptalk.records.membership import set_aside
-from cheaptalk.records.policies import policies_of
-from cheaptalk.records.redeals import Excluded, Standing, excluded
-from cheaptalk.records.wanted import Wanted
+from cheaptalk.records.store.store import set_aside
+from cheaptalk.records.unanswered import Excluded, Standing, excluded, policies_of
 from cheaptalk.reports.pages import PORT, environment, policy, source
-from cheaptalk.reports.talk import talk
+from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 
 HOST = "127.0.0.1"

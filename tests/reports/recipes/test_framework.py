@@ -10,8 +10,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.findings import findings
-from cheaptalk.reports.recipes.page import write_findings
+from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
 from cheaptalk.reports.recipes.played import PLAYED
 from tests.pages import Page

@@ -5,14 +5,7 @@ All of them reason in shares of the money and know only what their seat was told
 
 from functools import cache
 
-from cheaptalk.games.bargaining.events import (
-    Briefing,
-    Offer,
-    OfferMade,
-    Reply,
-    SpokenOffer,
-    Turn,
-)
+from cheaptalk.games.bargaining.events import Briefing, Offer, OfferMade, Reply, SpokenOffer, Turn
 from cheaptalk.games.tactics import Early, Late, Share, conceded
 from cheaptalk.rules import Action, Asked, strategy
 

@@ -6,13 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cheaptalk.games.guess_the_average.events import (
-    Briefing,
-    NumberChoice,
-    RoundResult,
-    Told,
-    Turn,
-)
+from cheaptalk.games.guess_the_average.events import Briefing, NumberChoice, RoundResult, Told, Turn
 from cheaptalk.games.guess_the_average.theory import equilibrium, winning_numbers
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
 from cheaptalk.rules import Action, Deal, Event, Outcome

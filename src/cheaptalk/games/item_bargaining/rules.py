@@ -19,15 +19,7 @@ from cheaptalk.games.item_bargaining.events import (
     objection,
     settled,
 )
-from cheaptalk.games.item_bargaining.pools import (
-    MOST,
-    Bundle,
-    Drawn,
-    Units,
-    no_pool,
-    rest,
-    worth,
-)
+from cheaptalk.games.item_bargaining.pools import MOST, Bundle, Drawn, Units, no_pool, rest, worth
 from cheaptalk.rules import (
     Action,
     Ask,

@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.equilibrium.cells import SCORED
-from cheaptalk.games.item_bargaining.conduct import MISTAKES
+from cheaptalk.equilibrium.analysis.readings import MISTAKEN
+from cheaptalk.equilibrium.empirical.cells import SCORED
+from cheaptalk.frames import round_frames
 from cheaptalk.records import Store
-from cheaptalk.records.browsing import places_of
+from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.rules import SHARE, counted, game_box
-from cheaptalk.statistics import STRATA, mean_intervals, round_frames
+from cheaptalk.statistics import STRATA, mean_intervals
 
-MISTAKEN = tuple(found.__name__ for found in MISTAKES)
 DEMAND = "demand"
 """The series that concession curves are of; a game that has it gets them."""
 DASHES = ("solid", "dash", "dot")

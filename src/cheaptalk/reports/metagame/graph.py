@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.reports.figures import short
 from cheaptalk.reports.pages import environment
 
-LEAST = 0.01
-"""The share of bootstrap games from which on an edge is drawn."""
 DOTTED, DASHED = 0.33, 0.66
 """The largest shares of edges that are dotted and dashed."""
 DASHES = {"dotted": "0.1 5", "dashed": "8 6", "solid": "none"}

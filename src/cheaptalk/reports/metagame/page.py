@@ -1,4 +1,7 @@
-"""Writing the page of empirical games: one HTML file that needs nothing else."""
+"""Writing the page of empirical games: one HTML file that needs nothing else.
+
+Writing the page of games of two seats.
+"""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -11,31 +14,33 @@ import polars as pl
 from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
+from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
+from cheaptalk.equilibrium.analysis.estimation import Wishes, analyse
+from cheaptalk.equilibrium.analysis.providers import providers_of_models
+from cheaptalk.equilibrium.analysis.rankings import RATINGS
+from cheaptalk.equilibrium.analysis.readings import measures_shown
+from cheaptalk.equilibrium.analysis.seats import SeatsAnalysis
+from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes, analyse_seats
+from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected
+from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
-from cheaptalk.records.browsing import places_of, some
-from cheaptalk.records.redeals import Standing
+from cheaptalk.records.store.pages import places_of, some
+from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports.facts import TOOLS
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.analysis import Analysis
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
     demands,
     mistake_radar,
     opposition_histogram,
 )
+from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
-from cheaptalk.reports.metagame.making import Wishes, analyse
-from cheaptalk.reports.metagame.naming import MANY, Selected, selected
-from cheaptalk.reports.metagame.providers import providers_of_models
-from cheaptalk.reports.metagame.rankings import RATINGS
-from cheaptalk.reports.metagame.readings import measures_shown
-from cheaptalk.reports.metagame.texts import called, regret_text
 from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
 from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
-from cheaptalk.reports.samples import packed, sampled
+from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
-from cheaptalk.statistics import match_frames
 
 
 class Played(NamedTuple):
@@ -229,3 +234,34 @@ def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Data
             else:
                 found[game] = frame
     return found
+
+
+def analyses_by_seat(
+    played: Played, games: Sequence[str] = (), **wishes: Unpack[SeatWishes]
+) -> list[SeatsAnalysis]:
+    """The games asked for, by seat; see :func:`.selected` and :func:`.analyse_seats`."""
+    return [analyse_seats(one, **wishes) for one in selected(played.frames, games)]
+
+
+def seats_report(
+    name: str,
+    analyses: Sequence[SeatsAnalysis],
+    out: Path,
+    *,
+    seed: int = 0,
+    played: Played | None = None,
+) -> None:
+    """Write a page on games of two seats: equilibria, payoff maps, every pair with intervals.
+
+    All arguments, and what is raised, are as for :func:`.metagame_report`.
+    """
+    write_page(
+        "metagame_seats.html.jinja",
+        out,
+        name,
+        seed,
+        played,
+        analyses=analyses,
+        maps={one.name: payoff_maps(one) for one in analyses},
+        query=query,
+    )

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from cheaptalk.frames import match_frames
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.browsing import overview, places_of
+from cheaptalk.records.store.pages import overview, places_of
 from cheaptalk.reports.lines import SCORED
 from cheaptalk.rules import game_box
-from cheaptalk.statistics import match_frames
 
 Kept = TypeVar("Kept")
 DRAWS = 1_000

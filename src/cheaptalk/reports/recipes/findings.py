@@ -1,20 +1,30 @@
-"""The recipes that there are, and what one makes of a study."""
+"""The recipes that there are, and what one makes of a study.
+
+Writing what a recipe found: one HTML file that needs nothing else.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+
+import jinja2
+from plotly.offline import get_plotlyjs
 
 from cheaptalk.records import Store
-from cheaptalk.reports.recipes import chips, gama, glee, metagame, self_play
+from cheaptalk.records.store.pages import some
+from cheaptalk.records.unanswered import Standing
+from cheaptalk.reports.facts import NOBODY, study_facts
+from cheaptalk.reports.pages import PORT, anchor, environment, policy, source, verbatim
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import Charts, Made, Part, Recipe, Table, made
 from cheaptalk.reports.recipes.played import PLAYED
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
+from cheaptalk.reports.transcripts import packed, sampled
+from cheaptalk.rules import Chance, CheaptalkError, suggest
+from cheaptalk.rules.registry import Registry
 
-RECIPES: dict[str, Recipe] = {
-    one.name: one
-    for one in (metagame.RECIPE, chips.RECIPE, gama.RECIPE, self_play.RECIPE, glee.RECIPE)
-}
+RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes")
 """All recipes by name."""
 
 
@@ -24,9 +34,10 @@ def recipe_of(name: str) -> Recipe:
     Raises:
         CheaptalkError: there is none of this name; the sentence lists those that there are.
     """
-    if name not in RECIPES:
-        raise CheaptalkError(f"no recipe {suggest(name, list(RECIPES))}")
-    return RECIPES[name]
+    found = RECIPES.named()
+    if name not in found:
+        raise CheaptalkError(f"no recipe {suggest(name, list(found))}")
+    return found[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +127,46 @@ def findings(
             yield made(part, evidence)
 
     return Findings(chosen, evidence, tuple(parts()))
+
+
+def write_findings(found: Findings, out: Path, *, sample: int = 1, port: int = PORT) -> None:
+    """Write a recipe's tables and figures as a page that works offline.
+
+    The same store gives the same page. An existing file is replaced at the end, whole.
+
+    Args:
+        found: see :func:`.findings`.
+        out: the file to write.
+        sample: transcripts in the page, for each pairing and way of ending.
+        port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+
+    Raises:
+        CheaptalkError: the file cannot be written.
+    """
+    evidence = found.evidence
+    summary = evidence.store.study(evidence.study)
+    pages = environment()
+    plotly = verbatim(get_plotlyjs() if found.charts else "")
+    scripts = (plotly, source(SCRIPT), source(SAVING))
+    page = pages.get_template("recipe.html.jinja").stream(
+        found=found,
+        study=summary,
+        facts=study_facts(evidence.store, summary, evidence.frames),
+        ids={one.part.title: anchor(one.part.title).lower() for one in found.parts},
+        NOBODY=NOBODY,
+        sample=sample,
+        transcripts=_transcripts(evidence, sample, pages),
+        viewer=f"http://127.0.0.1:{port}",
+        scripts=scripts,
+        policy=policy(*scripts),
+    )
+    page.enable_buffering(100)
+    with written_whole(out) as file:
+        file.writelines(page)
+
+
+def _transcripts(evidence: Evidence, sample: int, pages: jinja2.Environment) -> str:
+    chosen = sampled(evidence.frames, sample, Chance(evidence.study))
+    template = pages.get_template("match.html.jinja")
+    records = some(evidence.store, evidence.study, chosen)
+    return packed(records, template, Standing(evidence.store, evidence.study))

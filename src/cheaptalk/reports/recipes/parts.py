@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from cheaptalk.reports.figures import Panel
-from cheaptalk.reports.pages import fixed
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.text import fixed
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
 """What is added to a column's name for the ends of its interval, its standard error, and how many

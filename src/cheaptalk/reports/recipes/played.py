@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from cheaptalk.records import MatchRecord, OtherVersion
-from cheaptalk.reports.pages import capital
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Column, Lacking, Lead, Part, Table
+from cheaptalk.text import capital
 
 COLUMNS = (
     Column("matches", "Matches", "", 0),

@@ -1,0 +1,290 @@
+"""The path of a call: from the ledger if it was answered before, else over the wire.
+
+A bought answer is in the ledger before anything acts on it, and an intent before each sending.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from cheaptalk.calls.batches import SENDINGS, Batches
+from cheaptalk.calls.cache import CacheStation
+from cheaptalk.calls.pace import Pace
+from cheaptalk.calls.purse import Halted, Purse
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.flow import Lanes, Retries, trouble_of
+from cheaptalk.players import Call, ModelSeat, PersonCall, SeatSpec
+from cheaptalk.records import Store
+from cheaptalk.records.cache import Replicate, Request
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.ledger.batches import Intent
+from cheaptalk.records.ledger.ledger import CallKey, Ledger, PastCall, past_calls, sendings
+from cheaptalk.records.ledger.spending import spent_on
+from cheaptalk.rules import ReplayMismatch
+from cheaptalk.rules.play import describe
+
+AskPerson = Callable[[PersonCall], Awaitable[Reply]]
+
+
+class Models(Protocol):
+    """Whoever makes calls to models."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call."""
+
+
+@dataclass
+class Desk:
+    """What live matches share: where calls go, what may be spent, and whether to stop.
+
+    Make one where the event loop runs.
+
+    Attributes:
+        concurrency: matches that may be under way at once.
+        halted: why the run is to stop, once it is.
+        live: matches under way.
+        begun: the matches that the ledger has calls of; None where nobody looked.
+        cache: where replies bought before are, if anywhere.
+        batches: where calls go that wait for a provider's batch; None where they go out at once.
+    """
+
+    store: Store
+    ledger: Ledger
+    models: Models
+    purse: Purse
+    ask_person: AskPerson | None = None
+    lanes: Lanes = field(default_factory=Lanes)
+    concurrency: int = 1
+    halted: str | None = None
+    live: int = 0
+    begun: frozenset[str] | None = None
+    cache: CacheStation | None = None
+    batches: Batches | None = None
+    pace: Pace = field(default_factory=Pace)
+
+    def __post_init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopped = asyncio.Event()
+        self._room = asyncio.Event()
+
+    def halt(self, reason: str) -> None:
+        """Let calls in flight come back, and make no more; from any thread."""
+        self.halted = self.halted or reason
+        with suppress(RuntimeError):  # the loop has ended, and with it the run
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def check(self) -> None:
+        """Go on, unless the run is to stop.
+
+        Raises:
+            Halted: it is.
+        """
+        if self.halted:
+            raise Halted(self.halted)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait for a while, or until the run is to stop."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+
+    def retune(self, concurrency: int) -> None:
+        """Play more or fewer matches at once; those under way go on."""
+        self.concurrency = concurrency
+        self._room.set()
+
+    async def sit_down(self) -> None:
+        """Wait until another match may begin, or the run is to stop."""
+        while self.live >= self.concurrency and not self.halted:
+            self._room.clear()
+            await self._room.wait()
+        self.live += 1
+
+    def get_up(self) -> None:
+        """Make room for another match."""
+        self.live -= 1
+        self._room.set()
+
+    def _wake(self) -> None:
+        self._stopped.set()
+        self._room.set()
+        self.lanes.stop()
+        if self.batches is not None and self.halted is not None:
+            self.batches.stop(self.halted)
+
+
+class Caller:
+    """Makes the calls of one match."""
+
+    def __init__(self, match_id: str, desk: Desk, seed: str = "") -> None:
+        self.desk = desk
+        self.seed = seed
+        self.past: dict[CallKey, PastCall] = {}
+        self.sent: dict[CallKey, int] = {}
+        spent: Cost | None = None
+        if desk.begun is None or match_id in desk.begun:
+            self.past = past_calls(desk.store, match_id)
+            self.sent = sendings(desk.store, match_id)
+            spent = spent_on(desk.store, match_id)
+        self.tab = desk.purse.tab(spent)
+
+    async def make(self, key: CallKey, call: Call, spec: SeatSpec) -> tuple[Reply, dict[str, Any]]:
+        """Make a call, or take its reply from the ledger; with what the record keeps of it."""
+        data = call.model_dump(mode="json", exclude_none=True)
+        past = self.past.pop(key, None)
+        if past is not None:
+            if not _same(past.call, data):
+                raise ReplayMismatch(
+                    f"match {key.match_id}: what {key.seat} was asked in request {key.request} "
+                    "differs from what would be asked now (other words or settings)"
+                )
+            entry = {"call": data, "reply": past.reply, "sending": past.sending}
+            return Reply.model_validate(past.reply), entry
+        if isinstance(call, PersonCall):
+            reply = await self._ask_person(key, call, data)
+        else:
+            assert isinstance(spec, ModelSeat)
+            reply = await self._look_up(key, call, data, spec.deadline)
+        written = reply.model_dump(mode="json", exclude_none=True)
+        return reply, {"call": data, "reply": written, "sending": self.sent.pop(key, 0)}
+
+    async def _look_up(
+        self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
+    ) -> Reply:
+        """Take a reply from the cache, at no cost and noted as such, or ask the model."""
+        desk = self.desk
+        ask = (
+            partial(self._ask_model, key, call, data, deadline)
+            if desk.batches is None
+            else partial(self._ask_in_batch, desk.batches, key, call)
+        )
+        if desk.cache is None:
+            return await ask()
+        request = Request.of(data, Replicate(self.seed, key.request, key.seat, key.attempt))
+        reply = await desk.cache.reply(request, key.match_id, desk.pace, ask)
+        if reply.cached:
+            self.sent[key] = sending = self.sent.get(key, 0) + 1
+            number = await desk.ledger.intend(key, sending, data)
+            await desk.ledger.settle(number, "answered", reply)
+        return reply
+
+    async def _ask_in_batch(self, batches: Batches, key: CallKey, call: ModelCall) -> Reply:
+        """Have a call answered in a batch; in the next one where that may help."""
+        desk = self.desk
+        tried = 0
+        while True:
+            tried += 1
+            desk.check()
+            asking = batches.asking(call)
+            data = asking.model_dump(mode="json", exclude_none=True)
+            try:
+                with desk.pace.resting():
+                    held = await desk.purse.open(asking, self.tab)
+            except Halted as spent:
+                batches.in_order.add(str(spent))
+                raise
+            self.sent[key] = sending = self.sent.get(key, 0) + 1
+            reply = None
+            try:
+                reply = await batches.reply(Intent(*key, sending, data), asking)
+            finally:
+                desk.purse.close(held, reply)
+            if tried == SENDINGS or not batches.again(call, reply):
+                return reply
+
+    async def _ask_model(
+        self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
+    ) -> Reply:
+        """Send a call until its reply is final; at once, without sending it, where that is vain."""
+        desk = self.desk
+        lane = desk.lanes[call.model]
+        retries = Retries(lane)
+        while True:
+            desk.check()
+            if lane.given_up and lane.wait() > 0:
+                detail = lane.given_up.reason
+                return Reply(failure=Failure.PROVIDER_ERROR, detail=detail)
+            reply, wait = await self._send(key, call, data, deadline, retries)
+            if lane.given_up and (lane.given_up.wrong or not desk.lanes.any_works()):
+                desk.halt(lane.given_up.reason)
+            if trouble_of(reply):
+                desk.check()
+            if wait is None:
+                return reply
+            await desk.rest(wait)
+
+    async def _send(
+        self,
+        key: CallKey,
+        call: ModelCall,
+        data: dict[str, Any],
+        deadline: float,
+        retries: Retries,
+    ) -> tuple[Reply, float | None]:
+        """Send a call once: a place in its lane, the money, an intent, the reply in the ledger.
+
+        What play acts on is settled as answered, a last timeout too; what is to be sent again, or
+        ends the run of the match, as failed.
+
+        Returns:
+            The reply, and seconds until the call is sent again; None where the reply is final.
+        """
+        desk = self.desk
+        reply = None
+        place = await desk.lanes.enter(call.model)
+        try:
+            desk.check()
+            held = await desk.purse.open(call, self.tab)
+            try:
+                desk.check()
+                self.sent[key] = sending = self.sent.get(key, 0) + 1
+                number = await desk.ledger.intend(key, sending, data)
+                number_there = "/".join(map(str, (*key, sending)))
+                with_client = desk.models.call(call, number_there, deadline)
+                bought = await self._settled_if_broken(number, with_client)
+                reply = desk.purse.priced(call, bought)
+                wait = retries.wait(reply)
+                lost = wait is not None or reply.failure is Failure.PROVIDER_ERROR
+                await desk.ledger.settle(number, "failed" if lost else "answered", reply)
+            finally:
+                desk.purse.close(held, reply)
+        finally:
+            desk.lanes.leave(place, reply)
+        return reply, wait
+
+    async def _settled_if_broken(self, number: int, asking: Awaitable[Reply]) -> Reply:
+        """Settle a call whose client fails by a bug, of which its match then fails."""
+        try:
+            return await asking
+        except Halted:
+            raise
+        except Exception as error:
+            failure = Reply(failure=Failure.PROVIDER_ERROR, detail=describe(error))
+            await self.desk.ledger.settle(number, "failed", failure)
+            raise
+
+    async def _ask_person(self, key: CallKey, call: PersonCall, data: dict[str, Any]) -> Reply:
+        assert self.desk.ask_person is not None
+        self.desk.check()
+        ledger = self.desk.ledger
+        self.sent[key] = sending = self.sent.get(key, 0) + 1
+        number = await ledger.intend(key, sending, data)
+        try:
+            reply = await self._settled_if_broken(number, self.desk.ask_person(call))
+        except Halted as left:
+            gone = Reply(failure=Failure.TIMED_OUT, detail=f"left without an answer: {left}")
+            await ledger.settle(number, "failed", gone)
+            raise
+        await ledger.settle(number, "answered", reply)
+        return reply
+
+
+def _same(call: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two calls ask the same, by whatever way a batch asked for the answer's form."""
+
+    def bare(one: dict[str, Any]) -> dict[str, Any]:
+        return one | {"form": one.get("form", {}) | {"route": None}}
+
+    return call == other or bare(call) == bare(other)

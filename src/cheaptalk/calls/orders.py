@@ -1,0 +1,293 @@
+"""Orders to a running study, and its accounts of how it is doing: both are files beside the store.
+
+The run writes its account to ``STORE.run.json``, about once a second, each time as a whole. Orders
+are files in ``STORE.orders``, one each. Both are gone when the run has ended.
+"""
+
+import secrets
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cheaptalk.models.names import short_names
+from cheaptalk.records import Store, StoreError, waiting_batches
+from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.rules.errors import first_problem
+
+QUIET = 120.0
+"""Seconds without an answer or an ended match that are worth a word."""
+REPLY_WAIT = 15.0
+"""Seconds that an order waits for the run to take it."""
+LOOK = 0.1
+"""Seconds between two looks at whether it has."""
+
+
+class ControlError(CheaptalkError):
+    """A study that is not running, or does not take an order; the message says why."""
+
+
+class Matches(NamedTuple):
+    """How many matches a run has, and how far they are."""
+
+    planned: int
+    done: int
+    failed: int
+
+
+class _Plain(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LaneState(_Plain):
+    """How one model's calls flow.
+
+    Attributes:
+        limit: calls that may be under way; ``fixed`` if set by hand.
+        in_flight, waiting: calls under way, and those that wait for their turn.
+        per_second: answers a second, over the last minute.
+        seconds: that an answer takes.
+        answered, failures: what came back in this run, failures by what they were.
+        paused: seconds until the next call may go out.
+        given_up: why it is given up, if it is.
+    """
+
+    model: str
+    limit: int
+    fixed: bool
+    in_flight: int
+    waiting: int
+    per_second: float
+    seconds: float
+    answered: int
+    failures: dict[str, int]
+    paused: float
+    given_up: str | None
+
+
+class RunState(_Plain):
+    """How a run is doing.
+
+    Attributes:
+        run: identifies the run.
+        study, pid: what is played, and the process that does.
+        started, written: when, in seconds since 1970.
+        state: ``stopping`` while the last calls come back.
+        planned, done, live, failed, left: matches; ``done`` have ended, in this run or before.
+        per_second: matches ended a second, over the last minute.
+        eta: seconds until the end at that rate; None where nothing ended.
+        concurrency: matches that may be under way at once.
+        calls, tokens, dollars: spent on the study so far; dollars None where nobody knows.
+        uncounted: those of the calls whose tokens nobody knows.
+        budget: what it may spend.
+        quiet: seconds since anything came back.
+        lanes: the models' lanes.
+        replies: what became of the latest orders: a reason where one was refused, else nothing.
+    """
+
+    run: str
+    study: str
+    pid: int
+    started: float
+    written: float
+    state: Literal["running", "paused", "stopping"]
+    planned: int
+    done: int
+    live: int
+    failed: int
+    left: int
+    per_second: float
+    eta: float | None
+    concurrency: int
+    calls: int
+    tokens: int
+    dollars: float | None
+    budget: dict[str, Any]
+    quiet: float
+    lanes: list[LaneState]
+    replies: dict[str, str]
+    uncounted: int = 0
+
+    @property
+    def notice(self) -> str:
+        """What somebody who waits for the run should know; empty while all goes well."""
+        parts: list[str] = [self.state] if self.state != "running" else []
+        for lane in self.lanes:
+            if lane.given_up:
+                parts.append(f"{lane.model} is given up")
+            elif lane.paused >= 1:
+                parts.append(f"{lane.model} pauses for {lane.paused:.0f} s")
+            elif lane.waiting and lane.failures.get("overloaded"):
+                parts.append(f"{lane.model} held to {counted(lane.limit, 'call')} at once")
+        if self.quiet >= QUIET:
+            parts.append(f"nothing came back for {self.quiet / 60:.0f} min")
+        return "; ".join(parts)
+
+
+class Order(_Plain):
+    """Something that a running study is told to do.
+
+    Attributes:
+        id: identifies the order; later ones are greater.
+        run: the run that it is for.
+        action: what to do; ``set`` goes with what is to be set.
+        concurrency: matches under way at once.
+        limits: calls under way by model; None lets the lane tune itself again.
+        budget: caps to replace; None lifts one.
+    """
+
+    id: str
+    run: str
+    action: Literal["pause", "resume", "stop", "set"]
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    limits: dict[str, Annotated[int, Field(ge=1)] | None] = Field(default_factory=dict)
+    budget: dict[str, float | None] = Field(default_factory=dict)
+
+
+def watch(store: Path, study: str) -> RunState:
+    """How a study's run is doing.
+
+    Raises:
+        ControlError: the study is not running; the message says how far it is.
+    """
+    state = _account_of(store)
+    if state is None:
+        raise ControlError(_why_idle(store, study))
+    if state.study != study:
+        raise ControlError(f'"{study}" is not running on {store}; "{state.study}" is')
+    return state
+
+
+def _why_idle(path: Path, study: str) -> str:
+    """Why nobody plays a study, and what to do."""
+    where = f"--store {shlex.quote(str(path))}"
+    try:
+        with Store.open(path) as store:
+            found = store.study(study)
+            if "players" not in found.spec:
+                return f'"{study}" was imported; there is nothing to play'
+            with_providers = sum(one.calls for one in waiting_batches(store, study))
+    except StoreError as error:
+        return str(error)
+    done, planned = found.done, found.planned
+    how_far = f"{done:,} of {counted(planned, 'match')} done" if planned else f"{done:,} done"
+    if _is_held(path):
+        return (
+            f'"{study}" is not being played ({how_far}), though another cheaptalk is writing to '
+            f"{path}: wait for it, or try again if a run is just beginning"
+        )
+    if with_providers:
+        return (
+            f'"{study}" is not running ({how_far}), with {counted(with_providers, "call")} in '
+            f"providers' batches; collect them with: cheaptalk resume {study} {where} --batch"
+        )
+    if done == planned:
+        return f'"{study}" has ended ({how_far}); report it with: cheaptalk report {study} {where}'
+    halted = f"; the last run halted: {found.halted}" if found.halted else ""
+    return (
+        f'"{study}" is not running ({how_far}{halted}); '
+        f"go on with: cheaptalk resume {study} {where}"
+    )
+
+
+def _account_of(store: Path) -> RunState | None:
+    """A run's latest account; None where no run is alive."""
+    try:
+        state = RunState.model_validate_json(places(store)[0].read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise ControlError(f"{places(store)[0]} cannot be read: {error}") from None
+    return state if _is_held(store) else None
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody writes to a store; who was killed does not any more."""
+    with Store.open(path) as store:
+        try:
+            with store.writing():
+                return False
+        except StoreError:
+            return True
+
+
+def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
+    """Tell a running study to do something, and wait until it has heard.
+
+    Args:
+        action: ``pause``, ``resume``, ``stop`` or ``set``.
+        what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`; limits
+            by model, or by the label of a player that is one.
+
+    Returns:
+        How the run is doing then.
+
+    Raises:
+        ControlError: the study is not running, or refuses.
+    """
+    state = watch(store, study)
+    if "limits" in what:
+        what["limits"] = _by_model(what["limits"], store, state)
+    id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+    try:
+        order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
+    except ValidationError as error:
+        raise ControlError(first_problem(error)) from None
+    path = places(store)[1] / f"{id_}.json"
+    try:
+        write_whole(path, order.model_dump_json())
+    except OSError as error:
+        raise ControlError(f"{path} cannot be written: {error.strerror}") from None
+    return _reply_to(order, path, store, state)
+
+
+def _by_model(limits: dict[str, Any], path: Path, state: RunState) -> dict[str, Any]:
+    """Limits by model string, where some may go by a player's label or a model's short name.
+
+    Raises:
+        ControlError: a label is of no player that is a model.
+    """
+    with Store.open(path) as store:
+        players = store.study(state.study, counted=False).spec["players"]
+    models = {label: one["model"] for label, one in players.items() if "model" in one}
+    for name in limits:
+        if name not in models and "/" not in name:
+            raise ControlError(f"no player that is a model is called {suggest(name, list(models))}")
+    short = short_names(lane.model for lane in state.lanes)
+    models |= {name: model for model, name in short.items()}
+    return {models.get(name, name): limit for name, limit in limits.items()}
+
+
+def _reply_to(order: Order, path: Path, store: Path, before: RunState) -> RunState:
+    """Wait until the run says what became of an order; take it back if nobody does."""
+    until = time.monotonic() + REPLY_WAIT
+    while time.monotonic() < until:
+        time.sleep(LOOK)
+        state = _account_of(store)
+        if state is None or state.run != order.run:
+            if order.action == "stop":
+                return before.model_copy(update={"state": "stopping"})
+            raise ControlError(f'"{before.study}" has ended meanwhile')
+        refusal = state.replies.get(order.id)
+        if refusal:
+            raise ControlError(refusal)
+        if refusal is not None:
+            return state
+    path.unlink(missing_ok=True)
+    raise ControlError(
+        f'"{before.study}" did not take the order within {REPLY_WAIT:g} seconds; try again'
+    )
+
+
+def places(store: Path) -> tuple[Path, Path]:
+    """Where a store's run gives account, and where orders to it lie."""
+    return Path(f"{store}.run.json"), Path(f"{store}.orders")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file as a whole: who reads sees the old one or the new one."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,426 @@
+"""What is said where exact ties between cells are lost to the draws of the bootstrap.
+
+Games in plain text, as the command prints them and ``print`` does.
+
+What is said of an empirical game: its equilibria, and how sure each number is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cheaptalk.equilibrium.analysis.providers import Providers
+from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
+from cheaptalk.equilibrium.analysis.readings import Reading
+from cheaptalk.equilibrium.analysis.selection import Selected
+from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread, spreads
+from cheaptalk.equilibrium.empirical.bootstrap import (
+    SHARE,
+    TIE,
+    BestResponses,
+    Bootstrap,
+    deals_in_all,
+    recurs,
+    shares_deals,
+    weakly_dominated,
+)
+from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.metrics import against
+from cheaptalk.equilibrium.empirical.next_cells import NextCells, torn_cells
+from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
+from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
+from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.rules import counted
+from cheaptalk.text import fixed
+
+NOISE = "come out different in a draw, and what looks like a choice between them is noise"
+
+LEAST = 0.01
+"""The share of bootstrap games from which on an edge is drawn."""
+
+
+def torn_in_words(game: EmpiricalGame, *, paired: bool) -> str:
+    """Why payoffs that are equal by rule differ from draw to draw; empty where they do not.
+
+    Args:
+        paired: whether all cells of a draw have the same deals.
+    """
+    if not paired:
+        if not shares_deals(game):
+            return ""
+        return (
+            "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
+            f"equal in several cells, such as outside options, {NOISE}"
+        )
+    torn = sum(map(torn_cells, game.samples))
+    if not torn:
+        return ""
+    return (
+        f"{counted(torn, 'cell')} with payoffs that are equal on all the deals they share, such as "
+        f"outside options, have different deals, so that they {NOISE}; play the same deals in all"
+    )
+
+
+if TYPE_CHECKING:
+    pass
+
+SHOWN = 5
+"""Equilibria that are told."""
+DUST = 1e-9
+"""A regret below this share of the range of payoffs is rounding, and no regret."""
+
+
+def analysis_text(one: Analysis) -> str:
+    """A game's equilibria and strategies; the first line is its heading."""
+    matches = f", {counted(one.matches, 'match')}" if one.selected else ""
+    lines = [f"{one.name}: {counted(len(one.labels), 'strategy')}{matches}"]
+    if one.selected and one.selected.apart:
+        lines.append(one.selected.apart)
+    lines.append(one.found_in_words)
+    for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
+        point = component.point
+        played = mixed(one.labels, point.support, point.mixture.tolist())
+        extent = "" if component.isolated else ", of a continuum"
+        regret = regret_text(point.regret, one.game.payoffs())
+        numbers = f"payoff {fixed(point.payoff, 2)}, regret {regret}{extent}"
+        lines.append(f"  {played}: {numbers}{_recurring(recurrence)}")
+    if len(one.found.components) > SHOWN:
+        lines.append(f"  and {len(one.found.components) - SHOWN} more")
+    said = (one.choice_in_words if one.tied_entropy > 1 else "", one.dominated_in_words)
+    lines += [f"  {words.rstrip('.')}." for words in said if words]
+    columns = {
+        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
+        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
+        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
+        "Best reply": [f"{share:.1%}" for share in one.answering],
+    }
+    rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
+    return "\n".join([*lines, *aligned(["Strategy", *columns], rows, 1), _made(one)])
+
+
+def plus_minus(one: Spread, places: int) -> str:
+    """A number with the standard deviation of its draws; ``none`` where it is undefined."""
+    if one.mean is None or one.error is None:
+        return "none" if one.estimate is None else fixed(one.estimate, places)
+    return f"{fixed(one.mean, places)} ± {fixed(one.error, places)}"
+
+
+def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float]) -> str:
+    """The strategies in use with their shares.
+
+    >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
+    'soft 0.250, "2" 0.750'
+    """
+    return ", ".join(f"{called(labels[at])} {shares[at]:.3f}" for at in used)
+
+
+def called(label: str) -> str:
+    """A strategy's name, in quotes where it would pass for a number."""
+    return f'"{label}"' if PLAIN.fullmatch(label) else label
+
+
+def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
+    """A regret in short, 0 where it is rounding for such payoffs.
+
+    >>> regret_text(4e-16, [[1, 0], [0, 1]]), regret_text(0.125, [[1, 0], [0, 1]])
+    ('0', '0.1')
+    """
+    return f"{regret:.1g}" if regret > DUST * float(np.ptp(payoffs)) else "0"
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """A table's lines: so many columns stand left, the others right.
+
+    >>> aligned(["Who", "Gets"], [["soft", "1.00"], ["walk", "23.50"]], 1)
+    ['Who    Gets', 'soft   1.00', 'walk  23.50']
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+
+
+def _made(one: Analysis) -> str:
+    """How the numbers behind ± were made, or why there are none."""
+    if one.unsure:
+        return f"No intervals: {one.unsure}."
+    warning = f"\n{one.torn}." if one.torn else ""
+    return (
+        "The table is of the equilibrium of most entropy, and among several with equally much the "
+        f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "
+        f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
+        f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
+    )
+
+
+def _recurring(recurrence: Recurrence | None) -> str:
+    """How often an equilibrium is one of the draws too, and taken there."""
+    if recurrence is None:
+        return ""
+    return f"; exists in {recurrence.exists:.1%} of draws, taken in {recurrence.chosen:.1%}"
+
+
+class Gap(NamedTuple):
+    """By how much a strategy leads the next by regret.
+
+    Attributes:
+        ahead, behind: their labels.
+        lead: by how much less the first regrets.
+        p, corrected: of no difference, two-sided, alone and among all rows (Holm 1979).
+    """
+
+    ahead: str
+    behind: str
+    lead: Spread
+    p: float
+    corrected: float
+
+
+class Recurrence(NamedTuple):
+    """How often an equilibrium of the mean payoffs is one of a draw's, by its support.
+
+    Attributes:
+        exists: in what share of draws there is an equilibrium in which the same strategies are
+            played.
+        chosen: in what share such a one is the one of most entropy, which is taken.
+    """
+
+    exists: float
+    chosen: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """An empirical game with its equilibria.
+
+    Attributes:
+        name: what it is called.
+        game: its cells.
+        found: all symmetric equilibria of the mean payoffs.
+        drawn: the maximum-entropy equilibrium over bootstrap draws; without draws that of the
+            mean payoffs alone.
+        readings: the metrics of ``drawn``, as they stand together in tables.
+        unsure: why there are no draws; empty where there are.
+        selected: the matches behind it, if there are any.
+        providers: the game among providers, where strategies have some.
+        next_cells: where to play next; or, in words, why that cannot be said; None where nobody
+            asked.
+    """
+
+    name: str
+    game: EmpiricalGame
+    found: SymmetricEquilibria
+    drawn: Bootstrap
+    readings: tuple[Reading, ...] = ()
+    unsure: str = ""
+    selected: Selected | None = field(default=None, repr=False)
+    providers: Providers | None = None
+    next_cells: NextCells | str | None = None
+
+    def __str__(self) -> str:
+        return analysis_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Analysis of {self.name}: {self.found_in_words}>"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The strategies."""
+        return self.game.labels
+
+    @property
+    def found_in_words(self) -> str:
+        """How many equilibria there are, and whether these are all."""
+        continua = sum(not one.isolated for one in self.found.components)
+        single = len(self.found.components) - continua
+        kinds = []
+        if single:
+            kinds.append(f"{single} symmetric equilibri{'um' if single == 1 else 'a'}")
+        if continua:
+            of_what = "of them" if single else "of symmetric equilibria"
+            kinds.append(f"{continua} continu{'um' if continua == 1 else 'a'} {of_what}")
+        others = "no others" if self.found.complete else "perhaps others"
+        return ", ".join([*kinds, f"and {others}"])
+
+    @property
+    def tied_entropy(self) -> int:
+        """How many equilibria have as much entropy as the one that is taken, itself among them."""
+        most = self.found.mene.entropy
+        return sum(one.entropy >= most - TIE for one in self.found.equilibria)
+
+    @property
+    def choice_in_words(self) -> str:
+        """By which rule the equilibrium is taken, and whether it needed the second one."""
+        of_most = "the most entropy" + ("" if self.found.proven else " of those found")
+        if self.tied_entropy == 1:
+            return f"The first has {of_most}, and is taken"
+        return (
+            f"The first {self.tied_entropy} have {of_most}, equally much; of such the one "
+            "that pays most is taken, here the first"
+        )
+
+    @cached_property
+    def recurring(self) -> list[Recurrence | None]:
+        """How often each equilibrium is one of the draws too, in order; None without draws."""
+        return [self._recurs(one.support) for one in self.found.equilibria]
+
+    def _recurs(self, support: tuple[int, ...]) -> Recurrence | None:
+        if not self.draws:
+            return None
+        same = np.isin(np.arange(len(self.labels)), support)
+        chosen = ((self.drawn.mixtures > SHARE) == same).all(axis=1)
+        exists = recurs(self.drawn.payoffs, support) | chosen
+        return Recurrence(float(exists.mean()), float(chosen.mean()))
+
+    @cached_property
+    def dominated(self) -> dict[str, list[str]]:
+        """By whom strategies of some equilibrium are weakly dominated, by the mean payoffs."""
+        played = {at for one in self.found.equilibria for at in one.support}
+        by = weakly_dominated(self.game.payoffs())
+        return {
+            self.labels[at]: [self.labels[other] for other in by[at]]
+            for at in sorted(played) if by[at]
+        }  # fmt: skip
+
+    @property
+    def dominated_in_words(self) -> str:
+        """The same, in a sentence for each; empty where none is."""
+        return " ".join(
+            f"{label} is weakly dominated by {' and by '.join(others)}: "
+            "never better, and somewhere worse."
+            for label, others in self.dominated.items()
+        )
+
+    @cached_property
+    def deals_in_all(self) -> tuple[int, int]:
+        """How many deals all cells have, and how many some cell has."""
+        return deals_in_all(self.game)
+
+    @property
+    def drawn_in_words(self) -> str:
+        """Whether draws have the same deals for all cells."""
+        in_all, in_any = self.deals_in_all
+        if not self.drawn.paired:
+            return "deals drawn for each cell"
+        if in_all == in_any:
+            return "the same deals in all cells"
+        return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
+
+    @property
+    def torn(self) -> str:
+        """What is lost where exact ties between cells come apart in draws; empty where not."""
+        return torn_in_words(self.game, paired=self.drawn.paired) if self.draws else ""
+
+    @property
+    def table(self) -> PayoffTable:
+        """The mean payoffs, to be written to a file."""
+        payoffs = self.game.payoffs()
+        return PayoffTable(self.labels, self.labels, payoffs, payoffs.T, self.name)
+
+    @property
+    def matches(self) -> int:
+        """How many matches there are in all cells, each once."""
+        return int(np.triu(self.game.counts()).sum())
+
+    @property
+    def draws(self) -> int:
+        """How many bootstrap games there are; 0 where none could be drawn."""
+        return 0 if self.unsure else len(self.drawn.payoffs)
+
+    @cached_property
+    def payoffs(self) -> list[list[Spread]]:
+        """What each strategy gets against each."""
+        size = len(self.labels)
+        cells = self._spreads(self.game.payoffs().ravel(), self.drawn.payoffs.reshape(-1, size**2))
+        return [cells[row * size : (row + 1) * size] for row in range(size)]
+
+    @cached_property
+    def gets(self) -> list[Spread]:
+        """What each strategy gets against the equilibrium."""
+        first, drawn = (against(one.payoffs, one.mixtures) for one in self._both)
+        return self._spreads(first[0], drawn)
+
+    def against(self, metric: str) -> list[Spread]:
+        """A metric, the regret or the share at equilibrium of each strategy."""
+        first, drawn = (one.against(metric) for one in self._both)
+        return self._spreads(first[0], drawn)
+
+    def at_equilibrium(self, metric: str) -> Spread:
+        """A metric, or the payoff, where both play the equilibrium."""
+        first, drawn = (one.at_equilibrium(metric) for one in self._both)
+        return self._spreads(first, drawn[:, None])[0]
+
+    @property
+    def _both(self) -> tuple[Bootstrap, Bootstrap]:
+        """What all matches say, and what the draws say."""
+        return self.drawn.estimate or self.drawn, self.drawn
+
+    def _spreads(self, estimate: Floats, drawn: Floats) -> list[Spread]:
+        return spreads(estimate, drawn, sure=bool(self.draws))
+
+    @cached_property
+    def responses(self) -> BestResponses:
+        """How often each strategy is the best reply to each."""
+        return self.drawn.best_responses()
+
+    @cached_property
+    def answering(self) -> list[float]:
+        """In what share of draws each strategy is the only best reply, mean over all rivals."""
+        return [float(share) for share in self.responses.alone.mean(axis=1)]
+
+    @cached_property
+    def tied(self) -> dict[str, float]:
+        """The share of draws in which a strategy has several best replies, where there is one."""
+        shares = 1 - self.responses.alone.sum(axis=0)
+        return {
+            label: float(share) for label, share in zip(self.labels, shares, strict=True)
+            if share >= LEAST
+        }  # fmt: skip
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Neighbours in the order of regret; none without draws."""
+        if not self.draws:
+            return []
+        rows = self.drawn.differences("regret", level=LEVEL).iter_rows(named=True)
+        return [
+            Gap(
+                row["ahead"], row["behind"],
+                Spread(None, -row["difference"], row["error"], -row["high"], -row["low"]),
+                row["p"], row["p_holm"],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """How the ratings people know would rank the strategies, by all matches."""
+        regrets = [one.estimate or 0.0 for one in self.against("regret")]
+        matches = self.selected.frame if self.selected else None
+        payoffs = self.game.payoffs()
+        return rankings(payoffs, self.labels, regrets, matches, seed=self.drawn.seed)
+
+    @property
+    def ranking(self) -> list[int]:
+        """The strategies in the order of their regret, then of their share."""
+        regrets, shares = self.against("regret"), self.against("mixture")
+        return sorted(
+            range(len(self.labels)),
+            key=lambda one: (_placed(regrets[one]), -_placed(shares[one])),
+        )
+
+
+def _placed(one: Spread) -> float:
+    """The mean over draws where there are any."""
+    value = one.estimate if one.mean is None else one.mean
+    return 0.0 if value is None else round(value, 9)

@@ -1,0 +1,160 @@
+"""Making the analysis of an empirical game from matches, or from payoffs that are known."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypedDict, Unpack
+
+from cheaptalk.equilibrium.analysis.analysis import Analysis
+from cheaptalk.equilibrium.analysis.providers import GIVEN, OFFERS, providers_of
+from cheaptalk.equilibrium.analysis.readings import readings_of
+from cheaptalk.equilibrium.analysis.selection import NAME, Selected
+from cheaptalk.equilibrium.empirical.bootstrap import DRAWS, Bootstrap, bootstrap_equilibrium
+from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
+from cheaptalk.equilibrium.empirical.metrics import Metric, names_of, sided
+from cheaptalk.equilibrium.empirical.next_cells import NextCells, propose_cells
+from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
+from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
+from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
+from cheaptalk.rules import CheaptalkError, counted
+
+
+class Wishes(TypedDict, total=False):
+    """How to analyse a game; what is left out is as said behind it.
+
+    Attributes:
+        draws: of the bootstrap, 1,000; 0 for none.
+        seed: of the draws, 0.
+        without: strategies to leave out, none.
+        providers: whose each strategy is, by label, for the game among providers; there is none
+            where fewer than two providers have a strategy in the game.
+        budget: matches for which to propose cells, 0 for no proposal.
+        one_sided: accept cells whose players only ever sat in one order, False.
+        paired: draw the same deals for all cells, or each cell by itself; None, as it is without:
+            the same where all cells have them (see :func:`.bootstrap_equilibrium`).
+        progress: told now and then what share of the search for equilibria is done, in [0, 1].
+    """
+
+    draws: int
+    seed: int
+    without: Sequence[str]
+    providers: Mapping[str, str]
+    budget: int
+    one_sided: bool
+    paired: bool | None
+    progress: Callable[[float], None]
+
+
+def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
+    """The equilibria of a game that was played, and what stands beside them.
+
+    Args:
+        **wishes: see :class:`Wishes`.
+
+    Raises:
+        CheaptalkError: a cell is missing, the matches make no game, or a wish makes no sense.
+    """
+    draws, seed = wishes.get("draws", DRAWS), wishes.get("seed", 0)
+    providers = wishes.get("providers", {})
+    readings = readings_of(selected)
+    metrics = [metric for reading in readings for metric in reading.metrics]
+    frame, offers = selected.frame, OFFERS.get(selected.box) if providers else None
+    if offers:
+        frame = sided(frame, offers, GIVEN)
+        metrics += [Metric(name, name) for name in names_of(GIVEN)]
+    measures = list(dict.fromkeys(metric.measure for metric in metrics))
+    with blaming(selected.name):
+        game = EmpiricalGame.of_frame(
+            frame, measures=measures, by=NAME, one_sided=wishes.get("one_sided", False)
+        )
+        game = _left(game, wishes)
+        game.check()
+        unsure = why_unsure(game, draws)
+        found = _equilibria(game, wishes)
+        drawn = (
+            _point(game, found, metrics, seed)
+            if unsure
+            else bootstrap_equilibrium(
+                game, metrics, draws=draws, seed=seed, paired=wishes.get("paired")
+            )
+        )
+        return Analysis(
+            selected.name, game, found, drawn, readings, unsure,
+            selected, providers_of(drawn, providers, draws=not unsure, given=bool(offers)),
+            _proposed(game, wishes),
+        )  # fmt: skip
+
+
+def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[Wishes]) -> Analysis:
+    """The equilibria of a game whose payoffs are known.
+
+    Args:
+        name: what it is called.
+        table: its payoffs, the same for both players.
+        **wishes: see :class:`Wishes`; those about matches make no difference.
+
+    Raises:
+        CheaptalkError: the game is not symmetric, it cannot be solved, or a wish makes no sense.
+    """
+    with blaming(name):
+        if not table.symmetric:
+            raise CheaptalkError(
+                "the two players have different payoffs, so this is no symmetric game; "
+                "analyse_bimatrix solves it"
+            )
+        game = _left(EmpiricalGame.of_payoffs(table.a, table.rows), wishes)
+        found = _equilibria(game, wishes)
+        drawn = _point(game, found, (), wishes.get("seed", 0))
+        return Analysis(
+            name, game, found, drawn,
+            unsure="the payoffs were given without the matches behind them",
+            providers=providers_of(drawn, wishes.get("providers", {}), draws=False, given=False),
+            next_cells=_proposed(game, wishes),
+        )  # fmt: skip
+
+
+def _left(game: EmpiricalGame, wishes: Wishes) -> EmpiricalGame:
+    """The game without what is to be left out."""
+    without = wishes.get("without", ())
+    return game.without(without) if without else game
+
+
+def why_unsure(game: Empirical, draws: int) -> str:
+    """Why a game has no bootstrap draws; empty where it can have them."""
+    if game.thin:
+        return f"{counted(len(game.thin), 'cell')} with a single deal: {listed(game.thin)}"
+    return "" if draws else "no bootstrap draws were asked for"
+
+
+def _equilibria(game: EmpiricalGame, wishes: Wishes) -> SymmetricEquilibria:
+    return symmetric_equilibria(game.payoffs(), labels=game.labels, progress=wishes.get("progress"))
+
+
+def _point(
+    game: EmpiricalGame, found: SymmetricEquilibria, metrics: Sequence[Metric], seed: int
+) -> Bootstrap:
+    """The equilibrium of the mean payoffs, in the shape of one draw."""
+    values = {metric.name: metric.of(game.value(metric.measure))[None] for metric in metrics}
+    return Bootstrap(
+        game.labels, tuple(metrics), False, seed, None, game.payoffs()[None],
+        found.mene.mixture[None], values,
+    )  # fmt: skip
+
+
+def _proposed(game: EmpiricalGame, wishes: Wishes) -> NextCells | str | None:
+    """The cells to play next; or, in words, why none can be proposed."""
+    budget = wishes.get("budget", 0)
+    if not budget:
+        return None
+    try:
+        return propose_cells(game, budget, target="regret", paired=wishes.get("paired"))
+    except CheaptalkError as error:
+        return str(error)
+
+
+@contextmanager
+def blaming(game: str) -> Iterator[None]:
+    """Begin what is said against a game with its name."""
+    try:
+        yield
+    except (CheaptalkError, ValueError) as error:
+        raise CheaptalkError(f"{game}: {error}") from None

@@ -1,0 +1,190 @@
+"""The game among providers of models, in both readings of the paper (002, section 6.5 and K)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
+from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap
+from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.solvers.provider_game import ProviderGame, Reading, provider_game
+from cheaptalk.models.names import MAKERS, ModelName
+from cheaptalk.rules import CheaptalkError
+
+GIVEN = "value given"
+"""The measure of what a strategy's offers give away; see :func:`.sided`."""
+OFFERS: Mapping[str, str] = {"item_bargaining": "utility_given"}
+"""The measure of each seat that is the value given, by game."""
+ABOUT: Mapping[Reading, tuple[str, str]] = {
+    "mixtures": (
+        "Each provider mixes its strategies",
+        (
+            "For each ordered pair of providers, the game between their strategies is solved by "
+            "Lemke and Howson's algorithm, and the row provider gets what its mixture gets there "
+            "(appendix K.1)."
+        ),
+    ),
+    "selected": (
+        "Each provider fields one strategy",
+        (
+            "Each provider fields the strategy that gets most against the equilibrium of all other "
+            "providers' strategies (section 6.5)."
+        ),
+    ),
+}
+"""The title of each reading, and how it is made."""
+
+
+class ProviderReading(NamedTuple):
+    """The game among providers in one reading.
+
+    Attributes:
+        name, title, about: of the reading.
+        payoffs: what the row provider gets against the column provider.
+        responses: in what share of draws the row provider is a best reply to the column provider;
+            columns sum to 1 (table 14).
+        shares: of the providers in the equilibrium among them.
+        given: what each gives away in its offers, by its own valuation, against that equilibrium
+            (table 13); None where it is not known.
+        several: the largest share of draws in which a pair has several inner equilibria.
+    """
+
+    name: Reading
+    title: str
+    about: str
+    payoffs: list[list[Spread]]
+    responses: list[list[float]]
+    shares: list[Spread]
+    given: list[Spread] | None
+    several: float
+
+
+@dataclass(frozen=True)
+class Providers:
+    """The game among providers.
+
+    Attributes:
+        members: their strategies, by provider.
+        left_out: strategies without a provider.
+        readings: those that could be solved.
+        absent: why something is not known, by what it is.
+    """
+
+    members: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+    readings: tuple[ProviderReading, ...]
+    absent: Mapping[str, str]
+
+
+def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Whose models play under which label, as far as the model's name says.
+
+    It is the vendor in the name where a host serves models of many, as in
+    ``openrouter/openai/gpt-4o``, and otherwise the maker that is asked itself.
+
+    Args:
+        specs: what makes each player of a study, by label.
+
+    >>> providers_of_models({"a": {"model": "openrouter/openai/gpt-4o"}, "b": {"strategy": "soft"}})
+    {'a': 'openai'}
+    """
+    named = {label: _provider(str(spec.get("model") or "")) for label, spec in specs.items()}
+    return {label: provider for label, provider in named.items() if provider}
+
+
+def _provider(model: str) -> str:
+    try:
+        name = ModelName.parse(model)
+    except (ValueError, CheaptalkError):
+        return ""
+    vendor, slash, _ = name.model.partition("/")
+    return vendor if slash else name.provider if name.provider in MAKERS else ""
+
+
+def providers_of(
+    drawn: Bootstrap, grouping: Mapping[str, str], *, draws: bool, given: bool
+) -> Providers | None:
+    """The game among providers over the draws of a game's equilibrium; None of fewer than two.
+
+    Args:
+        drawn: the game's draws, or the mean payoffs in the shape of one.
+        grouping: the provider of strategies, by label; strategies without are left out, and so
+            are labels that the game does not have.
+        draws: whether ``drawn`` holds draws.
+        given: whether it holds the measure :data:`GIVEN`.
+    """
+    inside = [at for at, label in enumerate(drawn.labels) if label in grouping]
+    owners = [grouping[drawn.labels[at]] for at in inside]
+    if len(set(owners)) < 2:
+        return None
+    both = [drawn.estimate or drawn, *([drawn] if draws else [])]
+    absent: dict[str, str] = {}
+    gifts = [_gifts(one, inside) if given else None for one in both]
+    lacking = _lacking(
+        [one for one in gifts if one is not None], [drawn.labels[at] for at in inside]
+    )
+    if lacking:
+        absent["value given"], gifts = lacking, [None] * len(both)
+    readings = []
+    for name in ABOUT:
+        try:
+            games = [
+                provider_game(
+                    one.payoffs[:, inside][:, :, inside], owners, given=gift, reading=name
+                )
+                for one, gift in zip(both, gifts, strict=True)
+            ]
+            readings.append(_read(name, games[0], games[-1], draws))
+        except EquilibriumError as error:
+            absent[ABOUT[name][0]] = str(error)
+    members = {
+        owner: tuple(label for label in drawn.labels if grouping.get(label) == owner)
+        for owner in dict.fromkeys(owners)
+    }
+    left_out = tuple(label for label in drawn.labels if label not in grouping)
+    return Providers(members, left_out, tuple(readings), absent)
+
+
+def _gifts(one: Bootstrap, inside: list[int]) -> Floats:
+    row, column = names_of(GIVEN)
+    return by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
+
+
+def _lacking(gifts: list[Floats], labels: list[str]) -> str:
+    """Who makes no offers, so that the value given is unknown; empty where all make some.
+
+    Args:
+        gifts: of all matches, then of the draws, each of shape (games, n, n).
+        labels: of the strategies.
+    """
+    if not any(np.isnan(one).any() for one in gifts):
+        return ""
+    never = np.isnan(gifts[0][0])
+    silent = np.flatnonzero(never.all(axis=1))
+    if len(silent):
+        return f"{labels[silent[0]]} never makes an offer"
+    giver, rival = np.argwhere(never if never.any() else np.isnan(gifts[-1]).any(axis=0))[0]
+    how = "never makes an offer" if never.any() else "makes no offer in some draws"
+    return f"{labels[giver]} {how} to {labels[rival]}"
+
+
+def _read(name: Reading, found: ProviderGame, drawn: ProviderGame, draws: bool) -> ProviderReading:
+    """The numbers of a reading, of all matches and over draws."""
+
+    def spread(first: Floats, rest: Floats) -> list[Spread]:
+        return spreads(first.ravel(), rest.reshape(len(rest), -1), sure=draws)
+
+    size = len(found.providers)
+    cells = spread(found.payoffs, drawn.payoffs)
+    given = found.given is not None
+    return ProviderReading(
+        name, *ABOUT[name],
+        [cells[row * size : (row + 1) * size] for row in range(size)],
+        drawn.best_responses().tolist(),
+        spread(found.mixtures(), drawn.mixtures()),
+        spread(found.value_given(), drawn.value_given()) if given else None,
+        float(drawn.several.max()),
+    )  # fmt: skip

@@ -1,0 +1,145 @@
+"""The empirical games in a frame of matches: what they are called, and which are mixed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.frames.reader import decoded
+from cheaptalk.games.item_bargaining.presets import PRESETS
+from cheaptalk.rules import CheaptalkError, game_box, suggest
+from cheaptalk.text import plain, readable
+
+NAME = "game name"
+"""The column with the name of a match's configuration."""
+PLUS = "+"
+"""What stands between the names of configurations that are mixed."""
+MIXED: dict[str, tuple[str, ...]] = {"BGL0": ("BG1", "BG2", "BG3"), "BGS0": ("BG4", "BG5", "BG6")}
+"""The paper's uniform mixtures of its games (002, section 5)."""
+MANY = 12
+"""Configurations up to which each is a game by itself, unless others are asked for."""
+
+
+class Selected(NamedTuple):
+    """One game to analyse, of one configuration or several that weigh alike.
+
+    Attributes:
+        name: what it is called.
+        box: the name of its rules.
+        configurations: the parameters of each configuration in it, by name.
+        frame: its matches, with the column :data:`NAME`.
+        whole: whether these are all configurations that the study has of the game.
+    """
+
+    name: str
+    box: str
+    configurations: dict[str, dict[str, Any]]
+    frame: pl.DataFrame
+    whole: bool = True
+
+    @property
+    def apart(self) -> str:
+        """What is lost where everybody is taken to sit in both seats; empty where nothing is."""
+        roles = game_box(self.box).rules.roles
+        if len(roles) == 1:
+            return ""
+        return (
+            f"The seats of {plain(self.box)} differ ({' and '.join(roles)}), and everybody is "
+            "taken here to sit in both; --by-seat asks who would be sent to which."
+        )
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What picks its configurations out in the viewer."""
+        digests = self.frame["configuration"].unique().sort()
+        return {} if self.whole else {"configuration": ",".join(digests)}
+
+
+def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
+    """The games asked for; without a wish, all configurations and their mixtures.
+
+    Args:
+        frames: of a study, as :func:`.match_frames` makes them.
+        wanted: names of configurations, of mixtures (``BGS0``, or configurations with a plus
+            between them), or of rules, for all their configurations mixed.
+
+    Raises:
+        CheaptalkError: a name is none of these, or no game has two seats.
+    """
+    named = {box: with_names(box, frame) for box, frame in frames.items() if _two_seats(frame)}
+    if not named:
+        raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
+    found: list[Selected] = []
+    for box, frame in named.items():
+        configurations = _configurations(frame)
+        mixtures = {name: of for name, of in MIXED.items() if set(of) <= configurations.keys()} or (
+            {box: tuple(configurations)} if len(configurations) > 1 else {}
+        )
+        asked = wanted or [*(configurations if len(configurations) <= MANY else ()), *mixtures]
+        groups = (
+            {name: (name,) for name in configurations} | {box: tuple(configurations)} | mixtures
+        )
+        for name in asked:
+            members = groups.get(name) or tuple(part.strip() for part in name.split(PLUS))
+            if set(members) <= configurations.keys():
+                part = frame.filter(pl.col(NAME).is_in(members))
+                chosen = {one: configurations[one] for one in members}
+                found.append(Selected(name, box, chosen, part, len(chosen) == len(configurations)))
+    _check(wanted, found, [name for frame in named.values() for name in _configurations(frame)])
+    return found
+
+
+def _check(wanted: Sequence[str], found: Sequence[Selected], known: Sequence[str]) -> None:
+    absent = [name for name in wanted if name not in [one.name for one in found]]
+    if absent:
+        raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
+
+
+def _two_seats(frame: pl.DataFrame) -> bool:
+    return sum(name.startswith("player.") for name in frame.columns) == 2
+
+
+def with_names(box: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the name of each match's configuration."""
+    columns = [name for name in frame.columns if name.startswith("game.")]
+    rows = frame.select("configuration", *columns).unique("configuration", maintain_order=True)
+    varying = [name for name in columns if rows[name].n_unique() > 1]
+    names = {}
+    for row in rows.iter_rows(named=True):
+        parameters = _parameters(row)
+        names[row["configuration"]] = _published(box, parameters) or _differing(
+            {name: value for name, value in parameters.items() if f"game.{name}" in varying}
+        ) or box  # fmt: skip
+    return frame.with_columns(pl.col("configuration").replace_strict(names).alias(NAME))
+
+
+def _differing(parameters: Mapping[str, Any]) -> str:
+    """Parameters as people write them.
+
+    >>> _differing({"discounts": [0.9, 0.8], "messages": True})
+    'discounts 0.9, 0.8, messages yes'
+    """
+    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in parameters.items())
+
+
+def _configurations(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """The parameters of each configuration, by its name, in the order of names."""
+    rows = frame.unique(NAME).sort(NAME).iter_rows(named=True)
+    return {row[NAME]: _parameters(row) for row in rows}
+
+
+def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name.removeprefix("game."): decoded(value)
+        for name, value in row.items()
+        if name.startswith("game.") and value is not None
+    }
+
+
+def _published(box: str, parameters: dict[str, Any]) -> str | None:
+    """What the paper calls a configuration of item bargaining."""
+    if box != "item_bargaining":
+        return None
+    rules = game_box(box).rules
+    game = rules.model_validate(parameters)
+    return next((name for name, one in PRESETS.items() if rules.model_validate(one) == game), None)

@@ -1,0 +1,1 @@
+"""Equilibria of payoff matrices; knows no match and no store."""

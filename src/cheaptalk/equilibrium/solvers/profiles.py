@@ -1,0 +1,175 @@
+"""Profiles of bimatrix games, what they pay and what they regret; the pure equilibria.
+
+A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are what the row and the column
+player get where row i meets column j.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
+
+TOLERANCE = 1e-9
+"""How much regret a profile may have, as a share of a player's highest less lowest payoff."""
+SHOWN = 5e-5
+"""Weights below this are not printed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Profile:
+    """What both players do, and how far each is from the best they could.
+
+    Attributes:
+        row, column: probabilities of the strategies, shapes (m,) and (n,).
+        payoffs: expected payoffs of the row and the column player.
+        regrets: what each would gain by their best answer to the other, >= 0, in payoff units.
+    """
+
+    row: Floats
+    column: Floats
+    payoffs: tuple[float, float]
+    regrets: tuple[float, float]
+
+    def __str__(self) -> str:
+        """One line: weights by index, payoffs, regret."""
+        mixtures = " x ".join(map(weights, (self.row, self.column)))
+        return (
+            f"{mixtures}: payoffs {self.payoffs[0]:.6g}, {self.payoffs[1]:.6g}; "
+            f"regret {max(self.regrets):.1e}"
+        )
+
+
+def weights(mixture: Floats) -> str:
+    """A mixture as people read it: the strategies in use, by index.
+
+    >>> weights(np.array([0.25, 0, 0.75]))
+    '{0: 0.25, 2: 0.75}'
+    """
+    used = np.flatnonzero(mixture > SHOWN)
+    return "{" + ", ".join(f"{at}: {mixture[at]:.4g}" for at in used) + "}"
+
+
+def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Floats]:
+    """Both players' payoffs as arrays of floats.
+
+    Raises:
+        ValueError: the shapes differ, an array is empty or not of so many dimensions, or a payoff
+            is not finite.
+    """
+    pair = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if pair[0].shape != pair[1].shape:
+        raise ValueError(
+            f"Both players need payoffs for the same cells: the row player has {pair[0].shape}, "
+            f"the column player {pair[1].shape}; a symmetric game's column player has payoffs.T"
+        )
+    for player, payoffs in zip(("row", "column"), pair, strict=True):
+        if payoffs.ndim != dimensions or not payoffs.size:
+            raise ValueError(
+                f"Payoffs must have {dimensions} dimensions and at least one cell, "
+                f"not shape {payoffs.shape}"
+            )
+        if not np.isfinite(payoffs).all():
+            cell = tuple(map(int, np.argwhere(~np.isfinite(payoffs))[0]))
+            raise ValueError(
+                f"The {player} player's payoff in cell {cell} is {payoffs[cell]}; "
+                "fill the cell, or leave the strategy out"
+            )
+    return pair
+
+
+def unit_spread(payoffs: Floats) -> Floats:
+    """Games of one size, each scaled to lie in [-1, 0]; the row player's best answers stay.
+
+    Each column's best payoff becomes 0, and the largest spread within a column 1; a game without
+    spread becomes all zeros.
+
+    Args:
+        payoffs: the row player's, shape (K, m, n).
+    """
+    below = payoffs - payoffs.max(axis=1, keepdims=True)
+    spread = -below.min(axis=(1, 2), keepdims=True)
+    flat = spread <= NOISE * np.abs(payoffs).max(axis=(1, 2), keepdims=True)
+    return np.asarray(np.where(flat, 0, below / np.where(flat, 1, spread)), dtype=np.float64)
+
+
+def profile(a: ArrayLike, b: ArrayLike, row: ArrayLike, column: ArrayLike) -> Profile:
+    """Any pair of mixtures with its payoffs and regrets.
+
+    The row player's regret is max_i (a y)_i - x' a y, the column player's max_j (x' b)_j - x' b y.
+
+    Args:
+        a: the row player's payoffs, shape (m, n).
+        b: the column player's, of the same shape.
+        row: the mixture x, shape (m,): >= 0, summing to 1 (within 1e-9).
+        column: the mixture y, shape (n,), likewise.
+
+    Raises:
+        ValueError: a mixture is none, or does not fit the payoffs.
+    """
+    a, b = checked(a, b)
+    x, y = np.asarray(row, dtype=np.float64), np.asarray(column, dtype=np.float64)
+    for mixture, size in ((x, a.shape[0]), (y, a.shape[1])):
+        proper = mixture.shape == (size,) and bool((mixture >= 0).all())
+        if not proper or abs(mixture.sum() - 1) > TOLERANCE:
+            raise ValueError(f"A mixture must be {size} probabilities that sum to 1, not {mixture}")
+    answers = a @ y, x @ b
+    payoffs = float(x @ answers[0]), float(answers[1] @ y)
+    regrets = [
+        max(0.0, float(values.max()) - had) for values, had in zip(answers, payoffs, strict=True)
+    ]
+    return Profile(x, y, payoffs, (regrets[0], regrets[1]))
+
+
+def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
+    """What a solver found, as a profile, once its regrets are seen to be within the tolerance.
+
+    Raises:
+        EquilibriumError: they are not.
+    """
+    found = profile(a, b, row, column)
+    for payoffs, regret in zip((a, b), found.regrets, strict=True):
+        if regret > TOLERANCE * np.ptp(payoffs) + NOISE * np.abs(payoffs).max():
+            raise EquilibriumError(
+                f"The payoffs are too close to a tie for floating point: a solution has regret "
+                f"{regret:.2g}; round them to fewer digits"
+            )
+    return found
+
+
+def pure_cells(a: Floats, b: Floats, epsilon: float = 0.0) -> Flags:
+    """Which cells are pure equilibria within epsilon; of one game or of many at once.
+
+    Args:
+        a: the row player's payoffs, shape (..., m, n).
+        b: the column player's, of the same shape.
+        epsilon: the regret that each player may have, >= 0, in payoff units.
+    """
+    rows_fine = a >= a.max(axis=-2, keepdims=True) - epsilon
+    cells: Flags = rows_fine & (b >= b.max(axis=-1, keepdims=True) - epsilon)
+    return cells
+
+
+def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tuple[Profile, ...]:
+    """All pure equilibria, or all pure epsilon-equilibria, row by row.
+
+    Args:
+        a: the row player's payoffs, shape (m, n).
+        b: the column player's, of the same shape.
+        epsilon: the regret that each player may have, in payoff units; 0 for exact equilibria.
+
+    Raises:
+        ValueError: the payoffs are not two finite matrices of one shape, or epsilon is negative.
+
+    >>> for one in pure_equilibria([[3, 0], [0, 2]], [[2, 0], [0, 3]]):
+    ...     print(one)
+    {0: 1} x {0: 1}: payoffs 3, 2; regret 0.0e+00
+    {1: 1} x {1: 1}: payoffs 2, 3; regret 0.0e+00
+    """
+    a, b = checked(a, b)
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon is a regret and cannot be {epsilon}")
+    rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
+    cells = np.argwhere(pure_cells(a, b, epsilon))
+    return tuple(profile(a, b, rows[i], columns[j]) for i, j in cells)

@@ -1,0 +1,212 @@
+"""Rankings of a game's strategies beside its equilibria: alpha-rank and Nash averaging."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.profiles import checked
+from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
+
+BALANCE = 1e-9
+"""By what share a state's inflow may differ from its outflow."""
+SETTLED = 1e-3
+"""A sweep has settled where no mass changes any more by as much."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AlphaSweep:
+    """Alpha-rank over growing ranking intensities.
+
+    Attributes:
+        alphas: the intensities, ascending, in 1 / payoff units.
+        masses: the stationary masses at each, shape (alphas, n) or (alphas, m, n).
+        settled: the lowest alpha from which on no mass differs from that at the highest alpha by
+            1e-3 or more; None if only the highest does so, that is if the sweep ended too early.
+    """
+
+    alphas: Floats
+    masses: Floats
+    settled: float | None
+
+
+def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Floats:
+    """Alpha-rank of a symmetric game's strategies: one finite population that rarely mutates.
+
+    From a population of strategy i a mutant of strategy j takes over with probability
+    rho = (1 - exp(-alpha d)) / (1 - exp(-population alpha d)), d = A[j, i] - A[i, j], or
+    1 / population where d = 0; mutants are drawn evenly. The mass of a strategy is how much of the
+    time the population holds it in the long run (Omidshafiei et al. 2019, alpha-Rank: Multi-Agent
+    Evaluation by Evolution, Scientific Reports 9:9937; here for one population).
+
+    It is computed in logarithms without a subtraction (Grassmann, Taksar and Heyman 1985), so any
+    alpha will do, and every state's inflow is checked to equal its outflow to 1e-9 of it.
+
+    Args:
+        payoffs: shape (n, n).
+        alpha: ranking intensity, > 0, in 1 / payoff units: the larger, the more payoffs count.
+        population: of how many, >= 2.
+
+    Returns:
+        The masses, shape (n,), summing to 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+        EquilibriumError: the flows do not balance.
+
+    >>> alpha_rank([[3, 0], [5, 1]], alpha=10).round(6)
+    array([0., 1.])
+    """
+    matrix = symmetric_payoffs(payoffs)
+    rates = _log_fixation(matrix.T - matrix, *_intensity(alpha, population))
+    np.fill_diagonal(rates, -np.inf)
+    return _stationary(rates)
+
+
+def alpha_rank_bimatrix(
+    a: ArrayLike, b: ArrayLike, *, alpha: float, population: int = 50
+) -> Floats:
+    """Alpha-rank of a bimatrix game's profiles: a population a player, one of which mutates.
+
+    As :func:`alpha_rank`; from profile (i, j) to (k, j) d is a[k, j] - a[i, j], to (i, k) it is
+    b[i, k] - b[i, j] (Omidshafiei et al. 2019).
+
+    Args:
+        a: the row player's payoffs, shape (m, n).
+        b: the column player's, of the same shape and in the same units.
+        alpha: ranking intensity, > 0, in 1 / payoff units.
+        population: of how many each is, >= 2.
+
+    Returns:
+        The masses of the profiles, shape (m, n), summing to 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+        EquilibriumError: the flows do not balance.
+    """
+    a, b = checked(a, b)
+    rows, columns = a.shape
+    settings = _intensity(alpha, population)
+    rates = np.full((rows, columns, rows, columns), -np.inf)
+    for j in range(columns):
+        rates[:, j, :, j] = _log_fixation(a[None, :, j] - a[:, None, j], *settings)
+    for i in range(rows):
+        rates[i, :, i, :] = _log_fixation(b[i, None, :] - b[i, :, None], *settings)
+    flat = rates.reshape(a.size, a.size)
+    np.fill_diagonal(flat, -np.inf)
+    return _stationary(flat).reshape(a.shape)
+
+
+def alpha_sweep(
+    a: ArrayLike, b: ArrayLike | None = None, *, alphas: Iterable[float], population: int = 50
+) -> AlphaSweep:
+    """Alpha-rank for growing intensities, as its authors advise: until the masses settle.
+
+    Args:
+        a: the payoffs of a symmetric game, or of the row player.
+        b: those of the column player; without it the game is symmetric.
+        alphas: intensities, > 0, in 1 / payoff units; ``np.geomspace(0.1, 100, 31) / spread`` is a
+            sensible choice where payoffs differ by about ``spread``.
+        population: of how many, >= 2.
+
+    Raises:
+        ValueError, EquilibriumError: as for :func:`alpha_rank`.
+    """
+    ascending = np.array(sorted(alphas), dtype=np.float64)
+    if not len(ascending):
+        raise ValueError("alphas must be one at least")
+    masses = np.array([
+        alpha_rank(a, alpha=alpha, population=population) if b is None
+        else alpha_rank_bimatrix(a, b, alpha=alpha, population=population)
+        for alpha in ascending.tolist()
+    ])  # fmt: skip
+    off = np.abs(masses - masses[-1]).reshape(len(masses), -1).max(axis=1)
+    last_off = int(np.flatnonzero(off >= SETTLED).max(initial=-1))
+    first = last_off + 1
+    settled = float(ascending[first]) if first < len(ascending) - 1 else None
+    return AlphaSweep(ascending, masses, settled)
+
+
+def _intensity(alpha: float, population: int) -> tuple[float, int]:
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be positive and finite, not {alpha}")
+    if population < 2:
+        raise ValueError(f"a population has at least two members, not {population}")
+    return alpha, population
+
+
+def _log_fixation(gains: Floats, alpha: float, population: int) -> Floats:
+    """The logarithm of the probability that a mutant with such a gain takes over."""
+    size = alpha * np.abs(gains)
+    even = size == 0
+    safe = np.where(even, 1.0, size)
+    ratio = np.log(-np.expm1(-safe)) - np.log(-np.expm1(-population * safe))
+    ratio -= np.where(gains < 0, (population - 1) * safe, 0)
+    return np.asarray(np.where(even, -np.log(population), ratio), dtype=np.float64)
+
+
+def _stationary(rates: Floats) -> Floats:
+    """The stationary distribution of a chain, from the logarithms of its rates; -inf for none.
+
+    States are censored one by one, the last first, then their masses found in turn.
+    """
+    size = len(rates)
+    left = rates.copy()
+    for last in range(size - 1, 0, -1):
+        left[:last, last] -= logsumexp(left[last, :last])
+        through = left[:last, last, None] + left[None, last, :last]
+        left[:last, :last] = np.logaddexp(left[:last, :last], through)
+    masses = np.zeros(size)
+    for state in range(1, size):
+        masses[state] = logsumexp(masses[:state] + left[:state, state])
+    if size > 1:
+        inflow = logsumexp(masses[:, None] + rates, axis=0)
+        outflow = masses + logsumexp(rates, axis=1)
+        if not (np.abs(inflow - outflow) <= BALANCE).all():
+            raise EquilibriumError(
+                "alpha-rank's flows do not balance in floating point; lower alpha"
+            )
+    return np.asarray(np.exp(masses - logsumexp(masses)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NashAverage:
+    """Nash averaging.
+
+    Attributes:
+        ratings: what each strategy nets against the mixture, in payoff units, at most 0 (up to
+            rounding); all strategies of the mixture have 0.
+        mixture: the maximum-entropy equilibrium of who outscores whom, shape (n,).
+        regret: of that mixture, >= 0, in payoff units.
+    """
+
+    ratings: Floats
+    mixture: Floats
+    regret: float
+
+
+def nash_average(payoffs: ArrayLike) -> NashAverage:
+    """Nash averaging: strategies rated against a mixture that copies of strategies cannot sway.
+
+    The game is who outscores whom, S = A - A': its equilibria form one convex set, of which the
+    maximum-entropy one, p, is taken; the ratings are S p (Balduzzi, Tuyls, Perolat and Graepel
+    2018, Re-evaluating Evaluation, NeurIPS; payoff differences are the antisymmetric matrix).
+    For a matrix that is antisymmetric already, such as log-odds of winning, pass half of it.
+
+    Args:
+        payoffs: A, shape (n, n).
+
+    Raises:
+        ValueError: the payoffs are no square matrix of finite numbers.
+        EquilibriumError: no equilibrium was found within the solver's tolerance.
+
+    >>> nash_average([[3, 0], [5, 1]]).ratings
+    array([-5.,  0.])
+    """
+    matrix = symmetric_payoffs(payoffs)
+    outscored = matrix - matrix.T
+    mene = symmetric_equilibria(outscored).mene
+    return NashAverage(outscored @ mene.mixture, mene.mixture, mene.regret)

@@ -1,0 +1,186 @@
+"""Replicator dynamics: where populations of imitators come to rest, if they do."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from cheaptalk.equilibrium.solvers.equilibria import regret
+from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
+
+AT_REST = 1e-9
+"""How fast shares of a population at rest may move, and strategies gain, in scaled payoffs."""
+SAME = 1e-5
+"""Populations at rest whose shares all differ by less are one rest point."""
+ACCURACY = 1e-9
+"""Relative and absolute error a step of the differential equation."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RestPoint:
+    """A population at which the dynamics came to rest.
+
+    Attributes:
+        mixture: the shares of the strategies, shape (n,).
+        share: of the starts that led there.
+        regret: max_i (A x)_i - x'A x in payoff units; large at a rest point that is no equilibrium.
+    """
+
+    mixture: Floats
+    share: float
+    regret: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Replication:
+    """Replicator dynamics from many starts.
+
+    Attributes:
+        starts, ends: populations, shape (K, n).
+        unrest: what keeps each end from rest, in scaled payoffs, shape (K,): how fast its fastest
+            share moves, or the most that a strategy present at the start gains, if that is more.
+        rest_points: those reached, the most frequent first; their shares sum to ``at_rest.mean()``.
+    """
+
+    starts: Floats
+    ends: Floats
+    unrest: Floats
+    rest_points: tuple[RestPoint, ...]
+
+    @property
+    def at_rest(self) -> Flags:
+        """Which starts came to rest; the others cycle, or are still on their way."""
+        resting: Flags = self.unrest <= AT_REST
+        return resting
+
+    def __str__(self) -> str:
+        """The rest points, one a line, and how many starts came to none."""
+        lines = [
+            f"{point.share:.1%} of starts: {weights(point.mixture)}, regret {point.regret:.1e}"
+            for point in self.rest_points
+        ]
+        moving = 1 - self.at_rest.mean()
+        return "\n".join([*lines, f"{moving:.1%} of starts did not come to rest"])
+
+
+def replicator_dynamics(
+    payoffs: ArrayLike,
+    starts: ArrayLike,
+    *,
+    form: Literal["continuous", "discrete"] = "continuous",
+    time: float = 1_000.0,
+) -> Replication:
+    """Let populations imitate what does well, from each of some starts.
+
+    Continuous: dx_i/dt = x_i ((A x)_i - x'A x) (Taylor and Jonker 1978, Evolutionarily Stable
+    Strategies and Game Dynamics). Discrete: x_i becomes x_i (1 + (A x)_i) / (1 + x'A x), one
+    generation a unit of time (Maynard Smith 1982, Evolution and the Theory of Games).
+    In both A holds the payoffs scaled so that each column's best is 0 and the largest spread
+    within a column is 1 (1/2 in the discrete form), which changes speed but no rest point.
+
+    A start comes to rest when no share moves by more than 1e-9 a unit of time, and no strategy that
+    it had gains more than 1e-9 on the average: a population that lingers near a saddle is not at
+    rest. From inside the simplex rest points are equilibria; on its faces a strategy that is not
+    there may gain, and the regret tells.
+
+    Args:
+        payoffs: shape (n, n).
+        starts: populations, shape (K, n): >= 0, each summing to 1.
+            ``rng.dirichlet(np.ones(n), K)`` draws them evenly.
+        form: of time.
+        time: how long at most, > 0.
+
+    Raises:
+        ValueError: payoffs or starts are none, or time is not positive.
+
+    >>> found = replicator_dynamics([[-1, 2], [0, 1]], [[0.1, 0.9], [0.8, 0.2]])
+    >>> found.rest_points[0].mixture.round(6), found.rest_points[0].share
+    (array([0.5, 0.5]), 1.0)
+    """
+    matrix = symmetric_payoffs(payoffs)
+    populations = _checked(starts, len(matrix))
+    if not time > 0:
+        raise ValueError(f"time must be positive, not {time}")
+    game = unit_spread(matrix[None])[0]
+    ends = (_continuous if form == "continuous" else _discrete)(game, populations, time)
+    unrest = _unrest(game, ends, populations > 0)
+    return Replication(populations, ends, unrest, _rest_points(matrix, ends, unrest <= AT_REST))
+
+
+def _checked(starts: ArrayLike, size: int) -> Floats:
+    populations = np.atleast_2d(np.asarray(starts, dtype=np.float64))
+    proper = populations.ndim == 2 and populations.shape[1] == size and len(populations) > 0
+    if not proper or not (populations >= 0).all() or (abs(populations.sum(1) - 1) > 1e-9).any():
+        raise ValueError(f"starts must be rows of {size} shares >= 0 that sum to 1")
+    return populations
+
+
+def _gains(game: Floats, populations: Floats) -> Floats:
+    """What each strategy gets more than the average of its population."""
+    fitness = populations @ game.T
+    return np.asarray(fitness - (populations * fitness).sum(axis=1, keepdims=True))
+
+
+def _unrest(game: Floats, populations: Floats, there: Flags) -> Floats:
+    gains = _gains(game, populations)
+    moving = np.abs(populations * gains).max(axis=1)
+    return np.asarray(np.maximum(moving, np.where(there, gains, 0).max(axis=1)))
+
+
+def _continuous(game: Floats, populations: Floats, time: float) -> Floats:
+    """Integrate the logarithms of the shares, which keeps them positive, stretch by stretch."""
+    shape = populations.shape
+    there = populations > 0
+    logs = np.log(populations, out=np.zeros(shape), where=there)
+    shares = populations
+
+    def growth(_: float, flat: Floats) -> Floats:
+        return np.ravel(_gains(game, _shares(flat.reshape(shape), there)))
+
+    start, stop = 0.0, min(10.0, time)
+    while start < time and (_unrest(game, shares, there) > AT_REST).any():
+        moved = solve_ivp(
+            growth, (start, stop), logs.ravel(), method="DOP853", rtol=ACCURACY, atol=ACCURACY
+        )
+        logs = moved.y[:, -1].reshape(shape)
+        shares = _shares(logs, there)
+        start, stop = stop, min(4 * stop, time)
+    return shares
+
+
+def _shares(logs: Floats, there: Flags) -> Floats:
+    logs = np.where(there, logs, -np.inf)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
+    growth, there = 1 + game / 2, populations > 0
+    for _ in range(int(time)):
+        if (_unrest(game, populations, there) <= AT_REST).all():
+            break
+        grown = populations * (populations @ growth.T)
+        populations = grown / grown.sum(axis=1, keepdims=True)
+    return populations
+
+
+def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoint, ...]:
+    """The ends at rest, grouped by nearness to the first of each group."""
+    centres: list[Floats] = []
+    counts: list[int] = []
+    for end in ends[resting]:
+        near = [np.abs(end - centre).max() < SAME for centre in centres]
+        if any(near):
+            counts[near.index(True)] += 1
+        else:
+            centres.append(end)
+            counts.append(1)
+    points = [
+        RestPoint(centre, count / len(ends), regret(matrix, centre))
+        for centre, count in zip(centres, counts, strict=True)
+    ]
+    return tuple(sorted(points, key=lambda point: -point.share))

@@ -1,0 +1,133 @@
+"""What frames by match and frames by round share: which matches count, and reading them."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
+from cheaptalk.records.unanswered import Unanswered, policies_of
+from cheaptalk.rules import (
+    CheaptalkError,
+    GameBox,
+    Quantity,
+    Result,
+    game_box,
+    unknown,
+)
+
+Row = list[Any]
+Q = TypeVar("Q", bound=Quantity[Any])
+
+
+class MeasureError(CheaptalkError):
+    """The code of a measure or a series failed on a finished match, or its name is taken."""
+
+
+class Reader:
+    """Tells which matches of a study count, and what stands in them.
+
+    Args:
+        policies: which matches are dropped.
+    """
+
+    def __init__(self, policies: Unanswered) -> None:
+        self.policies = policies
+        self.lenient = set(policies.by_kind.values()) == {"keep"}  # as nearly always
+        self._configurations: dict[tuple[str, int, str], str] = {}
+
+    @classmethod
+    def of(cls, store: Store, study: str) -> "Reader":
+        """For the matches of a study.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        return cls(policies_of(store.study(study, counted=False).spec))
+
+    def dropped(self, record: MatchRecord) -> bool:
+        """Whether the study's policies drop the match."""
+        return not self.lenient and self.policies.why_dropped(record.kinds) is not None
+
+    def counts(self, record: MatchRecord) -> bool:
+        """Whether the match has payoffs that count: it finished and was not dropped."""
+        return record.status is Status.FINISHED and not self.dropped(record)
+
+    def configuration(self, record: MatchRecord) -> str:
+        """The digest of the match's game and parameters, as in the plan of its study."""
+        key = (record.game, record.version, digest_key(record.parameters))
+        found = self._configurations.get(key)
+        if found is None:
+            found = self._configurations[key] = digest(*key)
+        return found
+
+    def result(self, record: MatchRecord) -> Result | None:
+        """A match that counts as measures see it; None under other rules than those installed."""
+        current = record.version == game_box(record.game).rules.version
+        return record.result() if current and self.counts(record) else None
+
+
+def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> MeasureError:
+    """What to raise where a measure or series failed on a match."""
+    return MeasureError(
+        f"{kind} {name} of {record.game} failed on match {record.id}: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
+@contextmanager
+def naming(kind: str, name: str, record: MatchRecord) -> Iterator[None]:
+    """Say which measure or series failed on which match.
+
+    Raises:
+        MeasureError: something failed inside.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise failed(kind, name, record, error) from error
+
+
+def chosen(
+    games: Iterable[str], kind: str, of: Callable[[GameBox], Mapping[str, Q]],
+    only: Collection[str] | None,
+) -> dict[str, list[Q]]:  # fmt: skip
+    """The measures or series that are wanted, by game.
+
+    Args:
+        games: names of games.
+        kind: "measure" or "series".
+        of: what a game has of this kind, by name.
+        only: names; None: all.
+
+    Raises:
+        UnknownName: a game is not installed, or none of them has what is wanted.
+    """
+    found = {game: of(game_box(game)) for game in games}
+    known = list(dict.fromkeys(name for one in found.values() for name in one))
+    strange = [name for name in only or () if name not in known]
+    if strange:
+        raise unknown(f"{kind} of {', '.join(found)}:", strange[0], known)
+    return {
+        game: [one for name, one in has.items() if only is None or name in only]
+        for game, has in found.items()
+    }
+
+
+def check_free(kind: str, quantities: Iterable[Quantity[Any]], columns: Collection[str]) -> None:
+    """Demand that no measure or series has the name of another column.
+
+    Raises:
+        MeasureError: one has.
+    """
+    taken = next((one.name for one in quantities if one.name in columns), None)
+    if taken is not None:
+        raise MeasureError(f'no {kind} can be called "{taken}": frames use the name')
+
+
+def decoded(value: Any) -> Any:
+    """A parameter's value, back from the JSON that stands in a frame for lists and the like."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:  # a text of its own
+        return value

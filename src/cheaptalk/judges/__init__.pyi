@@ -1,0 +1,37 @@
+from .agreement import CHECK, Agreement, Interval, Share, agreements
+from .coding import code_answers
+from .estimate import JudgingEstimate, estimate_judging
+from .items import Item, items_of
+from .judges import Judge, Verdict, first_item, judge_of, matches_for
+from .labels import Labels, take_labels, write_sheet
+from .rubrics import Rubric, Scale, find_rubric, load_rubric, rubric_names
+from .runs import Judging, judge, verdict_frame
+
+__all__ = [
+    "CHECK",
+    "Agreement",
+    "Interval",
+    "Item",
+    "Judge",
+    "Judging",
+    "JudgingEstimate",
+    "Labels",
+    "Rubric",
+    "Scale",
+    "Share",
+    "Verdict",
+    "agreements",
+    "code_answers",
+    "estimate_judging",
+    "find_rubric",
+    "first_item",
+    "items_of",
+    "judge",
+    "judge_of",
+    "load_rubric",
+    "matches_for",
+    "rubric_names",
+    "take_labels",
+    "verdict_frame",
+    "write_sheet",
+]

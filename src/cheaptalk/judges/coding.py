@@ -1,0 +1,150 @@
+"""Coding free answers: a judge reads what people wrote in a survey, and says what is in it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from cheaptalk.calls.desk import Caller, Desk, Models
+from cheaptalk.calls.driver import INTERRUPTED, drive, interruptible, over_the_wire
+from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
+from cheaptalk.judges.items import Item, quote
+from cheaptalk.judges.judges import Judge, Verdict
+from cheaptalk.judges.runs import CONCURRENCY, label
+from cheaptalk.models import Reply
+from cheaptalk.models.flow import Lanes
+from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.players import Kind
+from cheaptalk.records import Store, digest
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.judgements import ledger_id
+from cheaptalk.records.ledger.ledger import CallKey, Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.ledger.spending import spent_on
+from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.styles.quotes import disarmed
+
+
+def code_answers(
+    store: Store,
+    answers: Mapping[str, str],
+    by: Judge,
+    *,
+    question: str,
+    budget: Cap = NO_CAP,
+    concurrency: int = CONCURRENCY,
+    models: Models | None = None,
+    prices: Prices | None = None,
+) -> dict[str, str | None]:
+    """What a judge says of each free answer; see :func:`.judge_of`.
+
+    A theme is coded by a rubric of its own, so that one answer can have several (Strategic
+    Tradeoffs, section 6.3, footnote 14). The store's ledger keeps every call, so that nothing that
+    was answered is bought again; equal answers are put to the judge once.
+
+    Args:
+        store: keeps the calls; any store, also a new one.
+        answers: what people wrote, by person.
+        by: the judge.
+        question: what they were asked, which the judge reads too.
+        budget: what this judge may spend on these answers, over all runs.
+        concurrency: answers read at once.
+        models: makes the calls; by default over HTTP.
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+
+    Returns:
+        The category or the score by person; None where the judge finally gave none.
+
+    Raises:
+        CheaptalkError: the model's key is not set, its price is not known, the budget is spent, or
+            the provider failed; what was answered until then is kept.
+        KeyboardInterrupt: stopped by Ctrl-C; what was answered is kept.
+    """
+    if models is None and (missing := by.seat.missing()):
+        raise CheaptalkError(f"the judge cannot be asked: {missing}")
+    known = prices or load_prices()
+    if budget.dollars and known.of(by.seat.model) is None:
+        raise CheaptalkError(unpriced(by.seat.model))
+    items = {digest(question, text): _item(question, text) for text in answers.values()}
+    with store.writing():
+        mark_unresolved(store)
+        names = [ledger_id(by.digest, key) for key in items]
+        spent = sum((spent_on(store, name) for name in names), Cost())
+        coding = _Coding(store, by, items)
+        purse = Purse(Budget(**budget.model_dump()), spent, known)
+        drive(coding.go(purse, concurrency, models), lambda: coding.desk)
+    coding.check()
+    verdicts = {
+        key: None if one.data is None else label(one.data) for key, one in coding.verdicts.items()
+    }
+    return {person: verdicts[digest(question, text)] for person, text in answers.items()}
+
+
+def _item(question: str, text: str) -> Item:
+    seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(disarmed(text))}"
+    return Item("answer", 0, "judge", seen, "the person's answer")
+
+
+@dataclass
+class _Coding:
+    """Answers as they are coded."""
+
+    store: Store
+    by: Judge
+    items: Mapping[str, Item]
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    problem: str = ""
+    desk: Desk | None = None
+
+    async def go(self, purse: Purse, concurrency: int, models: Models | None) -> None:
+        async with AsyncExitStack() as stack:
+            ledger = stack.enter_context(Ledger(self.store))
+            models = models or over_the_wire(stack)
+            self.desk = desk = Desk(
+                self.store, ledger, models, purse, begun=begun_matches(self.store),
+                lanes=Lanes(concurrency=concurrency), concurrency=concurrency,
+            )  # fmt: skip
+            with interruptible(desk):
+                async with asyncio.TaskGroup() as group:
+                    for key in self.items:
+                        await desk.sit_down()
+                        if desk.halted:
+                            break
+                        group.create_task(self.code(key, desk))
+
+    async def code(self, key: str, desk: Desk) -> None:
+        """Put one answer to the judge."""
+        name = ledger_id(self.by.digest, key)
+        try:
+            caller = Caller(name, desk)
+            thinking, reply, asked = self.by.think(self.items[key]), None, 0
+            while True:
+                try:
+                    call = next(thinking) if reply is None else thinking.send(reply)
+                except StopIteration as end:
+                    self.settle(key, end.value, reply)
+                    break
+                reply, _ = await caller.make(CallKey(name, 0, "judge", asked), call, self.by.seat)
+                asked += 1
+        except Halted as halt:
+            desk.halt(str(halt))
+        finally:
+            desk.get_up()
+
+    def settle(self, key: str, verdict: Verdict, reply: Reply | None) -> None:
+        """Note a verdict, or why there is none yet."""
+        if verdict.kind is Kind.PROVIDER_ERROR:
+            self.problem = (reply and reply.detail) or "the provider failed"
+        else:
+            self.verdicts[key] = verdict
+
+    def check(self) -> None:
+        """Refuse to go on with some answers only."""
+        halted = self.desk.halted if self.desk else None
+        if halted == INTERRUPTED:
+            raise KeyboardInterrupt
+        missing = len(self.items) - len(self.verdicts)
+        if missing:
+            raise CheaptalkError(
+                f"{counted(missing, 'answer')} of {len(self.items)} could not be coded: "
+                f"{halted or self.problem}; the others are kept, and not asked for again"
+            )

@@ -1,0 +1,108 @@
+"""What a judge is going to cost, as a range, before it is asked anything."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cheaptalk.calls.purse import characters
+from cheaptalk.judges.items import items_of
+from cheaptalk.judges.judges import Judge, matches_for, why_nothing
+from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.records import Store
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.judgements import judge_cost, judged_items
+from cheaptalk.records.store.pages import some
+from cheaptalk.studies.estimates.amounts import Amounts
+from cheaptalk.studies.estimates.estimate import CHARACTERS, REASKED, amounts_of, reasoning_assumed
+from cheaptalk.studies.estimates.rehearsal import Load, evenly
+
+READ = 400
+"""Matches whose items are read and measured, at the most."""
+VERDICT = (100, 800)
+"""Characters of a verdict with its reason and quote: a short one, and a long one."""
+
+
+@dataclass(frozen=True)
+class JudgingEstimate:
+    """What a judge is going to take.
+
+    Attributes:
+        matches: those to be judged.
+        items: what is still to be judged in them.
+        before: what the judge was asked about before, in the matches that were read.
+        read: matches that were read to find out.
+        spent: by the judge for the study so far.
+        amounts: calls, tokens and dollars that are still to come.
+        assumes: what the range rests on, a sentence each.
+        nothing: why there is nothing to judge, if that is so.
+    """
+
+    matches: int
+    items: int
+    before: int
+    read: int
+    spent: Cost
+    amounts: Amounts
+    assumes: tuple[str, ...]
+    nothing: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The estimate as plain data."""
+        counts = {name: getattr(self, name) for name in ("matches", "items", "before", "read")}
+        told = {"assumes": list(self.assumes), "nothing": self.nothing}
+        return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | told
+
+
+def estimate_judging(
+    store: Store,
+    study: str,
+    by: Judge,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    prices: Prices | None = None,
+) -> JudgingEstimate:
+    """Estimate what a judge is going to take for what it has not judged yet; nothing is asked.
+
+    What the judge would read is put together and its characters are counted: in all matches, or in
+    400 spread evenly over more. Replies in a cache are not taken into account.
+
+    Args:
+        sample: as for :func:`.judge`.
+        seed: as for :func:`.judge`.
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: no match fits the rubric.
+        ReplayMismatch: the installed rules do not replay a match.
+    """
+    chosen = matches_for(store, study, by, sample=sample, seed=seed)
+    known = judged_items(store, study, by.digest)
+    read = evenly(chosen, READ)
+    before = items = asked = 0
+    for record in some(store, study, read):
+        for item in items_of(record, by.rubric):
+            if (record.id, item.name) in known:
+                before += 1
+            else:
+                items += 1
+                asked += characters(by.call(by.messages(item)))
+    share = len(chosen) / len(read)
+    items, asked = round(items * share), round(asked * share)
+    few, many = (Load(items, asked, answered=items * long) for long in VERDICT)
+    known_prices = prices or load_prices()
+    assumes = [
+        f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
+        f"a verdict with its reason has {VERDICT[0]:,} to {VERDICT[1]:,} characters",
+        f"up to {REASKED:.0%} of the items are asked about again because a reply was no verdict",
+        "failed sendings are not billed, and no reply is in a cache",
+        *reasoning_assumed({"the judge": by.seat}, known_prices),
+    ]
+    if len(read) < len(chosen):
+        assumes.append(f"the {len(chosen):,} matches are as the {len(read):,} that were read")
+    amounts = amounts_of((few, many), by.seat, known_prices)
+    return JudgingEstimate(
+        len(chosen), items, before, len(read), judge_cost(store, by.digest, study), amounts,
+        tuple(assumes),
+        None if items else why_nothing(by.rubric, before),
+    )  # fmt: skip

@@ -1,0 +1,211 @@
+"""Labels by hand: a sheet of what a judge is put to, and the verdicts that people write into it.
+
+A sheet is a CSV file with an item a row. It says neither who played nor what any judge said, and
+its rows are shuffled, so that whoever labels it is blind. Its verdicts become those of a judge who
+is a person, and all that is done with judges is done with them.
+"""
+
+import csv
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cheaptalk.judges.items import Item, items_of
+from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
+from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.judges.runs import label
+from cheaptalk.players import Kind
+from cheaptalk.records import Store, digest, digest_key
+from cheaptalk.records.judgements import (
+    Judgement,
+    deals_of,
+    judges_of,
+    read_judgements,
+    register_judge,
+    write_judgement,
+)
+from cheaptalk.records.store.pages import some
+from cheaptalk.rules import CheaptalkError, suggest
+
+COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")
+NEEDED = ("match", "item", "verdict")
+POOL = 10
+"""So many matches are drawn for each item that is, where nothing was judged before."""
+
+
+class Labels(NamedTuple):
+    """What was taken in from a sheet.
+
+    Attributes:
+        taken: labels that are new.
+        before: labels that were taken in before, and are the same.
+        empty: rows without a verdict.
+    """
+
+    taken: int
+    before: int
+    empty: int
+
+
+def write_sheet(
+    store: Store, study: str, rubric: Rubric, path: Path, *, sample: int = 100, seed: int = 0
+) -> int:
+    """Write a sheet of items to label, drawn at random; of those that were judged, if any were.
+
+    Args:
+        study: the name of a study in the store.
+        rubric: what is to be found out; see :func:`.find_rubric`.
+        path: the CSV file; it must not exist.
+        sample: how many items, at most.
+        seed: of the draw.
+
+    Returns:
+        How many items it has.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: there is nothing to judge, or the file exists.
+    """
+    if path.exists():
+        raise CheaptalkError(f"{path} exists: labels may stand in it; name another file")
+    by = _reader(rubric)
+    drawn = sorted(_items(store, study, by, sample, seed), key=lambda one: digest(seed, *one))
+    chosen = drawn[:sample]
+    found = _found(store, study, rubric, sorted({match for match, _ in chosen}))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for match, name in chosen:
+            item = found[match][name]
+            writer.writerow([match, name, item.seen, item.judged, "", ""])
+    return len(chosen)
+
+
+def take_labels(store: Store, study: str, rubric: Rubric, path: Path, *, by: str) -> Labels:
+    """Take in the verdicts of a sheet as those of a judge.
+
+    Rows without a verdict are left out. What was taken in before is not taken in again.
+
+    Args:
+        rubric: what was to be found out.
+        path: the CSV file.
+        by: who labelled it; reports call the judge so.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: the file cannot be read, a row names what is not in the study or a verdict
+            that the rubric does not have, or there is another verdict by the same judge.
+    """
+    store.study(study)
+    rows = _read(path)
+    said = [(number, row) for number, row in enumerate(rows, start=2) if row["verdict"]]
+    for number, row in said:
+        if row["verdict"] not in rubric.labels:
+            wrong = suggest(row["verdict"], rubric.labels)
+            raise CheaptalkError(f"{path}, row {number}: {rubric.name} has no verdict {wrong}")
+    _exist(store, study, rubric, path, said)
+    written = hand_judge(rubric, by)
+    key = digest("judge", digest_key(written))
+    before = {
+        (one.match_id, one.item): label(one.verdict or {})
+        for one in read_judgements(store, study=study, judge=key)
+    }
+    for number, row in said:
+        earlier = before.get((row["match"], row["item"]), row["verdict"])
+        if earlier != row["verdict"]:
+            raise CheaptalkError(
+                f"{path}, row {number}: {by} said {earlier} before; give another name with --by"
+            )
+    fresh = [row for _, row in said if (row["match"], row["item"]) not in before]
+    with store.writing():
+        _store(store, key, written, fresh)
+    return Labels(len(fresh), len(said) - len(fresh), len(rows) - len(said))
+
+
+def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
+    """All that makes a judge who is a person, as plain data."""
+    return {
+        "rubric": rubric.model_dump(mode="json", exclude_none=True),
+        "model": {"model": by, "person": True},
+    }
+
+
+def _reader(rubric: Rubric) -> Judge:
+    """A judge of whom only the rubric counts."""
+    return judge_of(rubric, "script/legal")
+
+
+def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:
+    """What can be drawn: what judges by the rubric judged, else the items of drawn matches."""
+    name = by.rubric.name
+    like = {key for key, spec in judges_of(store, study).items() if spec["rubric"]["name"] == name}
+    judged = {
+        (one.match_id, one.item)
+        for one in read_judgements(store, study=study)
+        if one.judge in like and one.verdict is not None
+    }
+    if judged:
+        return judged
+    matches = matches_for(store, study, by, sample=POOL * sample, seed=seed)
+    found = _found(store, study, by.rubric, matches)
+    pairs = {(match, item) for match, items in found.items() for item in items}
+    if not pairs:
+        raise CheaptalkError(f"{study} has nothing to label by {name}: {why_nothing(by.rubric, 0)}")
+    return pairs
+
+
+def _found(
+    store: Store, study: str, rubric: Rubric, matches: Sequence[str]
+) -> dict[str, dict[str, Item]]:
+    """The items of some matches, by match and name."""
+    return {
+        record.id: {item.name: item for item in items_of(record, rubric)}
+        for record in some(store, study, matches)
+    }
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    """The rows of a sheet, without space around their texts."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restval="", strict=True)
+            rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CheaptalkError(f"{path}: cannot be read as a CSV file: {error}") from error
+    missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+    if missing:
+        raise CheaptalkError(f"{path}: there is no column {', '.join(missing)}")
+    return [{name: row[name].strip() for name in COLUMNS if name in row} for row in rows]
+
+
+def _exist(
+    store: Store,
+    study: str,
+    rubric: Rubric,
+    path: Path,
+    said: Sequence[tuple[int, Mapping[str, str]]],
+) -> None:
+    """Refuse a sheet with an item that is not in the study."""
+    known = deals_of(store, study)
+    matches = sorted({row["match"] for _, row in said if row["match"] in known})
+    found = _found(store, study, rubric, matches)
+    for number, row in said:
+        if row["item"] not in found.get(row["match"], {}):
+            raise CheaptalkError(
+                f"{path}, row {number}: {study} has no item {row['item']} of match {row['match']}"
+            )
+
+
+def _store(
+    store: Store, key: str, written: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+) -> None:
+    register_judge(store, key, written)
+    scored = "scale" in written["rubric"]
+    with store.transaction() as connection:
+        for row in rows:
+            verdict = row["verdict"]
+            said: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
+            said |= {"reason": row.get("reason", "")}
+            made = Judgement(row["match"], key, row["item"], Kind.OK, said, [], time.time())
+            write_judgement(connection, made, [])

@@ -1,0 +1,178 @@
+"""Rubrics: what a judge is asked about recorded matches, written as YAML."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from cheaptalk.files import yaml_files
+from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
+from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules.registry import Registry, several
+from cheaptalk.studies.study import read_yaml
+
+OURS = yaml_files(Path(__file__).parent / "rubrics")
+RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", several)
+"""All rubrics by name; an entry point refers to a mapping of their files."""
+Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+Name = Annotated[str, Field(pattern=r"^[\w.-]{1,80}$")]
+CategoryName = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class RubricError(CheaptalkError, ValueError):
+    """A rubric that cannot be judged by as written; the message names file, key and cure."""
+
+
+class Scale(Value):
+    """Whole numbers from ``low`` to ``high`` that a judge answers with, and what the ends mean."""
+
+    low: int = 1
+    high: int = 7
+    low_means: Text
+    high_means: Text
+
+    @model_validator(mode="after")
+    def _rises(self) -> "Scale":
+        if not self.low < self.high <= self.low + 100:
+            raise ValueError("high must be above low, by 100 at most")
+        return self
+
+
+class Example(Value):
+    """A judged case that the judge is shown: what was seen, and its category or its score."""
+
+    seen: Text
+    category: str | None = None
+    score: int | None = None
+    reason: Text
+
+
+class Rubric(Value):
+    """What a judge is asked.
+
+    Attributes:
+        name: what reports call it.
+        description: for people.
+        games: the games it fits; all if not set.
+        item: what is judged at a time. ``move``: one answer, with all that its seat had seen by
+            then. ``seat``: a seat's conduct in a match, with all that this seat saw. ``match``: a
+            match, with all that anyone saw.
+        actions: for moves, the types of answers that are judged; all with a message if not set.
+        question: what the judge is to find out.
+        categories: the verdicts, each with what it means; or
+        scale: the numbers to answer with.
+        found: the categories that count as a find; all but the first if not set.
+        examples: cases with their verdicts.
+    """
+
+    name: Name
+    description: str = ""
+    games: list[str] | None = None
+    item: Literal["move", "seat", "match"]
+    actions: list[str] | None = None
+    question: Text
+    categories: dict[CategoryName, Text] | None = None
+    scale: Scale | None = None
+    found: list[str] | None = None
+    examples: list[Example] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Rubric":
+        if (self.categories is None) == (self.scale is None):
+            raise ValueError("give either categories or a scale")
+        if self.categories is not None and len(self.categories) < 2:
+            raise ValueError("categories: give two or more")
+        for name in self.found or ():
+            self._known(name, "found")
+        for example in self.examples:
+            self._fits(example)
+        if self.actions is not None and self.item != "move":
+            raise ValueError("actions go with item: move")
+        return self
+
+    def _fits(self, example: Example) -> None:
+        if self.scale is None:
+            self._known(example.category, "examples")
+        elif example.score is None or not self.scale.low <= example.score <= self.scale.high:
+            raise ValueError("examples: each needs a score on the scale")
+
+    def _known(self, name: str | None, where: str) -> None:
+        if name not in (self.categories or {}):
+            raise ValueError(
+                f"{where}: no category {suggest(str(name), list(self.categories or {}))}"
+            )
+
+    def check(self) -> None:
+        """Refuse games and answers that there are not; what was judged by a rubric stays readable.
+
+        Raises:
+            RubricError: there is no such game or answer.
+        """
+        try:
+            known = {
+                action.__name__
+                for game in self.games or games()
+                for action in game_box(game).rules.actions
+            }
+        except UnknownName as error:
+            raise RubricError(f"games: {error}") from None
+        for action in self.actions or ():
+            if action not in known:
+                of = ", ".join(self.games or ["any game"])
+                raise RubricError(f"actions: no answer of {of} is {suggest(action, sorted(known))}")
+
+    @property
+    def labels(self) -> list[str]:
+        """The verdicts in order, scores as text."""
+        if self.scale is not None:
+            return [str(score) for score in range(self.scale.low, self.scale.high + 1)]
+        return list(self.categories or {})
+
+    @property
+    def finds(self) -> list[str]:
+        """The categories that count as a find; none on a scale."""
+        if self.scale is not None:
+            return []
+        return self.labels[1:] if self.found is None else self.found
+
+    def fits(self, game: str) -> bool:
+        """Whether it is for this game."""
+        return self.games is None or game in self.games
+
+
+def rubric_names() -> list[str]:
+    """The rubrics that come with this and other packages."""
+    return list(RUBRICS.named())
+
+
+def find_rubric(name: str) -> Rubric:
+    """A rubric from a file (``.yaml`` or ``.yml``), or one that comes with the package.
+
+    Raises:
+        RubricError: there is none, or it is not legal.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml"):
+        return load_rubric(path)
+    if name not in rubric_names():
+        raise RubricError(f"no rubric {suggest(name, rubric_names())}; a file's name ends in .yaml")
+    return load_rubric(RUBRICS.find(name))
+
+
+def load_rubric(source: Path) -> Rubric:
+    """Read a rubric file.
+
+    Raises:
+        RubricError: it cannot be read, or is not legal.
+    """
+    data: Any = read_yaml(source)
+    if not isinstance(data, dict):
+        raise RubricError(f"{source}: a rubric is a mapping with a name, an item and a question")
+    try:
+        rubric = Rubric.model_validate(data)
+        rubric.check()
+    except ValidationError as error:
+        raise RubricError(f"{source}: {first_problem(error)}") from None
+    except RubricError as error:
+        raise RubricError(f"{source}: {error}") from None
+    return rubric

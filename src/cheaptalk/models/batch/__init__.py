@@ -1,0 +1,1 @@
+"""Providers' batch endpoints: many calls in one job, at half the price."""

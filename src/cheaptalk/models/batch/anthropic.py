@@ -1,0 +1,135 @@
+"""Anthropic's batch endpoint: calls go up in one request, JSON lines of results come down.
+
+As its `API reference <https://docs.claude.com/en/api/creating-message-batches>`_ has it. A batch
+there carries no word of ours; one that may have been submitted is told by its calls' ids.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from cheaptalk.models.batch.server import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
+from cheaptalk.models.batch.wire import BatchWire
+from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.http import anthropic
+from cheaptalk.models.http.wire import broken, complaint
+from cheaptalk.models.names import ModelName
+from cheaptalk.models.routes import ways
+from cheaptalk.models.settings import wire
+
+ENDED = "ended"
+PAGE = "100"
+"""Batches in one page of the list."""
+STATUSES = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402,
+    "permission_error": 403, "not_found_error": 404, "request_too_large": 413,
+    "rate_limit_error": 429, "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
+"""The statuses of errors, as the provider's documentation lists them."""
+
+
+class Job(Struct):
+    """A batch, as far as it is known."""
+
+    id: str
+    created_at: datetime
+    processing_status: str
+    request_counts: dict[str, int]
+
+    @property
+    def size(self) -> int:
+        """How many calls it is made of."""
+        return sum(self.request_counts.values())
+
+
+class Page(Struct):
+    """A page of the list of batches."""
+
+    data: list[Job]
+    has_more: bool = False
+
+
+class AnthropicBatches:
+    """Batches of messages."""
+
+    def __init__(self, name: ModelName) -> None:
+        self._wire = BatchWire(name, anthropic.headers(name.key))
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def line(self, line: Line) -> dict[str, Any]:
+        params = anthropic.body(line.call, ways(line.call)[0])
+        return {"custom_id": line.id, "params": params}
+
+    def says(self, call: ModelCall) -> dict[str, Any]:
+        route = ways(call)[0] if call.form else None
+        return {"sent": wire(call.settings, call.model), "route": route}
+
+    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+        requests = [self.line(line) for line in lines]
+        return (await self._wire.post(Job, "messages/batches", json={"requests": requests})).id
+
+    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
+        after: dict[str, str] = {}
+        while True:
+            page = await self._wire.get(Page, "messages/batches", limit=PAGE, **after)
+            for batch in page.data:
+                if batch.created_at.timestamp() < since - CLOCKS:
+                    return None
+                if batch.size == len(lines) and await self._holds(batch, lines):
+                    return batch.id
+                after = {"after_id": batch.id}
+            if not page.has_more:
+                return None
+
+    async def _holds(self, batch: Job, lines: Sequence[Line]) -> bool:
+        """Whether a batch is made of these calls, which can be told once it has ended."""
+        if batch.processing_status != ENDED:
+            raise BatchTrouble(
+                broken("waiting for a batch that may be this one and has not ended", retry=True)
+            )
+        found = await self.results(batch.id)
+        if found.missing and not found.replies:
+            raise BatchTrouble(broken("results that may be this batch's are cut off", retry=True))
+        return any(line.id in found.replies for line in lines)
+
+    async def look(self, name: str) -> Look:
+        batch = await self._wire.get(Job, f"messages/batches/{name}")
+        state = batch.processing_status
+        return Look(state, state == ENDED, batch.size - batch.request_counts.get("processing", 0))
+
+    async def results(self, name: str) -> Results:
+        batch = await self._wire.get(Job, f"messages/batches/{name}")
+        replies = dict(_read(await self._wire.read("GET", f"messages/batches/{name}/results")))
+        rest = broken("the batch ended without a result for this call", retry=True)
+        return Results(replies, rest, missing=max(0, batch.size - len(replies)))
+
+
+def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
+    for line in json_lines(data):
+        result = line.get("result")
+        if isinstance(result, dict) and isinstance(line.get("custom_id"), str):
+            yield line["custom_id"], _reply(result)
+
+
+def _reply(result: dict[str, Any]) -> Reply:
+    match result.get("type"):
+        case "succeeded":
+            try:
+                return anthropic.read(result.get("message"))
+            except ValueError as error:
+                return broken(f"the server's reply is not what it should be: {error}", retry=True)
+        case "errored":
+            return _error(result.get("error"))
+        case other:
+            return broken(f"the batch was {other} before this call", retry=True)
+
+
+def _error(error: Any) -> Reply:
+    """An error of one call, with the status that it would have brought by itself."""
+    inner = error.get("error", error) if isinstance(error, dict) else None
+    kind = inner.get("type") if isinstance(inner, dict) else None
+    return complaint(error, STATUSES.get(str(kind), 500))

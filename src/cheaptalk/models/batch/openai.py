@@ -1,0 +1,180 @@
+"""OpenAI's batch endpoint: a file of JSON lines goes up, one of results and one of errors down.
+
+As its `API reference <https://platform.openai.com/docs/api-reference/batch>`_ has it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from cheaptalk.models.batch.server import CLOCKS, Line, Look, Results, json_lines
+from cheaptalk.models.batch.wire import BatchWire
+from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.http.openai import body, read
+from cheaptalk.models.http.wire import broken, complaint
+from cheaptalk.models.names import ModelName
+from cheaptalk.models.routes import ways
+from cheaptalk.models.settings import wire
+
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded"})
+"""Why a batch is not accepted that will be later, when others have ended."""
+TAG = "cheaptalk"
+"""The key of a batch's metadata that holds our tag."""
+PAGE = "100"
+"""Batches in one page of the list."""
+
+
+class File(Struct):
+    """A file that went up."""
+
+    id: str
+
+
+class Counts(Struct):
+    """How many calls of a batch were answered and how many failed."""
+
+    completed: int = 0
+    failed: int = 0
+
+
+class Problem(Struct):
+    """Why a batch was not accepted."""
+
+    code: str | None = None
+    message: str | None = None
+
+
+class Problems(Struct):
+    """All that was wrong with a batch."""
+
+    data: list[Problem] | None = None
+
+
+class Job(Struct):
+    """A batch, as far as it is known."""
+
+    id: str
+    status: str = "unknown"
+    created_at: float | None = None
+    metadata: dict[str, Any] | None = None
+    request_counts: Counts | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: Problems | None = None
+
+
+class Page(Struct):
+    """A page of the list of batches."""
+
+    data: list[Job]
+    has_more: bool = False
+
+
+class OpenAIBatches:
+    """Batches of chat completions."""
+
+    def __init__(self, name: ModelName) -> None:
+        headers = {"Authorization": f"Bearer {name.key}"} if name.key else {}
+        self._wire = BatchWire(name, headers)
+        self._uploaded: dict[str, str] = {}  # files of batches that wait to be accepted, by tag
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def line(self, line: Line) -> dict[str, Any]:
+        return {
+            "custom_id": line.id,
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": body(line.call, ways(line.call)[0]),
+        }
+
+    def says(self, call: ModelCall) -> dict[str, Any]:
+        route = ways(call)[0] if call.form else None
+        return {"sent": wire(call.settings, call.model), "route": route}
+
+    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+        if tag not in self._uploaded:
+            self._uploaded[tag] = await self._upload(tag, lines)
+        wanted = {
+            "input_file_id": self._uploaded[tag],
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {TAG: tag},
+        }
+        made = await self._wire.post(Job, "batches", json=wanted)
+        del self._uploaded[tag]
+        return made.id
+
+    async def _upload(self, tag: str, lines: Sequence[Line]) -> str:
+        form = aiohttp.FormData({"purpose": "batch"})
+        file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
+        form.add_field("file", file, filename=f"{tag}.jsonl", content_type="application/jsonl")
+        return (await self._wire.post(File, "files", data=form)).id
+
+    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
+        after: dict[str, str] = {}
+        while True:
+            page = await self._wire.get(Page, "batches", limit=PAGE, **after)
+            for batch in page.data:
+                if batch.created_at is not None and batch.created_at < since - CLOCKS:
+                    return None
+                if (batch.metadata or {}).get(TAG) == tag:
+                    return batch.id
+                after = {"after": batch.id}
+            if not page.has_more:
+                return None
+
+    async def look(self, name: str) -> Look:
+        batch = await self._wire.get(Job, f"batches/{name}")
+        counts = batch.request_counts or Counts()
+        return Look(batch.status, batch.status in ENDED, counts.completed + counts.failed)
+
+    async def results(self, name: str) -> Results:
+        batch = await self._wire.get(Job, f"batches/{name}")
+        failed, answered = [
+            dict(_read(await self._wire.read("GET", f"files/{file}/content"))) if file else {}
+            for file in (batch.error_file_id, batch.output_file_id)
+        ]
+        codes = {one.code for one in _problems(batch)}
+        full = batch.status == "failed" and bool(codes) and codes <= FULL
+        missing = (batch.request_counts or Counts()).completed - len(answered)
+        return Results(failed | answered, _rest(batch), full, max(0, missing))
+
+
+def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
+    for line in json_lines(data):
+        response, error = line.get("response"), line.get("error")
+        if isinstance(response, dict) and isinstance(line.get("custom_id"), str):
+            yield line["custom_id"], _reply(response)
+        elif isinstance(error, dict):
+            again = error.get("code") in ("batch_expired", "batch_cancelled")
+            said = complaint({"error": error})
+            yield str(line.get("custom_id")), said.model_copy(update={"retry": again or said.retry})
+
+
+def _reply(response: dict[str, Any]) -> Reply:
+    status = response.get("status_code")
+    if status != 200:
+        return complaint(response.get("body"), status if isinstance(status, int) else None)
+    try:
+        return read(response.get("body"))
+    except ValueError as error:
+        return broken(f"the server's reply is not what it should be: {error}", retry=True)
+
+
+def _problems(batch: Job) -> list[Problem]:
+    """Why a batch was not accepted."""
+    return (batch.errors and batch.errors.data) or []
+
+
+def _rest(batch: Job) -> Reply:
+    """What is to be said of calls that the results do not hold."""
+    if batch.status == "failed":
+        said = "; ".join(str(one.message or one.code) for one in _problems(batch))
+        return broken(f"the batch was not accepted: {said}", retry=False)
+    return broken(f"the batch ended as {batch.status} without a reply to this call", retry=True)

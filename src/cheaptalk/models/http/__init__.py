@@ -1,0 +1,1 @@
+"""Models over HTTP: one module for each protocol, all over one wire."""

@@ -1,0 +1,89 @@
+"""Anyone's agent over HTTP: it is posted what its seat sees, and answers with JSON."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from cheaptalk.models.calls import Count, ModelCall, Reply, Usage
+from cheaptalk.models.http.wire import CALL_HEADER, Wire, complaint
+from cheaptalk.models.names import ModelName
+
+
+class Used(Struct, forbid_unknown_fields=True):
+    """Tokens that an agent says it used."""
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
+    reasoning_tokens: Count = 0
+
+
+class Said(Struct, forbid_unknown_fields=True):
+    """What an agent may answer with: an answer's fields, or a text that is read for one."""
+
+    answer: dict[str, Any] | None = None
+    text: str | None = None
+    model: str | None = None
+    usage: Used | None = None
+    error: Any = None
+
+
+def body(call: ModelCall, number: str) -> dict[str, Any]:
+    """What an agent is posted.
+
+    ``call`` numbers the call: the match's id, the request, the seat, how often the seat has been
+    asked in this request before, and how often this call was sent, with slashes between.
+    """
+    form = call.form
+    return {
+        "call": number,
+        "agent": ModelName.parse(call.model).model,
+        "game": call.game,
+        "seat": call.seat,
+        "messages": [{"role": one.role, "content": one.content} for one in call.messages],
+        "form": form and {"name": form.name, "schema": form.json_schema},
+    }
+
+
+def read(data: Any) -> Reply:
+    """An agent's answer as a reply.
+
+    Raises:
+        ValueError: it is none.
+    """
+    said = msgspec.convert(data, Said)
+    if said.error:
+        return complaint(said.error)
+    if (said.answer is None) == (said.text is None):
+        raise ValueError('an agent answers with either {"answer": {...}} or {"text": "..."}')
+    used = msgspec.structs.asdict(said.usage) if said.usage else {}
+    text = said.text if said.text is not None else msgspec.json.encode(said.answer).decode()
+    route = "text" if said.answer is None else "schema"
+    return Reply(text=text, model=said.model, route=route, sent={}, usage=Usage(**used))
+
+
+class AgentModels:
+    """Makes calls to agents over HTTP."""
+
+    def __init__(self, wire: Wire | None = None) -> None:
+        self._wire = wire or Wire()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._wire.close()
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call. Every failure comes back as a reply that says what failed.
+
+        Args:
+            number: identifies the call, as :func:`body` says.
+            deadline: seconds until the call counts as timed out, from sending to the last byte.
+        """
+        name = ModelName.parse(call.model)
+        headers = {CALL_HEADER: number}
+        if name.key:
+            headers["Authorization"] = f"Bearer {name.key}"
+        return await self._wire.post(
+            name.url, headers, body(call, number), name.key, deadline, read
+        )

@@ -1,0 +1,297 @@
+"""Replies that a server streams though nobody asked it to.
+
+One question over HTTP: whatever a server does comes back as a reply.
+"""
+
+import asyncio
+import email.utils
+import math
+import os
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import msgspec
+
+from cheaptalk.models.calls import Failure, Reply
+
+TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
+
+
+class _Function(msgspec.Struct):
+    arguments: str | None = None
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function | None = None
+    index: int = 0
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    model: str | None = None
+    system_fingerprint: str | None = None
+    usage: dict[str, Any] | None = None
+    error: Any = None
+
+
+def joined(data: bytes) -> dict[str, Any]:
+    """One completion in the chat format from a whole stream of its pieces.
+
+    Raises:
+        ValueError: the stream breaks off, or is none of that format.
+    """
+    whole: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
+    arguments: dict[int, list[str]] = {}
+    finish: str | None = None
+    for chunk in _chunks(data):
+        if chunk.error:
+            return {"error": chunk.error}
+        for name in ("model", "system_fingerprint", "usage"):
+            if getattr(chunk, name) is not None:
+                whole[name] = getattr(chunk, name)
+        for choice in chunk.choices or ():
+            delta = choice.delta or _Delta()
+            for name in TEXTS:
+                texts.setdefault(name, []).append(getattr(delta, name) or "")
+            for call in delta.tool_calls or ():
+                if call.function is not None:
+                    arguments.setdefault(call.index, []).append(call.function.arguments or "")
+            finish = choice.finish_reason or finish
+    if finish is None:
+        raise ValueError("the stream breaks off")
+    message: dict[str, Any] = {name: "".join(parts) or None for name, parts in texts.items()}
+    message["tool_calls"] = [
+        {"function": {"arguments": "".join(arguments[place])}} for place in sorted(arguments)
+    ]
+    return whole | {"choices": [{"message": message, "finish_reason": finish}]}
+
+
+def _chunks(data: bytes) -> Iterator[_Chunk]:
+    decoder = msgspec.json.Decoder(_Chunk)
+    for line in data.splitlines():
+        said = line.removeprefix(b"data:").strip()
+        if line.startswith(b"data:") and said != b"[DONE]":
+            yield decoder.decode(said)
+
+
+CALL_HEADER = "X-Cheaptalk-Call"
+"""The header that carries a call's number, so that a server's log can be held against ours."""
+LONGEST = 8 * 2**20
+"""Bytes of the longest reply that is read."""
+SECRET = 8
+"""Characters that a key has at least; ``EMPTY`` is none, and a message may hold the word."""
+SAID = 500
+"""Characters of a server's complaint that are kept."""
+AGAIN = frozenset({408, 409, 425, 429})
+"""Statuses below 500 after which trying again may help."""
+SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+"""Codes of a status 429 that no waiting cures."""
+FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""Codes of an error that is a filter's verdict on the question."""
+
+
+class Wire:
+    """One pool of connections to all servers: as many at once as calls are made."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any],
+        key: str | None,
+        deadline: float,
+        read: Callable[[Any], Reply],
+    ) -> Reply:
+        """Post JSON and read the JSON that comes back.
+
+        Args:
+            key: a secret that no reply repeats, whatever the server says.
+            deadline: seconds until the call counts as timed out, from sending to the last byte.
+            read: makes a reply of what the server said; may raise ValueError.
+        """
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(deadline):
+                reply = await self._exchange(url, headers, body, key, read)
+        except TimeoutError:
+            detail = f"no answer within {deadline:g} seconds"
+            reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+        except (aiohttp.ClientError, OSError) as error:
+            what = blanked(lost_connection(error).encode(), key).decode()
+            unreached = isinstance(error, aiohttp.ClientConnectorError) or None
+            reply = broken(what, retry=True, unreached=unreached)
+        return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _exchange(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any],
+        key: str | None,
+        read: Callable[[Any], Reply],
+    ) -> Reply:
+        sending = self._pool().post(
+            url, json=body, headers=headers, proxy=proxy_of(url), allow_redirects=False
+        )
+        async with sending as response:
+            data = await _bytes(response)
+            if data is None:
+                return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
+            data = blanked(data, key)
+            if not 200 <= response.status < 300:
+                return _refused(response.status, response.headers, data)
+            try:
+                stream = response.content_type == "text/event-stream"
+                return read(joined(data) if stream else msgspec.json.decode(data))
+            except (ValueError, RecursionError) as error:
+                return broken(f"the server's reply is not what it should be: {error}", retry=True)
+
+    def _pool(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None),
+            )
+        return self._session
+
+
+def blanked(said: bytes, key: str | None) -> bytes:
+    """What a server said, without the key. What is short is a placeholder and may be a word.
+
+    >>> blanked(b"no such key: sk-1234567890", "sk-1234567890"), blanked(b"EMPTY", "EMPTY")
+    (b'no such key: [key]', b'EMPTY')
+    """
+    secret = key is not None and len(key) >= SECRET
+    return said.replace(key.encode(), b"[key]") if key and secret else said
+
+
+async def _bytes(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body of a response; None if it is too long."""
+    found = bytearray()
+    while part := await response.content.readany():
+        found += part
+        if len(found) > LONGEST:
+            return None
+    return bytes(found)
+
+
+@lru_cache(maxsize=64)
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for a URL."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+def lost_connection(error: Exception) -> str:
+    """Why a connection was never made, or broke, with the system's words for it."""
+    if not isinstance(error, aiohttp.ClientConnectorError):
+        return f"connection failed: {str(error) or type(error).__name__}"
+    cause, number = error.__cause__, error.errno or 0
+    if isinstance(cause, ssl.SSLError):
+        why = cause.strerror or cause.reason
+    elif number > 0:
+        why = os.strerror(number)
+    else:
+        why = error.strerror or "no connection"
+    return f"no server answers at {error.host}:{error.port} ({why})"
+
+
+def broken(detail: str, *, retry: bool, **more: Any) -> Reply:
+    """A failure of the provider, in one line of its own words."""
+    said = " ".join(detail.split())[:SAID]
+    return Reply(failure=Failure.PROVIDER_ERROR, detail=said, retry=retry, **more)
+
+
+def complaint(error: Any, status: int | None = None) -> Reply:
+    """What a server's JSON error says, in the forms that servers give it."""
+    inner = error.get("error", error) if isinstance(error, dict) else error
+    code = inner.get("code") or inner.get("type") if isinstance(inner, dict) else None
+    said = inner.get("message") or inner.get("detail") if isinstance(inner, dict) else inner
+    if status is None:
+        status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    said = said if isinstance(said, str) else msgspec.json.encode(said or error).decode()
+    reply = broken(_with_status(status, said), retry=_worth_retrying(status, code), status=status)
+    if isinstance(code, str) and code in FILTERS:
+        return reply.model_copy(update={"failure": Failure.FILTERED})
+    return reply
+
+
+def _with_status(status: int, said: str) -> str:
+    """A server's complaint behind its status, which many repeat in their words."""
+    rest = said.strip().removeprefix(str(status)).lstrip(" :,-")
+    return f"status {status}: {rest}" if rest else f"status {status}"
+
+
+def _worth_retrying(status: int, code: object) -> bool:
+    return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
+
+
+def _refused(status: int, headers: Mapping[str, str], data: bytes) -> Reply:
+    try:
+        reply = complaint(msgspec.json.decode(data), status)
+    except (ValueError, RecursionError):
+        said = data[: 4 * SAID].decode(errors="replace")
+        reply = broken(_with_status(status, said), retry=_worth_retrying(status, None))
+    after = retry_after(headers, datetime.now(UTC))
+    return reply.model_copy(update={"retry_after": after, "status": status})
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds after which a server wants to be asked again, by its headers; None if it says none.
+
+    >>> retry_after({"retry-after": "2.5"}, datetime.now(UTC))
+    2.5
+    """
+    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        said = headers.get(header)
+        if said is None:
+            continue
+        try:
+            seconds = float(said) * unit
+        except ValueError:
+            seconds = _until(said, now)
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _until(date: str, now: datetime) -> float:
+    """Seconds until an HTTP date; not a number if it is none."""
+    try:
+        when = email.utils.parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    return (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()

@@ -1,0 +1,1 @@
+"""The published systems, a room each: recipe, importer, presets and rosters of a paper."""

@@ -1,0 +1,253 @@
+"""What players propose: what it would gain them, on what terms, and whether it is accepted."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.papers.chips.games import Games, games
+from cheaptalk.papers.chips.surplus import INTERVALS
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.parts import Charts, Column, Table
+from cheaptalk.rules import COUNT, SHARE, counted
+
+BINS = 40
+"""Bars on each side of a distribution, at most."""
+STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Widths of a bar, in dollars, of which the narrowest that will do is taken."""
+OCTAVE = 4
+"""Bars that a ratio passes through until it has doubled."""
+TAIL = 0.005
+"""The share of proposals on each side that the outermost bars take together."""
+PLAYER = Column("player", "Player", about="Who proposed, at whatever table.")
+VARIANT = Column("variant", "Game")
+KINDS = {
+    "accepted": pl.col("accepted"),
+    "loss": pl.col("gain") < 0,
+    "nothing": pl.col("gain") == 0,
+    "even": pl.col("ratio") == 1,
+    "single": (pl.col("ratio") == 1) & (pl.col("chips") == 2),
+    "giving": pl.col("ratio") > 1,
+}
+"""Kinds of proposals of which the shares are shown."""
+
+
+class Scale(NamedTuple):
+    """How a quantity is put into bars.
+
+    Attributes:
+        low, high: the places of the first and the last bar.
+        width: of a bar, on its axis.
+        centred: whether a bar's place is its middle, rather than where it begins.
+    """
+
+    low: int
+    high: int
+    width: float
+    centred: bool
+
+    @property
+    def middles(self) -> list[float]:
+        """Where the bars stand."""
+        shift = 0.0 if self.centred else 0.5
+        return [(place + shift) * self.width for place in range(self.low, self.high + 1)]
+
+
+def table_5(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Each proposal has a gain, what it would bring its proposer if it came to a trade, and a ratio
+    of chips given to chips wanted. They are shown apart by whether the proposal led to a trade.
+    Means stand with intervals that take games on the same deal as one cluster; deviations are of
+    single proposals, as in the paper's table.
+    """
+    found = games(evidence)
+    turns = _ordered(found)
+    by = ["variant", "player", "outcome"]
+    moments = turns.group_by(by, maintain_order=True).agg(
+        pl.len().alias("proposals"),
+        *(pl.col(name).std().alias(f"{name}_sd") for name in ("gain", "ratio")),
+        *(pl.col(name).median().alias(f"{name}_median") for name in ("gain", "ratio")),
+    )
+    frame = means(turns, ["gain", "ratio"], by, bounds={"ratio": COUNT}).join(
+        moments, on=by, maintain_order="left"
+    )
+    yield Table(
+        "proposals", "Gain and ratio of proposals",
+        frame.select("player", pl.exclude("player")),
+        (
+            PLAYER, VARIANT, Column("outcome", "Proposal"),
+            Column("proposals", "Proposals", "", 0),
+            Column("gain", "Gain, mean", "dollars", 3),
+            Column("gain_sd", "Gain, s.d.", "dollars", 3),
+            Column("gain_median", "Gain, median", "dollars", 3),
+            Column("ratio", "Ratio, mean", "chips given a chip wanted", 3),
+            Column("ratio_sd", "Ratio, s.d.", "", 3),
+            Column("ratio_median", "Ratio, median", "", 3),
+        ),
+        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+    )  # fmt: skip
+    yield _kinds(found, turns)
+
+
+def _kinds(found: Games, turns: pl.DataFrame) -> Table:
+    kinds = turns.with_columns(one.cast(pl.Float64).alias(name) for name, one in KINDS.items())
+    frame = means(kinds, [*KINDS], ["variant", "player"], bounds=dict.fromkeys(KINDS, SHARE))
+    share = "share of proposals"
+    return Table(
+        "kinds-of-proposals", "Kinds of proposals", frame.select("player", pl.exclude("player")),
+        (
+            PLAYER, VARIANT,
+            Column("accepted", "Accepted", share, 2),
+            Column("loss", "At a loss", share, 2, "They would cost their proposer something."),
+            Column("nothing", "Of no gain", share, 2, "They would leave it as it is."),
+            Column("even", "Even", share, 2, "As many chips are given as wanted."),
+            Column("single", "One chip for one", share, 2, "One chip is given for one other."),
+            Column("giving", "Giving more", share, 2, "More chips are given than wanted."),
+        ),
+        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+    )  # fmt: skip
+
+
+def densities(evidence: Evidence) -> Iterator[Charts]:
+    """How proposals are spread, for each player: above the line those that led to a trade, below it
+    those that nobody accepted. Bars are shares of all that the player proposed, so that its two
+    areas compare; every player's tallest bar is drawn as high as the others'. Nothing is smoothed.
+
+    A bar of gains takes what lies above its left end up to its right end, so that bars right of 0
+    hold gains only. Ratios stand on a logarithmic axis, on which 2 for 1 is as far from 1 for 1 as
+    1 for 2 is. The outermost bars hold all that lies beyond.
+    """
+    found = games(evidence)
+    turns = _ordered(found)
+    gains = _gain_scale(turns["gain"])
+    ratios = turns["ratio"].log(2) * OCTAVE
+    low, high = _ends(ratios.round())
+    terms = Scale(int(low), int(high), 1 / OCTAVE, centred=True)
+    binned = turns.with_columns(
+        gain_bar=((pl.col("gain") / gains.width - 1e-9).ceil() - 1)
+        .cast(pl.Int64).clip(gains.low, gains.high),
+        ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
+    )  # fmt: skip
+    names = [one.name for one in found.variants]
+    yield Charts(
+        "gains-of-proposals", "What proposals would gain", [
+            _panel(binned.filter(variant=name), name, "gain_bar", gains, _gain_axis())
+            for name in names
+        ],
+    )  # fmt: skip
+    yield Charts(
+        "ratios-of-proposals", "Chips given to chips wanted", [
+            _panel(binned.filter(variant=name), name, "ratio_bar", terms, _ratio_axis(terms))
+            for name in names
+        ],
+    )  # fmt: skip
+
+
+def _ordered(found: Games) -> pl.DataFrame:
+    """All proposals, by variant, player and outcome as tables have them."""
+    return (
+        found.turns.with_columns(
+            outcome=pl.when("accepted").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
+        )
+        .with_columns(
+            place=pl.col("variant").cast(pl.Enum([one.name for one in found.variants])),
+            who=pl.col("player").cast(pl.Enum(found.players)),
+        )
+        .sort("place", "who", "outcome", maintain_order=True)
+        .drop("place", "who")
+    )
+
+
+def _ends(values: pl.Series) -> tuple[float, float]:
+    low = values.quantile(TAIL, "nearest")
+    high = values.quantile(1 - TAIL, "nearest")
+    assert low is not None
+    assert high is not None
+    return low, high
+
+
+def _gain_scale(gains: pl.Series) -> Scale:
+    """Bars over all gains but the outermost ones, and over 0."""
+    low, high = _ends(gains)
+    low, high = min(low, 0.0), max(high, 0.0)
+    width = next((one for one in STEPS if (high - low) / one < BINS - 1), (high - low) / BINS)
+    return Scale(ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False)
+
+
+def _gain_axis() -> dict[str, Any]:
+    return {"title": {"text": "gain to the proposer, dollars"}}
+
+
+def _ratio_axis(scale: Scale) -> dict[str, Any]:
+    ticks = list(range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1))
+    return {
+        "title": {"text": "chips given : chips wanted"},
+        "tickvals": ticks, "ticktext": [_terms(2.0**tick) for tick in ticks],
+        "range": [(scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE],
+    }  # fmt: skip
+
+
+def _terms(ratio: float) -> str:
+    """A ratio as people write it, the smaller number being 1.
+
+    >>> _terms(0.5), _terms(1.19), _terms(4.0)
+    ('1:2', '1.2:1', '4:1')
+    """
+    return f"1:{1 / ratio:.2g}" if ratio < 1 else f"{ratio:.2g}:1"
+
+
+def _panel(turns: pl.DataFrame, title: str, bar: str, scale: Scale, axis: dict[str, Any]) -> Panel:
+    players = turns["player"].unique(maintain_order=True).to_list()
+    size = pl.len().over("player")
+    tally = turns.with_columns(all=size).group_by("player", "accepted", bar).agg(
+        pl.len().alias("n"), (pl.len() / pl.col("all").first()).alias("share")
+    ).sort("player", bar)  # fmt: skip
+    tally = tally.with_columns(height=0.46 * pl.col("share") / pl.col("share").max().over("player"))
+    data = [
+        _bars(tally.filter(player=player, accepted=accepted), bar, scale, -row, accepted)
+        for row, player in enumerate(players)
+        for accepted in (True, False)
+    ]
+    layout = {
+        "barmode": "overlay", "bargap": 0, "xaxis": axis,
+        "yaxis": {"tickvals": [-row for row in range(len(players))],
+                  "ticktext": list(map(short, players)), "range": [-len(players) + 0.4, 0.6],
+                  "zeroline": False},
+        "shapes": [{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": 0,
+                    "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    }  # fmt: skip
+    return Panel(title, "share of a player's proposals", 110 + 80 * len(players), data, layout)
+
+
+def _bars(tally: pl.DataFrame, bar: str, scale: Scale, row: int, accepted: bool) -> Trace:
+    """The bars of a player's proposals with one outcome, upwards where they were accepted."""
+    said = "accepted" if accepted else "rejected"
+    places = tally[bar].to_list()
+    return {
+        "type": "bar", "name": said, "legendgroup": said, "showlegend": row == 0,
+        "x": [scale.middles[place - scale.low] for place in places],
+        "y": (tally["height"] * (1 if accepted else -1)).round(4).to_list(),
+        "base": row, "width": scale.width,
+        "marker": {"color": COLOURS[0 if accepted else 1], "line": {"width": 0}},
+        "text": [
+            f"{share:.1%} {said}, {counted(n, 'proposal')}<br>{_within(scale, place)}"
+            for place, share, n in zip(places, tally["share"], tally["n"], strict=True)
+        ],
+        "textposition": "none", "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _within(scale: Scale, place: int) -> str:
+    """What a bar holds, in words."""
+    ends = [(place + one - (0.5 if scale.centred else 0)) * scale.width for one in (0, 1)]
+    if scale.centred:
+        low, high = (_terms(2.0**end) for end in ends)
+    else:
+        low, high = (f"${end:.2f}" for end in ends)
+    if place == scale.low:
+        return f"up to {high}"
+    return f"over {low}" if place == scale.high else f"{low} to {high}"

@@ -1,0 +1,72 @@
+"""Panels that several parts of the recipe draw: dots with whiskers, lines with bands."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.recipes import charts as drawing
+from cheaptalk.rules import counted
+from cheaptalk.text import fixed
+
+Row = Mapping[str, Any]
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def said(row: Row, value: str = "score", places: int = 1) -> str:
+    """A mean as it is told where it stands: with its interval, spread and matches."""
+    text, low, high = fixed(row[value], places), row[f"{value}.low"], row[f"{value}.high"]
+    if low is not None:
+        text += f", 95 % interval {fixed(low, places)} to {fixed(high, places)}"
+    if row.get(f"{value}.spread") is not None:
+        text += f"<br>s.d. {fixed(row[f'{value}.spread'], places)}"
+    return f"{text}<br>{counted(row[f'{value}.n'], 'match')}"
+
+
+def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Panel:
+    """A dot a player with its interval, the players of these rows in this order from the top.
+
+    Args:
+        rows: each with ``player`` and ``score``, as :func:`.scores` makes them.
+    """
+    here = sorted(rows, key=lambda row: order.index(row["player"]))
+    names = [row["player"] for row in here]
+    panel = drawing.dots(title, unit, names, here, "score", list(map(said, here)))
+    if all(0 <= row["score"] <= 100 for row in rows):
+        panel.layout["xaxis"] = {"range": [-3, 103], "dtick": 25}
+    return panel
+
+
+def marked_line(
+    name: str, x: Sequence[Any], rows: Sequence[Row], place: int, *, dashed: bool = False
+) -> Trace:
+    """Means joined by a line, each with the whiskers of its interval."""
+    colour = COLOURS[place % len(COLOURS)]
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
+        "y": [row["score"] for row in rows],
+        "error_y": drawing.whiskers(rows, "score", f"{colour}80"),
+        "line": {"color": colour, "width": 1.5,
+                 "dash": "dot" if dashed else DASHES[place // len(COLOURS) % len(DASHES)]},
+        "marker": {"color": colour, "size": 6}, "text": [said(row) for row in rows],
+        "hovertemplate": f"{name}, %{{x}}<br>%{{text}}<extra></extra>",
+    }  # fmt: skip
+
+
+def band(
+    x: Sequence[Any], low: Sequence[float], high: Sequence[float], colour: str, opacity: str
+) -> list[Trace]:
+    """The area between two lines: two traces."""
+    shared: Trace = {"type": "scatter", "mode": "lines", "x": list(x), "hoverinfo": "skip",
+                     "showlegend": False, "line": {"width": 0, "color": colour}}  # fmt: skip
+    return [
+        shared | {"y": list(low)},
+        shared | {"y": list(high), "fill": "tonexty", "fillcolor": f"{colour}{opacity}"},
+    ]
+
+
+def legend(names: Iterable[str]) -> dict[str, Any]:
+    """A layout's legend above the plot, where there is more than one line to tell apart."""
+    return {
+        "showlegend": len(set(names)) > 1,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    }

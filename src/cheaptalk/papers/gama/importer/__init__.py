@@ -1,0 +1,1 @@
+"""Recorded games of GAMA-Bench, played again by our rules."""

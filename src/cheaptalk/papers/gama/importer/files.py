@@ -1,0 +1,142 @@
+"""What all files of GAMA hold: settings, rounds and players, each checked."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.rules import numbered
+
+FEWEST = 2
+"""Players without whom there is no game."""
+
+
+class Told(NamedTuple):
+    """An answer as a file tells it.
+
+    Attributes:
+        seat: who gave it.
+        fields: the action's fields.
+        place: where it stands in the file.
+    """
+
+    seat: str
+    fields: Mapping[str, Any]
+    place: str
+
+
+class Form(BaseModel):
+    """A part of a file; what is unknown, missing or of another type is refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
+
+
+class Meta(Form):
+    """The settings that all games have."""
+
+    name_exp: str
+    player_num: int
+    round_id: int
+    version: Literal["v1", "v2", "v3", "v4", "v5"]
+    models: str | None = Field(None, min_length=1)
+
+
+class Said(Form):
+    """A message of a conversation with a model; from one provider it comes in parts."""
+
+    role: str
+    content: str = ""
+    parts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return self.content or "".join(self.parts)
+
+
+class Player(Form):
+    """A player; what it chose is narrowed by each game."""
+
+    model: str = Field(min_length=1)
+    id: str
+    prompt: list[Said]
+    records: list[Any]
+    utility: list[float]
+
+
+class File(Form):
+    """A recorded game: a file of one kind."""
+
+    game: ClassVar[str]
+    """What we call the game."""
+
+    meta: Any
+    round_records: list[Any]
+    player_data: list[Any]
+
+    @property
+    def places(self) -> list[str]:
+        """Our names of the players: GAMA's player_0 is player_1."""
+        return list(numbered("player", len(self.player_data)))
+
+    @property
+    def models(self) -> list[str]:
+        """The players' models: their own names, or the more exact one of the settings."""
+        return [self.meta.models or player.model for player in self.player_data]
+
+    def check(self) -> None:
+        """See that the parts of the file agree with each other.
+
+        Raises:
+            Unfit: they do not.
+        """
+        if not self.round_records:
+            raise Unfit('"round_records": is empty')
+        if len(self.player_data) < FEWEST:
+            raise Unfit(f'"player_data": holds fewer than {FEWEST} players')
+        agree("player_data", f"{len(self.player_data)} players", f"{self.meta.player_num} players")
+        for number, player in enumerate(self.player_data):
+            agree(f"player_data.{number}.id", player.id, f"player_{number}")
+
+    def place(self, id_: str, field: str) -> str:
+        """Our name of a player.
+
+        Args:
+            id_: what GAMA calls it, its number or ``player_`` and its number.
+            field: where that stands, for the error.
+
+        Raises:
+            Unfit: there is no such player.
+        """
+        number = id_.removeprefix("player_")
+        if number not in map(str, range(len(self.player_data))):
+            raise Unfit(f'"{field}": there is no player "{id_}"')
+        return self.places[int(number)]
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of our game."""
+
+    def deal(self) -> dict[str, Any]:
+        """What nature decided."""
+        return {}
+
+    @abstractmethod
+    def answers(self) -> Iterator[Told]:
+        """The answers, in the order of the questions."""
+
+    def unused(self) -> dict[str, Any]:
+        """What our record has no other place for, settings and prompts aside."""
+        return {}
+
+
+def agree(field: str, found: object, expected: object) -> None:
+    """See that a field holds what the rest of the file demands.
+
+    Raises:
+        Unfit: it does not.
+    """
+    if found != expected:
+        raise Unfit(f'"{field}": is {found}; by the rest of the file {expected}')

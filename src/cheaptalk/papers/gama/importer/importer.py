@@ -1,0 +1,143 @@
+"""The recorded games of GAMA-Bench (Huang et al. 2025), played again by our rules.
+
+A game is a JSON file with ``meta``, ``round_records`` and ``player_data``; which of the eight it
+is, stands in ``meta.name_exp``. In our terms:
+
+* ``player_0`` is ``player_1``. What a player chose is what its own record says, since GAMA shuffled
+  the choices of a round in place in some games; in Battle royale, what the round says.
+* What is drawn by chance is as recorded: valuations, winners of tied bids, hits.
+* Moves that our rules refuse by default are legal under the parameters that an imported game has:
+  contributions above the tokens that a player has, shots at oneself or at the dead.
+* An order other than ``cheap`` counts as a costly dish, ``cheap_dish`` too, since GAMA charged and
+  reported it so; the word is kept in the record under ``source``.
+* A model is called by its short name; ``gpt-3.5-turbo`` is ``gpt-3.5-turbo-0125``, with which the
+  paper played all games that do not say more (section 3).
+* Every answer counts as ``ok``: GAMA asked again until it could read one, and does not say how
+  often.
+
+The parts of a file must agree: what a round is said to have come to is worked out again from the
+choices. A file that does not fit is left out, with field and reason.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cheaptalk.papers.gama.importer.files import File
+from cheaptalk.papers.gama.importer.rounds import Auction, Bar, Diners, Dollar, Goods, Guess
+from cheaptalk.papers.gama.importer.turns import Battle, Pirates
+from cheaptalk.players import ImportedSeat
+from cheaptalk.records.imports.files import faults, place_name, read_json, walk
+from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, give
+
+M = TypeVar("M", bound=BaseModel)
+
+SYSTEM = "gama"
+FILES: dict[str, type[File]] = {
+    "guessing_game": Guess, "bar_game": Bar, "divide_dollar": Dollar, "public_goods": Goods,
+    "diner_dilemma": Diners, "sealed_bid_auction": Auction, "battle_royale": Battle,
+    "pirate_game": Pirates,
+}  # fmt: skip
+"""The kinds of files, by a part of their ``name_exp``."""
+EXACT = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125"}
+"""Which version of a model is meant where its name leaves it open."""
+
+
+def read_gama(folder: Path) -> Collection:
+    """The games in a folder and all folders below it, for :func:`take_in`.
+
+    Raises:
+        CheaptalkError: there is no such folder, or no JSON file in it.
+    """
+    if not folder.is_dir():
+        what = "is a file; name its folder" if folder.exists() else "there is no such folder"
+        raise CheaptalkError(f"{folder}: {what}")
+    skipped: list[Skipped] = []
+    files = [inner / name for inner, names in walk(folder, skipped)
+             for name in names if name.endswith(".json")]  # fmt: skip
+    if not files and not skipped:
+        raise CheaptalkError(f"{folder}: no folder in it holds a .json file")
+    return Collection(SYSTEM, folder.resolve().name, _games(folder, files, skipped))
+
+
+def _games(
+    root: Path, files: list[Path], skipped: list[Skipped]
+) -> Iterator[ForeignGame | Skipped]:
+    yield from skipped
+    for path in files:
+        place = place_name(root, path)
+        try:
+            yield _game(path, place)
+        except Unfit as reason:
+            yield Skipped(place, str(reason).removeprefix(f"{path.name}: "))
+
+
+def _game(path: Path, place: str) -> ForeignGame:
+    written = read_json(path)
+    file = _file(written)
+    file.check()
+    name = place_name(path.parent, path).removesuffix(".json")
+    id_ = f"{place_name(path.parent, path.parent)}/{name}"
+    table = _replayed(file, f"{SYSTEM}/{id_}")
+    source = {
+        "system": SYSTEM, "id": id_, "folder": place, "meta": written["meta"],
+        "models": sorted({player.model for player in file.player_data}),
+        "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
+        "unused": file.unused(),
+    }  # fmt: skip
+    seats = {seat: ImportedSeat(imported=SYSTEM, model=_short(model))
+             for seat, model in zip(file.places, file.models, strict=True)}  # fmt: skip
+    return ForeignGame(id_, place, table, seats, source)
+
+
+def _file(written: Any) -> File:
+    """The file, checked as one of its kind.
+
+    Raises:
+        Unfit: it is of no kind, or a part of it is missing, unknown or of another type.
+    """
+    meta = written.get("meta") if isinstance(written, dict) else None
+    name = meta.get("name_exp") if isinstance(meta, dict) else None
+    kinds = [kind for part, kind in FILES.items() if part in str(name)]
+    if len(kinds) != 1:
+        raise Unfit(f'"meta.name_exp": names none of the games {", ".join(FILES)}')
+    return _checked(kinds[0], written)
+
+
+def _checked(model: type[M], data: Any, part: str | None = None) -> M:
+    """The data as a model of this type.
+
+    Args:
+        part: the part of the file that it was made of, if it is not the file itself.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise Unfit(f'"{part}": {faults(error)}' if part else faults(error)) from None
+
+
+def _replayed(file: File, seed: str) -> Table:
+    """Play the file's answers at our table, to the end.
+
+    Raises:
+        Unfit: the settings are impossible, an answer is refused, or the game does not end.
+    """
+    game = _checked(game_box(file.game).rules, file.parameters(), "meta")
+    deal = _checked(game.deal_type, file.deal(), "round_records")
+    table = Table(game, deal, seed)
+    for told in file.answers():
+        try:
+            give(table, table.requests, told.seat, told.fields)
+        except ReplayMismatch as mismatch:
+            raise Unfit(f'"{told.place}": {mismatch}') from None
+    if not table.over:
+        raise Unfit('"round_records": the game is not over after the last round')
+    return table
+
+
+def _short(model: str) -> str:
+    name = model.rpartition("/")[2]
+    return EXACT.get(name, name) or model

@@ -1,0 +1,152 @@
+"""Who plays best: GAMA-Bench's leaderboard, and what it is made of run by run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.papers.gama.charts import dots
+from cheaptalk.papers.gama.scores import (
+    GAMES,
+    OVERALL,
+    TITLES,
+    by_run,
+    default_runs,
+    lead,
+    ranked,
+    scored,
+    scores,
+    varied,
+)
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import side_by_side
+from cheaptalk.reports.recipes.parts import Charts, Column, Part, Table
+from cheaptalk.text import fixed, plain, readable
+
+UNIT = "0 to 100"
+SURE = (
+    "Ranks that hold for all players together with 95 % confidence: by differences of means that "
+    "exceed what the largest of all standardised differences does in 95 % of draws (Mogstad, "
+    "Romano, Shaikh and Wilhelm 2024)."
+)
+SHOWN_RUNS = 10
+"""Runs up to which each has a column of its own."""
+
+
+def leaderboard(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Scores of players who sit alone at their tables, in the paper's default settings.
+
+    Where a game was played in several settings and one of them is the paper's, only that one
+    counts; else all do, and a note says so. Each score is a mean over runs, with a 95 % interval
+    clustered by deal (CR1, Student's t) and cut to what a score can be. Overall is the mean of the
+    games' means, its interval by Welch and Satterthwaite from the games' errors. Behind a rank
+    stand the ranks that the player has in 95 % of bootstrap draws over deals, game by game; with
+    five deals of a game these are a little too sure.
+    """
+    runs = default_runs(scored(evidence))
+    found = scores(runs)
+    wide = _wide(found, ranked(runs, evidence.draws, evidence.seed))
+    games = [game for game in GAMES if game in set(found["game"])]
+    yield Table(
+        "leaderboard", "Leaderboard", wide,
+        (
+            Column("player", "Player"),
+            Column("rank", "Rank", "", 0),
+            Column(OVERALL, TITLES[OVERALL], UNIT, 1),
+            *(Column(game, GAMES[game], UNIT, 1) for game in games),
+            Column("first", "Best", "of draws", 2, "The share of draws in which it is best."),
+            Column("sure", "Ranks at once", "95 %", about=SURE),
+        ),
+        notes=tuple(_notes(evidence, runs, wide)),
+    )  # fmt: skip
+    order = wide["player"].to_list()
+    yield _printed(found, order)
+    yield Charts(
+        "leaderboard", "Scores with their intervals",
+        [dots(TITLES[game], UNIT, found.filter(game=game).to_dicts(), order)
+         for game in [OVERALL, *games] if game in set(found["game"])],
+        "A dot a player, the best overall on top; whiskers are 95 % intervals.",
+    )  # fmt: skip
+
+
+def _printed(found: pl.DataFrame, order: Sequence[str]) -> Table:
+    """Mean and spread in one text, a row a game, as in the paper."""
+    keys = {player: f"score {player}" for player in order}
+    rows = {
+        game: {"title": title}
+        | {keys[row["player"]]: _cell(row) for row in found.filter(game=game).to_dicts()}
+        for game, title in TITLES.items() if game in set(found["game"])
+    }  # fmt: skip
+    frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
+    return Table(
+        "leaderboard-as-printed", "As the paper prints it", frame,
+        (Column("title", "Game"), *(Column(key, player) for player, key in keys.items())),
+        "Mean ± sample standard deviation over runs; from 0 to 100.",
+    )  # fmt: skip
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    spread = row["score.spread"]
+    return fixed(row["score"], 1) + ("" if spread is None else f" ± {fixed(spread, 1)}")
+
+
+def _wide(found: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+    """One row a player, the best first, those without an overall mean last."""
+    wide = side_by_side(found, "score", "game")
+    if OVERALL not in wide.columns:
+        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
+    wide = wide.join(ranks, on="player", how="left", maintain_order="left")
+    return wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
+
+
+def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:
+    """What is not as in the paper: games that are missing, players without all games, settings."""
+    present = [game for game in GAMES if game in set(runs["game"])]
+    if absent := [GAMES[game] for game in GAMES if game not in present]:
+        yield f"Overall is the mean of the games played. Not played: {', '.join(absent)}."
+    if partial := wide.filter(pl.col(OVERALL).is_null())["player"].to_list():
+        yield f"Not ranked, since a game that others played is missing: {', '.join(partial)}."
+    for game in present:
+        own = runs.filter(pl.col("game") == game)
+        if not own["standard"].any():
+            yield f"{GAMES[game]}: all {own['configuration'].n_unique()} settings count alike."
+    settings = {game: varied(evidence.scored(game)) for game in present}
+    for game, by in settings.items():
+        chosen = set(runs.filter(pl.col("game") == game)["configuration"])
+        if len(by) > len(chosen) == 1:
+            values = {plain(name): value for name, value in by[chosen.pop()].items()}
+            yield f"{GAMES[game]}: with {readable(values)}."
+
+
+def runs_apart(evidence: Evidence) -> Iterator[Table]:
+    """Each player's score in each run, with mean, interval and spread.
+
+    A run is one deal (and repeat) of each game; overall, a run's score is the mean over its games.
+    The spread is the sample standard deviation over runs, the paper's figure behind ±.
+    """
+    runs = default_runs(scored(evidence))
+    found = scores(runs)
+    numbers = [f"run {number}" for number in sorted(runs["run"].unique())]
+    wide = by_run(runs).with_columns(pl.format("run {}", "run").alias("run")).pivot(
+        "run", index=["player", "game"], values="score"
+    )  # fmt: skip
+    frame = (
+        found.join(wide, on=["player", "game"], how="left", maintain_order="left")
+        .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
+        .select("title", "player", "game", pl.col("^score.*$"), *numbers)
+    )
+    columns = (
+        Column("title", "Game"), Column("player", "Player"),
+        Column("score", "Mean", UNIT, 1), Column("score.spread", "Spread", "s.d. over runs", 1),
+        *(Column(name, name.capitalize(), "", 1) for name in numbers[:SHOWN_RUNS]),
+    )  # fmt: skip
+    more = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the frame and the files hold all."
+    yield Table(
+        "scores-by-run", "Scores by run", frame, columns,
+        notes=(more,) if len(numbers) > SHOWN_RUNS else (),
+        leads=lambda row: lead(runs, row["game"], row["player"]),
+    )  # fmt: skip
+
+
+LEADERBOARD = Part("Leaderboard", "Table 1", leaderboard)
+BY_RUN = Part("Runs", "Table 4", runs_apart)

@@ -1,0 +1,135 @@
+"""Guess the average: what people chose, and what players do who are told of the others."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import polars as pl
+
+from cheaptalk.games.guess_the_average.humans import BASELINES
+from cheaptalk.papers.gama.charts import legend
+from cheaptalk.papers.gama.rounds import choices, lines, plain_line
+from cheaptalk.papers.gama.scores import alone, lead
+from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.statistics import STRATA
+
+GAME = "guess_the_average"
+NUMBERS = ("first_round", "mean_number")
+TOLD = {
+    "nothing": "nothing", "equilibrium": "(a) they always choose the equilibrium",
+    "smart": "(b) they are smart", "random": "(c) they choose at random",
+}  # fmt: skip
+"""What players are told, in the words of the page."""
+
+
+def people(evidence: Evidence) -> Iterator[Table]:
+    """Numbers that players chose alone at their tables beside those that people chose.
+
+    People chose once, so their means are to be held against first rounds; the paper compares them
+    with the mean of all rounds, which is shown too. Ranges are 0 to 100 throughout. 95 % intervals
+    are clustered by deal (CR1, Student's t); the sources give none for people.
+    """
+    frame = _alone(evidence).filter(minimum=0, maximum=100, told="nothing")
+    if frame.is_empty():
+        raise Lacking(
+            "no player has guessed the average from 0 to 100 alone at its table; run the preset "
+            "gama-settings"
+        )
+    bounds = dict.fromkeys(NUMBERS, (0.0, 100.0))
+    found = means(frame, NUMBERS, ["ratio", "player"], bounds=bounds, strata=STRATA)
+    ratios = [Fraction(ratio) for ratio in found["ratio"]]
+    found = found.with_columns(pl.Series("order", list(map(float, ratios))), source=pl.lit(""))
+    subjects = [
+        {"ratio": str(one.ratio), "player": "people", "order": float(one.ratio),
+         "first_round": one.mean, "source": _source(one.subjects, one.source)}
+        for one in BASELINES if one.ratio in ratios
+    ]  # fmt: skip
+    every = pl.concat([found, pl.DataFrame(subjects)], how="diagonal") if subjects else found
+    columns = (
+        Column("ratio", "Ratio"), Column("player", "Player"),
+        Column("first_round", "First round", "mean", 1),
+        Column("mean_number", "All rounds", "mean", 1),
+        Column("source", "Source"),
+    )  # fmt: skip
+    yield Table(
+        "numbers-and-people", "Numbers beside people's",
+        every.sort("order", pl.col("player") == "people", "player").drop("order"), columns,
+        leads=lambda row: lead(frame.filter(ratio=row["ratio"]), GAME, row["player"]),
+    )  # fmt: skip
+
+
+def _source(subjects: tuple[int, int], source: str) -> str:
+    least, most = subjects
+    return f"{source}; {least:,}{f' to {most:,}' if most > least else ''} subjects"
+
+
+def _alone(evidence: Evidence) -> pl.DataFrame:
+    """The matches of guess the average in which one player fills all seats."""
+    runs = evidence.once(alone).filter(game=GAME).select("match", "player", "game", "seats")
+    if runs.is_empty():
+        raise Lacking("no player has guessed the average alone at its table; run the preset gama")
+    names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
+    keep = ["match", "configuration", "deal", *NUMBERS]
+    scored = evidence.scored(GAME).select(*keep, *names).rename(names)
+    return scored.join(runs, on="match", maintain_order="left")
+
+
+def told(evidence: Evidence) -> Iterator[Table | Charts]:
+    """How players guess who are told of the others: appendix G's settings (a) to (c).
+
+    They are told, true or not, that the others will always choose the equilibrium (a), that they
+    are smart (b), or that they choose at random (c); or nothing. The table shows the mean number in
+    the first round and over all rounds, and in how many rounds of a match, on average, all chose
+    the least number. Lines are means over seats and matches, by round. Each ratio stands apart.
+    """
+    frame = _alone(evidence).filter(pl.col("told").n_unique().over("ratio") > 1)
+    if frame.is_empty():
+        raise Lacking(
+            "guess the average was not played alone with players told different things; give it "
+            "the grid told: [nothing, equilibrium, smart, random]"
+        )
+    seats = choices(evidence, GAME).join(
+        frame.select("match", "ratio", "told", "minimum"), on="match"
+    )
+    least = (
+        seats.group_by("match", "round").agg((pl.col("choice") == pl.col("minimum")).all())
+        .group_by("match").agg(pl.col("choice").cast(pl.Int64).sum().alias("least"))
+    )  # fmt: skip
+    by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
+    found = means(frame.join(least, on="match", how="left"), values, by, strata=STRATA)
+    order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
+    shown = found.sort("ratio", "player", order).with_columns(pl.col("told").replace_strict(TOLD))
+    columns = (
+        Column("player", "Player"), Column("told", "Told of the others"), Column("ratio", "Ratio"),
+        Column("first_round", "First round", "mean", 1),
+        Column("mean_number", "All rounds", "mean", 1),
+        Column("least", "All at the least number", "rounds", 1),
+    )  # fmt: skip
+    told_of = {words: short for short, words in TOLD.items()}
+    yield Table(
+        "told-of-others", "Told of the others", shown, columns,
+        leads=lambda row: lead(
+            frame.filter(ratio=row["ratio"], told=told_of[row["told"]]), GAME, row["player"]
+        ),
+    )  # fmt: skip
+    line = lines(seats, GAME, ["player", "ratio", "told"])
+    pairs = line.group_by("player", "ratio", maintain_order=True)
+    panels = [_panel(str(who), str(ratio), part) for (who, ratio), part in pairs]
+    yield Charts("told-of-others", "Numbers by round", panels)
+
+
+def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
+    told = [one for one in TOLD if one in set(line["told"])]
+    traces = []
+    for one in told:
+        part = line.filter(told=one)
+        place = list(TOLD).index(one)
+        traces.append(plain_line(one, part["round"].to_list(), part.to_dicts(), place))
+    layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": {"rangemode": "tozero"}}
+    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend(told))
+
+
+PEOPLE = Part("People's numbers", "Section 4.3", people)
+TOLD_PART = Part("Told of the others", "Appendix G", told)

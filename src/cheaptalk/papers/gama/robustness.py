@@ -1,0 +1,300 @@
+"""Players of a study who differ in one setting alone, found in what the study says of them.
+
+Robustness: players who differ in temperature, prompts, ways to reason, or another setting.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.papers.gama.charts import legend, marked_line
+from cheaptalk.papers.gama.leaderboard import UNIT
+from cheaptalk.papers.gama.scores import (
+    GAMES,
+    OVERALL,
+    TITLES,
+    by_run,
+    default_runs,
+    scored,
+    scores,
+)
+from cheaptalk.reports.figures import Panel, short
+from cheaptalk.reports.pages import anchor
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import side_by_side
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.statistics import pairwise_tests
+from cheaptalk.text import capital, plain, readable
+
+REASONING = "reasoning strategy"
+VERSION = "prompt version"
+CALLED = {"chain_of_thought": REASONING, "persona": REASONING, "style": VERSION}
+"""Settings that are called otherwise here; those of one name are one treatment."""
+IDENTITY = ("model", "strategy", "person", "recorded")
+"""Settings in which players differ who are others altogether."""
+LEFT = "default"
+"""The value of a setting that is left alone."""
+
+
+class Family(NamedTuple):
+    """Players who differ in one setting alone.
+
+    Attributes:
+        setting: which one.
+        name: the model or strategy that they have in common.
+        values: the setting's value as it is shown, by label, in order.
+    """
+
+    setting: str
+    name: str
+    values: dict[str, str]
+
+    @property
+    def title(self) -> str:
+        """The setting as people read it."""
+        if self.game is None:
+            return capital(self.setting)
+        return (
+            f"{GAMES.get(self.game, capital(self.game))}, {plain(self.setting.rpartition('.')[2])}"
+        )
+
+    @property
+    def game(self) -> str | None:
+        """The only game that the setting is about, if it is a scripted strategy's for one."""
+        first, _, rest = self.setting.partition(".")
+        return rest.partition(".")[0] if first == "strategies" else None
+
+
+def families(players: Mapping[str, Mapping[str, Any]]) -> list[Family]:
+    """All sets of two players or more who differ in one setting, by setting.
+
+    Args:
+        players: a study's entries by label.
+
+    >>> found = families({"a": {"model": "vllm/x", "temperature": 0.2},
+    ...                   "b": {"model": "vllm/x", "temperature": 0}, "c": {"model": "vllm/y"}})
+    >>> [(one.setting, one.name, one.values) for one in found]
+    [('temperature', 'x', {'b': '0', 'a': '0.2'})]
+    """
+    settings = {label: dict(_settings(entry)) for label, entry in players.items()}
+    names = dict.fromkeys(name for of in settings.values() for name in of)
+    found = []
+    for name in names:
+        if name.rpartition(".")[2] in IDENTITY:
+            continue
+        alike: dict[str, list[str]] = {}
+        for label, of in settings.items():
+            rest = sorted((key, value) for key, value in of.items() if key != name)
+            alike.setdefault(str(rest), []).append(label)
+        for labels in alike.values():
+            if len(labels) > 1:
+                values = {label: settings[label].get(name, LEFT) for label in labels}
+                found.append(Family(name, _common(settings[labels[0]]), _ordered(values)))
+    return found
+
+
+def _settings(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """An entry's settings as texts by name, those within others under ``outer.inner``."""
+    together: dict[str, list[str]] = {}
+    for name, value in _leaves(entry):
+        text = f"CoT {plain(value)}" if name == "chain_of_thought" else readable(value)
+        together.setdefault(CALLED.get(name.partition(".")[0], name), []).append(text)
+    yield from ((name, " and ".join(texts)) for name, texts in together.items())
+
+
+def _leaves(entry: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{key}.")
+        elif (path.startswith("strategies.") and "strategy" not in entry) or path == "strategies.":
+            yield f"{path}{key}.strategy", value
+        elif value is not None:
+            yield f"{path}{key}", value
+
+
+def _common(settings: Mapping[str, str]) -> str:
+    """What players of these settings are called together."""
+    own = [value.rpartition("/")[2] for name, value in settings.items()
+           if name.rpartition(".")[2] in IDENTITY]  # fmt: skip
+    return own[0] if len(set(own)) == 1 else "scripted strategies"
+
+
+def _ordered(values: dict[str, str]) -> dict[str, str]:
+    """Numbers by size and texts by name, with what is left alone first."""
+
+    def place(label: str) -> tuple[int, float, str]:
+        try:
+            return 1, float(values[label]), ""
+        except ValueError:
+            return 0 if values[label] == LEFT else 2, 0.0, values[label]
+
+    return {label: values[label] for label in sorted(values, key=place)}
+
+
+TEMPERATURE = "temperature"
+ROSTER = ", as the roster gama-treatments does"
+
+
+def temperatures(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Scores of players who differ in their temperature alone.
+
+    Mean and spread are over the temperatures, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
+
+
+def versions(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Scores of players who differ in the style of the prompts alone, such as v1 to v5.
+
+    Mean and spread are over the versions, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    yield from _shown(evidence, [VERSION], "the style of their prompts", f"style: v2{ROSTER}")
+
+
+def strategies(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Scores of players who are told how to think, or who to be, and of those who are not.
+
+    Mean and spread are over these ways, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard. The pirate row of the paper's Table 7
+    is no experiment: its recorded games are copies of plain runs.
+    """
+    wanted = "how they are told to think or who to be"
+    yield from _shown(evidence, [REASONING], wanted, f"chain_of_thought: step_by_step{ROSTER}")
+
+
+def others(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Scores of players who differ in any other setting alone, of a model or of a script.
+
+    Mean and spread are over the values, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    rest = {one.setting for one in _families(evidence)} - {TEMPERATURE, VERSION, REASONING}
+    yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
+
+
+def _families(evidence: Evidence) -> list[Family]:
+    spec = evidence.store.study(evidence.study, counted=False).spec
+    return families(spec.get("players", {}))
+
+
+def _shown(
+    evidence: Evidence, settings: Sequence[str], wanted: str, example: str
+) -> Iterator[Table | Charts]:
+    """A table for each family that differs in one of these settings, then a figure a setting."""
+    runs = default_runs(scored(evidence))
+    present = set(runs["player"])
+    found = []
+    for family in _families(evidence):
+        kept = {label: value for label, value in family.values.items() if label in present}
+        if family.setting in settings and len(kept) > 1:
+            here = family._replace(values=kept)
+            found.append((here, _scores(runs, here)))
+    if not found:
+        raise Lacking(
+            f"no two players who have finished differ in {wanted} alone; add one that differs, "
+            f"such as by {example}"
+        )
+    for family, means in found:
+        yield _table(family, means)
+        yield from _tests(family, runs, evidence)
+    for setting in dict.fromkeys(family.setting for family, _ in found):
+        of = [one for one in found if one[0].setting == setting]
+        yield Charts(
+            anchor(setting), f"{of[0][0].title} and scores", _panels(of),
+            "Whiskers are 95 % intervals." + " A line a group of players." * (len(of) > 1),
+        )  # fmt: skip
+
+
+def _scores(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
+    """Mean scores of a family's players, of one game where only that one tells them apart."""
+    own = _of(runs, family)
+    found = scores(own)
+    return found if own["game"].n_unique() > 1 else found.filter(pl.col("game") != OVERALL)
+
+
+def _of(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
+    """A family's matches, of one game where only that one tells its players apart."""
+    own = runs.filter(pl.col("player").is_in(list(family.values)))
+    return own.filter(pl.col("game") == family.game) if family.game else own
+
+
+def _name(family: Family) -> str:
+    return anchor(f"{family.setting}-{family.name}").lower()
+
+
+def _table(family: Family, means: pl.DataFrame) -> Table:
+    keys = {f"{family.setting} {value}": value for value in family.values.values()}
+    named = dict(zip(family.values, keys, strict=True))
+    found = means.with_columns(
+        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
+    )
+    frame = side_by_side(found, "score", "player")
+    every = pl.concat_list(list(keys)).list
+    whole = pl.all_horizontal(pl.col(list(keys)).is_not_null())
+    frame = frame.with_columns(
+        mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
+    )
+    return Table(
+        _name(family),
+        f"{family.title}: {family.name}",
+        frame,
+        (
+            Column("title", "Game"),
+            *(Column(key, value, UNIT, 1) for key, value in keys.items()),
+            Column("mean", "Mean", UNIT, 1), Column("spread", "Spread", "s.d.", 1),
+        ),
+    )  # fmt: skip
+
+
+def _tests(family: Family, runs: pl.DataFrame, evidence: Evidence) -> Iterator[Table]:
+    """Differences between every two values, over all games, where each has a second run."""
+    found = by_run(_of(runs, family))
+    kept = found.filter(pl.col("game") == (family.game or OVERALL))
+    if kept.is_empty() or kept["player"].n_unique() < 2:
+        return
+    if kept.group_by("player").len()["len"].min() == 1:
+        return
+    named = kept.with_columns(pl.col("player").replace_strict(family.values))
+    tests = pairwise_tests(
+        named, "score", "player", paired=False, cluster=["run"], draws=evidence.draws,
+        seed=evidence.seed,
+    )  # fmt: skip
+    columns = (
+        Column("first", "Value"), Column("second", "Other value"),
+        Column("difference", "Difference", "of means", 1), Column("p", "p", "", 3),
+        Column("p_holm", "p corrected", "Holm's rule", 3),
+        Column("n_first", "Runs", "", 0), Column("n_second", "Other's runs", "", 0),
+    )  # fmt: skip
+    yield Table(
+        f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
+        tests.frame, columns, "Unpaired permutation tests, two-sided, of runs' mean scores.",
+        tests.notes,
+    )  # fmt: skip
+
+
+def _panels(found: Sequence[tuple[Family, pl.DataFrame]]) -> list[Panel]:
+    games = dict.fromkeys(game for _, means in found for game in means["game"])
+    return [_panel(game, found) for game in TITLES if game in games]
+
+
+def _panel(game: str, found: Sequence[tuple[Family, pl.DataFrame]]) -> Panel:
+    traces = []
+    for place, (family, means) in enumerate(found):
+        rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
+        labels = [label for label in family.values if label in rows]
+        x = [family.values[label] for label in labels]
+        traces.append(marked_line(family.name, x, [rows[label] for label in labels], place))
+    values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
+            "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
+    layout = {"xaxis": axis, **legend(family.name for family, _ in found)}
+    return Panel(TITLES[game], UNIT, 240, traces, layout)
+
+
+TEMPERATURES = Part("Temperatures", "Table 5", temperatures)
+VERSIONS = Part("Prompt versions", "Table 6", versions)
+STRATEGIES = Part("Reasoning strategies", "Table 7", strategies)
+OTHERS = Part("Other settings of players", "", others)

@@ -1,0 +1,213 @@
+"""Play round by round: what was chosen in the six games in which all decide at once."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.frames import round_frames
+from cheaptalk.papers.gama.charts import band, said
+from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.rules import Series, game_box
+from cheaptalk.statistics import STRATA
+from cheaptalk.text import capital, plain
+
+Values = Mapping[str, Any]
+
+
+class Choice(NamedTuple):
+    """What is chosen in a game, as a series of it.
+
+    Attributes:
+        series: its name.
+        aim: what the paper's score takes for best, by the game's parameters; None for nothing.
+    """
+
+    series: str
+    aim: Callable[[Values], float | None]
+
+
+def _guess(values: Values) -> float | None:
+    ratio = Fraction(values["ratio"])
+    return None if ratio == 1 else float(values["minimum" if ratio < 1 else "maximum"])
+
+
+CHOICES = {
+    "guess_the_average": Choice("number", _guess),
+    "el_farol_bar": Choice("attendance", lambda values: values["capacity"]),
+    "divide_the_dollar": Choice("bid", lambda values: 1 / values["players"]),
+    "public_goods": Choice(
+        "contribution", lambda values: float(values["factor"] > values["players"])
+    ),
+    "diners_dilemma": Choice("cheap", lambda values: 0.0),
+    "sealed_bid_auction": Choice("bid_share", lambda values: None),
+}
+"""What players choose in the games in which all decide at once."""
+TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
+         "vote_accuracy")  # fmt: skip
+"""The series of the games in which players take turns."""
+LINE = ("player", "variant")
+"""What tells lines apart."""
+MOST = 16
+"""Lines of a game that are drawn, the first by name."""
+
+
+def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
+    """The series of all eight games that the recipe shows; see :func:`.round_frames`."""
+    names = {*(choice.series for choice in CHOICES.values()), *TURNS}
+    known = {name for game in evidence.places for name in game_box(game).series}
+    return round_frames(
+        evidence.store, evidence.study, only=names & known, as_published=evidence.as_published
+    )
+
+
+def series_of(game: str) -> Series:
+    """The series of what is chosen in a game."""
+    return game_box(game).series[CHOICES[game].series]
+
+
+def choices(evidence: Evidence, game: str) -> pl.DataFrame:
+    """One row a match, round and seat, with what was chosen as ``choice``; none if not played."""
+    found = evidence.once(by_round).get(game)
+    if found is None or game not in evidence.played([game]):
+        return pl.DataFrame(schema={"match": pl.String, "choice": pl.Float64})
+    return found.drop_nulls("place").rename({CHOICES[game].series: "choice"}).drop_nulls("choice")
+
+
+def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
+    """Mean choices by round, with intervals and the spread of single choices.
+
+    Args:
+        frame: as :func:`choices` makes it.
+        game: of which it is.
+        by: what else tells lines apart.
+
+    Returns:
+        ``by``, ``round``, then ``choice`` with its interval, clustered by deal within
+        configurations, and ``choice.spread``: the standard deviation over seats and matches.
+    """
+    cells = [*by, "round"]
+    matches = frame.group_by(*cells, "match", "configuration", "deal", maintain_order=True).agg(
+        pl.col("choice").mean()
+    )  # fmt: skip
+    spread = frame.group_by(cells).agg(pl.col("choice").std().alias("choice.spread"))
+    bounds = {"choice": series_of(game).bounds}
+    found = means(matches, ["choice"], cells, bounds=bounds, strata=STRATA)
+    return found.join(spread, on=cells, how="left", maintain_order="left").sort(cells)
+
+
+def rounds(evidence: Evidence) -> Iterator[Table | Charts]:
+    """What players alone at their tables choose, round by round, in the default settings.
+
+    Lines are means over seats and runs. The light band is one standard deviation of single choices
+    to either side, as in the paper; the dark band is the 95 % interval of the mean, clustered by
+    deal (CR1, Student's t). The dotted line is the choice that the score takes for best, where
+    there is one: the least number, the bar's capacity, an equal share of the gold, nothing given,
+    the costly dish. The bar with explicit feedback and the auction at the second price, which the
+    paper plots and does not score, stand apart. Bids are in multiples of the gold, contributions
+    of the tokens, and bids at auctions of the valuation.
+    """
+    runs = default_runs(evidence.once(alone), variants=True)
+    kept = runs.select("match", pl.col("variant").fill_null(""))
+    found = {game: choices(evidence, game).join(kept, on="match") for game in CHOICES}
+    found = {game: frame for game, frame in found.items() if not frame.is_empty()}
+    if not found:
+        raise Lacking("none of the six games in which all decide at once was played alone")
+    every = {game: lines(frame, game, LINE) for game, frame in found.items()}
+    yield _ends(every, runs)
+    for game, line in every.items():
+        series = series_of(game)
+        apart = line.partition_by(LINE, as_dict=True, maintain_order=True)
+        more = f" The first {MOST} of {len(apart)} are drawn." * (len(apart) > MOST)
+        aim, reach = _aim(evidence, game, found[game]), _reach(line)
+        drawn = list(apart.items())[:MOST]
+        panels = [_panel(part, ", ".join(filter(None, map(str, names))), aim, reach)
+                  for names, part in drawn]  # fmt: skip
+        title = f"{GAMES[game]}: {plain(series.name)} by round"
+        yield Charts(f"rounds-{game.replace('_', '-')}", title, panels, f"{series.meaning}{more}")
+
+
+def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> Table:
+    """The first round and the last of every game and player."""
+    rows = []
+    for game, line in every.items():
+        last = pl.col("round") == line["round"].max()
+        first = line.filter(round=1).drop("round", "choice.spread")
+        names = {name: name.replace("choice", "last") for name in line.columns}
+        end = line.filter(last).rename(names).drop("round", "last.spread")
+        series = series_of(game)
+        what = f"{capital(series.name)}, {series.unit}"
+        named = (pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(what).alias("what"),
+                 pl.lit(game).alias("game"))  # fmt: skip
+        rows.append(first.join(end, on=LINE).select(*named))
+    columns = (
+        Column("title", "Game"), Column("player", "Player"), Column("variant", "Variant"),
+        Column("what", "Choice"),
+        Column("choice", "First round", "", 2), Column("last", "Last round", "", 2),
+    )  # fmt: skip
+    apart = runs.with_columns(pl.col("variant").fill_null("")).partition_by("variant", as_dict=True)
+    return Table(
+        "first-and-last-rounds", "First and last rounds", pl.concat(rows), columns,
+        leads=lambda row: lead(apart[(row["variant"],)], row["game"], row["player"]),
+    )  # fmt: skip
+
+
+def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
+    """The best choice, if it is the same in all configurations that are drawn."""
+    scored = evidence.scored(game).join(frame.select("configuration").unique(), on="configuration")
+    names = [name for name in scored.columns if name.startswith("game.")]
+    rows = scored.select(names).unique().rename(lambda name: name.removeprefix("game."))
+    aims = {CHOICES[game].aim(row) for row in rows.iter_rows(named=True)}
+    return aims.pop() if len(aims) == 1 else None
+
+
+def _reach(line: pl.DataFrame) -> list[float]:
+    """The axis that all panels of a game share: room for every band, and for 0."""
+    mean, spread = pl.col("choice"), pl.col("choice.spread").fill_null(0)
+    least, most = line.select(
+        (mean - spread).min().alias("least"), (mean + spread).max().alias("most")
+    ).row(0)
+    room = 0.05 * (max(most, 0) - min(least, 0)) or 1.0
+    return [min(least, 0) - room, max(most, 0) + room]
+
+
+def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: list[float]) -> Panel:
+    rows, colour = line.to_dicts(), COLOURS[0]
+    x = line["round"].to_list()
+    traces: list[Trace] = []
+    if line["choice.spread"].null_count() == 0:
+        low, high = line["choice"] - line["choice.spread"], line["choice"] + line["choice.spread"]
+        traces += band(x, low.to_list(), high.to_list(), colour, "26")
+    if line["choice.low"].null_count() == 0:
+        ends = line["choice.low"].to_list(), line["choice.high"].to_list()
+        traces += band(x, *ends, colour, "59")
+    if aim is not None:
+        traces.append(
+            {"type": "scatter", "mode": "lines", "x": [x[0], x[-1]], "y": [aim, aim],
+             "line": {"color": COLOURS[1], "width": 1.5, "dash": "dot"}, "hoverinfo": "skip"}
+        )  # fmt: skip
+    traces.append(plain_line(title, x, rows, 0))
+    layout = {"yaxis": {"range": reach}, "xaxis": {"title": {"text": "round"}}}
+    return Panel(title, "", 210, traces, layout)
+
+
+def plain_line(
+    name: str, x: Sequence[Any], rows: Sequence[Values], place: int, *, dotted: bool = False
+) -> Trace:
+    """Mean choices joined by a line."""
+    colour = COLOURS[place % len(COLOURS)]
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
+        "y": [row["choice"] for row in rows], "text": [said(row, "choice", 2) for row in rows],
+        "line": {"color": colour, "width": 1.5, "dash": "dot" if dotted else "solid"},
+        "marker": {"color": colour, "size": 4},
+        "hovertemplate": f"{name}, round %{{x}}<br>%{{text}}<extra></extra>",
+    }  # fmt: skip
+
+
+ROUNDS = Part("Round by round", "Figures 1 and 10", rounds)

@@ -1,0 +1,232 @@
+"""The two games in which players take turns: battles and pirates, ballot by ballot."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from cheaptalk.papers.gama.charts import legend
+from cheaptalk.papers.gama.rounds import by_round
+from cheaptalk.papers.gama.scores import alone, default_runs, lead
+from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.rules import game_box
+from cheaptalk.statistics import STRATA
+
+BATTLE, PIRATES = "battle_royale", "pirate_game"
+ENDS = ("rounds", "survivors", "misses_on_purpose")
+"""Measures of how battles end."""
+BALLOTS = ("plan_distance", "vote_accuracy", "optimal_votes", "ballots", "overboard")
+"""Measures of plans and votes."""
+MOST = 12
+"""Players of whom a match is drawn, the first by name."""
+WIDEST = 20
+"""Pirates up to which a ballot is shown in a table."""
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def battles(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Battles of players who fill all seats: how they end, and one of each drawn shot by shot.
+
+    In the figures time runs to the right, and a row is a player, the best shot on top. A line is
+    grey while the player lives; an arrow leads from who shoots to whom it shoots at, with a cross
+    where it hits and a ring where it misses. A dot without an arrow is a miss on purpose. Drawn is
+    the first run of each player. Means have 95 % intervals clustered by deal (CR1, Student's t).
+    """
+    runs = _alone(evidence, BATTLE, "no battle royale of one player in all seats has finished")
+    yield _means(evidence, runs, BATTLE, "battles", "How battles end", ENDS)
+    every = evidence.once(by_round)[BATTLE]
+    panels = [_battle(who, every.filter(match=match)) for who, match in _samples(runs)]
+    yield Charts("battles", "One battle of each player", panels)
+
+
+def pirates(evidence: Evidence) -> Iterator[Table | Charts]:
+    """Plans and votes of crews in which one player fills all seats.
+
+    Bars above the line are the mean distance of plans from the optimal one, as a share of the most
+    it can be (twice the gold); bars below are the share of right votes; a pair a ballot. The table
+    has the first run of each player: what each pirate would get, and whether it is for the plan;
+    the distance in coins and the share of right votes of each ballot. Right is what the measures
+    say that the score is made of. Means have 95 % intervals clustered by deal (CR1, Student's t).
+    """
+    runs = _alone(evidence, PIRATES, "no pirate game of one player in all seats has finished")
+    yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
+    every = evidence.once(by_round)[PIRATES].join(runs.select("match", "who"), on="match")
+    gold = evidence.scored(PIRATES).select("match", pl.col("game.gold").alias("gold"))
+    ballots = every.filter(pl.col("place").is_null()).join(gold, on="match")
+    shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
+    bars = means(shares, ["wrong", "vote_accuracy"], ["who", "round"]).sort("who", "round")
+    players = bars["who"].unique(maintain_order=True).to_list()[:MOST]
+    longest = int(bars["round"].n_unique())
+    yield Charts(
+        "pirates", "Wrong plans and right votes by ballot",
+        [_double(who, bars.filter(who=who).to_dicts(), longest) for who in players],
+    )  # fmt: skip
+    yield _sample_ballots(every, runs)
+
+
+def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
+    runs = default_runs(evidence.once(alone)).filter(game=game).rename({"player": "who"})
+    if runs.is_empty():
+        raise Lacking(f"{lacking}; run the preset gama")
+    return runs
+
+
+def _samples(runs: pl.DataFrame) -> list[tuple[str, str]]:
+    """The first match of each player, of so many players."""
+    firsts = runs.sort("who", "run").unique("who", keep="first", maintain_order=True)
+    return firsts.select("who", "match").rows()[:MOST]
+
+
+def _means(
+    evidence: Evidence,
+    runs: pl.DataFrame,
+    game: str,
+    name: str,
+    title: str,
+    values: tuple[str, ...],
+) -> Table:
+    """Means of some of the game's measures, a row a player."""
+    box = game_box(game)
+    frame = evidence.scored(game).join(runs.select("match", "who"), on="match")
+    bounds = {value: box.measures[value].bounds for value in values}
+    found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
+    columns = tuple(
+        Column(one, one.replace("_", " ").capitalize(), box.measures[one].unit, 2,
+               box.measures[one].meaning)
+        for one in values
+    )  # fmt: skip
+    own = runs.rename({"who": "player"})
+    return Table(
+        name, title, found, (Column("who", "Player"), *columns),
+        leads=lambda row: lead(own, game, row["who"]),
+    )  # fmt: skip
+
+
+def _battle(who: str, match: pl.DataFrame) -> Panel:
+    """One battle: who lived until when, and all shots."""
+    shots = match.drop_nulls("strongest").sort("round").to_dicts()
+    seats = _seats(match, shots)
+    ends = {seats[int(shot["target"]) - 1]: shot["round"] for shot in shots if shot["hit"]}
+    last = len(shots)
+    lives: Trace = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])
+    traces = [lives | {"line": {"color": "#8A8A8A66", "width": 5}, "hoverinfo": "skip"}]
+    aimed = [shot for shot in shots if shot["target"] is not None]
+    for hit, name, symbol, place in ((1, "hit", "x", 1), (0, "miss", "circle-open", 0)):
+        own = [shot for shot in aimed if shot["hit"] == hit]
+        if own:
+            traces += _arrows(own, seats, name, symbol, COLOURS[place])
+    idle = [shot for shot in shots if shot["target"] is None]
+    if idle:
+        traces.append(_marks(idle, [shot["place"] for shot in idle], "miss on purpose", "circle",
+                             COLOURS[2]))  # fmt: skip
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": seats,
+            "tickvals": seats, "ticktext": [seat.rpartition("_")[2] for seat in seats],
+            "title": {"text": "player"}}  # fmt: skip
+    layout = {"yaxis": axis, "xaxis": {"title": {"text": "round"}, "range": [0.4, last + 0.6]}}
+    return Panel(who, "", 300, traces, layout | legend(["hit", "miss"]))
+
+
+def _seats(match: pl.DataFrame, shots: Rows) -> list[str]:
+    """All seats of a battle, in their order: as many as lived before the first shot."""
+    living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
+    return [f"player_{number}" for number in range(1, int(living + (shots[0]["hit"] or 0)) + 1)]
+
+
+def _segments(ends: list[tuple[float, str, float, str]]) -> Trace:
+    """Lines from point to point."""
+    return {
+        "type": "scatter", "mode": "lines", "showlegend": False,
+        "x": [at for x, _, to, _ in ends for at in (x, to, None)],
+        "y": [at for _, y, _, to in ends for at in (y, to, None)],
+    }  # fmt: skip
+
+
+def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) -> list[Trace]:
+    targets = [seats[int(shot["target"]) - 1] for shot in shots]
+    ends = [(shot["round"], shot["place"], shot["round"], target)
+            for shot, target in zip(shots, targets, strict=True)]  # fmt: skip
+    line = _segments(ends) | {"line": {"color": colour, "width": 1.5}, "hoverinfo": "skip"}
+    start = _marks(shots, [shot["place"] for shot in shots], name, "circle", colour)
+    end = _marks(shots, targets, name, symbol, colour)
+    return [line, start | {"marker": {"size": 4, "color": colour}, "showlegend": False}, end]
+
+
+def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Trace:
+    said = [
+        f"round {shot['round']}: {_named(shot['place'])} "
+        + ("misses on purpose" if shot["target"] is None
+           else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}")
+        for shot in shots
+    ]  # fmt: skip
+    return {
+        "type": "scatter", "mode": "markers", "name": name, "x": [shot["round"] for shot in shots],
+        "y": y, "marker": {"symbol": symbol, "size": 8, "color": colour}, "text": said,
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _named(place: str) -> str:
+    return place.replace("_", " ")
+
+
+def _double(who: str, rows: Rows, ballots: int) -> Panel:
+    """Two bars a ballot: how wrong its plans were, upwards, and its right votes, downwards."""
+    x = [row["round"] for row in rows]
+    bars = []
+    for place, (value, name, sign) in enumerate(
+        (("wrong", "plan's distance", 1), ("vote_accuracy", "right votes", -1))
+    ):
+        said = [f"{row[value]:.0%} in {row[f'{value}.n']} matches" for row in rows]
+        bars.append(
+            {"type": "bar", "name": name, "x": x, "y": [sign * row[value] for row in rows],
+             "marker": {"color": COLOURS[1 - place]}, "text": said, "textposition": "none",
+             "hovertemplate": f"ballot %{{x}}, {name}: %{{text}}<extra></extra>"}
+        )  # fmt: skip
+    ticks = [-1, -0.5, 0, 0.5, 1]
+    axis = {"range": [-1.05, 1.05], "tickvals": ticks,
+            "ticktext": [f"{abs(tick):.0%}" for tick in ticks]}  # fmt: skip
+    across = {"title": {"text": "ballot"}, "dtick": 1, "range": [0.4, ballots + 0.6]}
+    layout = {"barmode": "relative", "yaxis": axis, "xaxis": across}
+    return Panel(who, "", 240, bars, layout | legend(["plans", "votes"]))
+
+
+def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> Table:
+    """The ballots of one match of each player, pirate by pirate."""
+    own = runs.rename({"who": "player"})
+    rows = [
+        row for who, match in _samples(runs) for row in _ballots(who, every.filter(match=match))
+    ]
+    places = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
+    shown = list(places)[:WIDEST]
+    columns = (
+        Column("who", "Player"), Column("ballot", "Ballot", "", 0),
+        *(Column(place, place.removeprefix("pirate ")) for place in shown),
+        Column("plan_distance", "Distance", "coins", 0),
+        Column("vote_accuracy", "Right votes", "share", 2),
+    )  # fmt: skip
+    note = f"Of {len(places)} pirates the first {WIDEST} are shown." * (len(places) > WIDEST)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return Table(
+        "pirate-ballots", "One voyage of each player", frame, columns,
+        "Coins for each pirate by rank, with ✓ where it is for the plan and ✗ where it is not.",
+        (note,) if note else (), lambda row: lead(own, PIRATES, row["who"]),
+    )  # fmt: skip
+
+
+def _ballots(who: str, match: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for (number, *_), ballot in match.group_by("round", maintain_order=True):
+        table = ballot.filter(pl.col("place").is_null()).row(0, named=True)
+        pirates = {
+            f"pirate {row['place'].rpartition('_')[2]}":
+            f"{row['coins']:.0f}\u00a0{'✓' if row['accepted'] else '✗'}"
+            for row in ballot.drop_nulls("place").iter_rows(named=True)
+        }  # fmt: skip
+        numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
+        yield {"who": who, "ballot": number, **numbers, **pirates}
+
+
+BATTLES = Part("Battles", "Figure 2", battles)
+VOYAGES = Part("Pirates", "Table 2", pirates)

@@ -1,0 +1,180 @@
+"""Anchoring: whether Alice's first offer carries through to what she gets (section 4)."""
+
+from collections.abc import Iterator
+from math import atanh, tanh
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from cheaptalk.papers.glee.families import families, kinds
+from cheaptalk.papers.glee.fits import CLUSTER, KINDS, under
+from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import (
+    CLUSTERS,
+    COUNT,
+    HIGH,
+    LOW,
+    Charts,
+    Column,
+    Lacking,
+    Lead,
+    Part,
+    Table,
+)
+from cheaptalk.reports.recipes.played import doings
+from cheaptalk.rules import counted
+from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
+from cheaptalk.text import capital
+
+FIRST = pl.col("first")
+OFFERS = {
+    "bargaining": ("alice_gain", FIRST / pl.col("game.money")),
+    "negotiation": ("price", FIRST / pl.col("game.scale") - pl.col("game.seller_factor")),
+}
+"""What of Alice's first move is her offer, and what she would gain were it accepted."""
+EVERYBODY = "everybody"
+LEVEL = 0.95
+BINS = 20
+"""Into how many equal steps first offers are gathered for figures."""
+
+
+def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
+    """How Alice's first offer and her final gain go together.
+
+    The first offer is what Alice would gain were it accepted at once: her share of the money in
+    bargaining, the price less her value in multiples of M in negotiation. A strong correlation
+    with what she gains in the end says that the first offer anchors Bob; the paper finds 0.63 where
+    Bob is a person and Alice a model, 0.18 the other way round (bargaining, section 4).
+
+    Pearson's correlation. Classical intervals take matches as independent (Fisher's z). Clustered
+    ones allow for matches of one configuration to be alike: with a and b the standardised offer
+    and gain, the influence of a match on r is ab - r (a² + b²) / 2; its mean's clustered error
+    (CR1) divided by 1 - r² is that of Fisher's z.
+    """
+    frame = evidence.once(first_offers)
+    if frame.is_empty():
+        raise Lacking("no match of bargaining or negotiation has finished; run the preset glee")
+    yield Charts(
+        "anchoring-figures", "Alice's gain by her first offer",
+        [_panel(game, part) for (game,), part in frame.group_by("game", maintain_order=True)],
+        f"First offers are gathered in {BINS} equal steps from the least to the most; a dot is the "
+        "mean of a step's matches, larger for more of them. Colours tell what Bob is.",
+    )  # fmt: skip
+    rows = [
+        _row(str(game), alice, bob, part)
+        for (game,), family in frame.group_by("game", maintain_order=True)
+        for alice, bob, part in _groups(family)
+    ]
+    players = set(frame["player"])
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    yield Table(
+        "anchoring", "Correlation of Alice's first offer with her gain", table,
+        (Column("family", "Family"), Column("alice", "Alice is"), Column("bob", "Bob is"),
+         *(Column(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
+        "Intervals cover 95 %. It is undefined where offers or gains do not vary.",
+        leads=lambda row: Lead(
+            row["family"].lower(),
+            {"status": "finished"} | ({"player.bob": row["bob"]} if row["bob"] in players else {}),
+        ),
+    )  # fmt: skip
+
+
+def first_offers(evidence: Evidence) -> pl.DataFrame:
+    """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
+    firsts, labels = evidence.once(doings).firsts, evidence.once(kinds)
+    parts = []
+    for one in families(evidence):
+        if one.game in OFFERS:
+            named, offer = OFFERS[one.game]
+            moves = [(firsts[match] or {}).get(named) for match in one.frame["match"]]
+            offered = one.frame.with_columns(pl.Series("first", moves, dtype=pl.Float64))
+            parts.append(
+                offered.drop_nulls("first").select(
+                    pl.lit(one.game).alias("game"), "match", *CLUSTER,
+                    pl.col("Alice").replace_strict(labels).alias("alice"),
+                    pl.col("Bob").replace_strict(labels).alias("bob"),
+                    pl.col("Bob").alias("player"),
+                    offer.alias("offer"), pl.col("alice_gain").alias("gain"),
+                )
+            )  # fmt: skip
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _groups(family: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """A family's matches: all, then by the kinds of both, then by Bob's player."""
+    yield EVERYBODY, EVERYBODY, family
+    sorts = family.sort("alice", "bob").group_by("alice", "bob", maintain_order=True)
+    found = [(str(alice), str(bob), part) for (alice, bob), part in sorts]
+    yield from found if len(found) > 1 else ()
+    players = family.sort("player").group_by("player", maintain_order=True)
+    known = [(EVERYBODY, str(player), part) for (player,), part in players]
+    yield from known if len(known) > 1 else ()
+
+
+def _row(game: str, alice: str, bob: str, part: pl.DataFrame) -> dict[str, Any]:
+    """The correlation in some matches, with both intervals."""
+    row: dict[str, Any] = {"family": capital(game), "alice": alice, "bob": bob}
+    named = dict.fromkeys(under("r", f"{kind}{end}") for kind in KINDS for end in ("", LOW, HIGH))
+    row |= named | {under("r", f"{kind}{COUNT}"): part.height for kind in KINDS}
+    try:
+        plain = correlation(part, "offer", "gain", interval="fisher", level=LEVEL)
+    except StatisticsError:
+        return row
+    low, high, clusters = _clustered(part, plain.estimate)
+    return row | {
+        "r": plain.estimate, f"r{LOW}": plain.low, f"r{HIGH}": plain.high,
+        "r clustered": plain.estimate, f"r clustered{LOW}": low, f"r clustered{HIGH}": high,
+        f"r clustered{CLUSTERS}": clusters,
+    }  # fmt: skip
+
+
+def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None, int]:
+    """The ends of the clustered interval, None where there is none, and how many clusters."""
+    a, b = ((pl.col(name) - pl.col(name).mean()) / pl.col(name).std(ddof=0)
+            for name in ("offer", "gain"))  # fmt: skip
+    influence = part.select(*CLUSTER, (a * b - r * (a**2 + b**2) / 2).alias("influence"))
+    found = mean_intervals(influence, ["influence"], cluster=CLUSTER).row(0, named=True)
+    error, clusters = found["error"], found["clusters"]
+    if error is None or abs(r) >= 1:
+        return None, None, clusters
+    width = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * error / (1 - r**2)
+    return tanh(atanh(r) - width), tanh(atanh(r) + width), clusters
+
+
+def _panel(game: object, part: pl.DataFrame) -> Panel:
+    """Mean gains in equal steps of the first offer, a line for each kind of Bob."""
+    offers = part["offer"].to_numpy()
+    step = (pl.col("offer") - offers.min()) / (np.ptp(offers) or 1) * BINS
+    binned = part.with_columns(step.floor().clip(0, BINS - 1).alias("bin"))
+    data = [
+        _line(binned.filter(bob=bob), bob, colour)
+        for bob, colour in zip(part["bob"].unique().sort(), COLOURS, strict=False)
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "Alice's first offer: her gain if accepted"}},
+        "yaxis": {"title": {"text": "Alice's gain"}}, "showlegend": len(data) > 1,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    }  # fmt: skip
+    return Panel(capital(str(game)), "shares of M", 320, data, layout)
+
+
+def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
+    cells = part.group_by("bin").agg(
+        pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n")
+    ).sort("bin")  # fmt: skip
+    most = max(cells["n"])
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": bob,
+        "x": cells["offer"].to_list(), "y": cells["gain"].to_list(),
+        "line": {"color": colour, "width": 1},
+        "marker": {"color": colour, "size": [4 + 10 * (n / most) ** 0.5 for n in cells["n"]]},
+        "text": [counted(n, "match") for n in cells["n"]],
+        "hovertemplate": f"Bob is {bob}<br>offer %{{x:.2f}}, gain %{{y:.2f}}<br>%{{text}}"
+                         "<extra></extra>",
+    }  # fmt: skip
+
+
+ANCHORING = Part("Anchoring", "section 4, Q3", anchoring)

@@ -1,0 +1,356 @@
+"""What kind of player each label stands for: a person, a language model or a script.
+
+GLEE's three families of games: their metrics, and their parameters as factors.
+
+A study's matches of GLEE's families, laid out for regressions: factors and reference levels.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.records.store.reader import specs_of
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Lacking, Lead
+from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.text import readable
+
+PERSON, MODEL, SCRIPT = "person", "model", "script"
+
+
+def kind_of(spec: Mapping[str, object]) -> str:
+    """What kind of player settings make.
+
+    >>> kind_of({"imported": "glee", "person": True}), kind_of({"model": "openai/gpt-4o"})
+    ('person', 'model')
+    """
+    return next((kind for key, kind in (("person", PERSON), ("model", MODEL)) if spec.get(key)),
+                SCRIPT)  # fmt: skip
+
+
+def kinds(evidence: Evidence) -> dict[str, str]:
+    """The kind of each player by label."""
+    found = specs_of(evidence.store, evidence.study)
+    return {label: kind_of(specs[0]) for label, specs in found.items()}
+
+
+def people(evidence: Evidence) -> frozenset[str]:
+    """The labels of people."""
+    return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
+
+
+METRICS = {
+    "efficiency": "efficiency",
+    "fairness": "fairness",
+    "alice_gain": "Alice's gain",
+    "bob_gain": "Bob's gain",
+}
+"""The four metrics of each family (GLEE section 2), by measure."""
+ROLES = {"alice": "Alice", "bob": "Bob"}
+REFERENCE = "gemini-1.5-flash"
+"""The player that others are compared with in the paper."""
+GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
+"""The metric that is a role's own."""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class Term(NamedTuple):
+    """A parameter of a family as a factor.
+
+    Attributes:
+        name: its short name in the paper, and the column of its levels.
+        title: what it is.
+        parameter: the game's parameter that it is read off.
+        default: the reference level of the paper (Table 8).
+        market: whether it is one of those that the paper joins into the factor "market".
+        read: its value, given the parameter's.
+    """
+
+    name: str
+    title: str
+    parameter: str
+    default: Any
+    market: bool = False
+    read: Callable[[Any], Any] = _same
+
+
+def _rounds(horizon: Mapping[str, Any]) -> float:
+    """How many rounds the players know of; infinite where they are not told."""
+    return inf if horizon["hidden"] else horizon["rounds"]
+
+
+def _informed(parameter: str) -> Term:
+    return Term("CI", "complete information", parameter, True, market=True)
+
+
+def _ends(default: float, *, market: bool = True) -> Term:
+    title = "rounds, as far as players know"
+    return Term("T", title, "horizon", default, market, _rounds)
+
+
+SPOKEN = Term("MA", "messages allowed", "messages", False, market=True)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of games.
+
+    Attributes:
+        game: its name.
+        terms: its parameters.
+    """
+
+    game: str
+    terms: tuple[Term, ...]
+
+    @property
+    def market(self) -> tuple[Term, ...]:
+        """The parameters that make a market."""
+        return tuple(term for term in self.terms if term.market)
+
+
+FAMILIES = (
+    Family(
+        "bargaining",
+        (
+            _informed("complete_information"),
+            SPOKEN,
+            _ends(inf),
+            Term("δ_A", "Alice's discount factor", "discounts", 0.9, read=itemgetter(0)),
+            Term("δ_B", "Bob's discount factor", "discounts", 0.9, read=itemgetter(1)),
+            Term("M", "money to divide, in dollars", "money", 10_000),
+        ),
+    ),
+    Family(
+        "negotiation",
+        (
+            _informed("complete_information"),
+            SPOKEN,
+            _ends(1),
+            Term("F_A", "worth to the seller, in multiples of M", "seller_factor", 1),
+            Term("F_B", "worth to the buyer, in multiples of M", "buyer_factor", 1),
+            Term("M", "scale of values and prices, in dollars", "scale", 10_000),
+        ),
+    ),
+    Family(
+        "persuasion",
+        (
+            _informed("seller_knows_values"),
+            Term("MT", "what Alice sends", "signal", "binary", market=True),
+            Term("MY", "myopic buyers", "myopic", False, market=True),
+            Term("p", "share of good products", "prior", 0.5, read=partial(round, ndigits=3)),
+            Term("v", "worth of a good product, in prices", "value", 1.25),
+            Term("M", "price, in dollars", "price", 10_000),
+            _ends(20, market=False),
+            Term("p known", "whether buyers know p", "buyer_knows_prior", True),
+            Term("buyer speaks", "whether buyers can send words", "buyer_messages", False),
+        ),
+    ),
+)
+"""Parameters as in Table 1 of the paper; of persuasion also two that its older data vary."""
+
+
+def level(value: Any) -> str:
+    """A parameter's value as a level is called.
+
+    >>> level(inf), level(True), level(1e6), level("text")
+    ('∞', 'yes', '1,000,000', 'text')
+    """
+    return "∞" if value == inf else readable(value)
+
+
+CHOSEN = "reference"
+"""The option that names another one."""
+NAMES = "names"
+"""The parameter with what players are called."""
+LINKED = 600
+"""Configurations up to which an address can name them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """The matches of a family that count, with the levels of its parameters.
+
+    Attributes:
+        family: which one.
+        frame: one row a match, as :func:`.match_frames` makes it, but that configurations which
+            differ in what players are called are one, under ``digest`` what tells them apart.
+            Besides, a column for each term that varies with the names of its levels, and the
+            players as ``Alice`` and ``Bob``.
+        levels: of each term that varies, in order.
+        constant: the level of each term that does not.
+        references: the level that others are compared with, of each term and role that varies.
+        uncontrolled: parameters that vary and are none of the terms.
+    """
+
+    family: Family
+    frame: pl.DataFrame
+    levels: Mapping[str, tuple[str, ...]]
+    constant: Mapping[str, str]
+    references: Mapping[str, str]
+    uncontrolled: tuple[str, ...]
+
+    @property
+    def game(self) -> str:
+        """The name of the game."""
+        return self.family.game
+
+    @property
+    def market(self) -> tuple[str, ...]:
+        """The names of those terms that make a market and vary."""
+        return tuple(term.name for term in self.family.market if term.name in self.levels)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of all other terms that vary."""
+        return tuple(name for name in self.levels if name not in self.market)
+
+    def without(self, players: Collection[str]) -> "Played | None":
+        """The same without the matches of these players; None where none are left."""
+        if not players:
+            return self
+        theirs = [pl.col(title).is_in(list(players)) for title in ROLES.values()]
+        rest = self.frame.filter(~pl.any_horizontal(theirs)).select(
+            pl.exclude("configuration", *self.levels, *ROLES.values())
+        ).rename({"digest": "configuration"})  # fmt: skip
+        return next(iter(laid_out({self.game: rest}, self.references["Alice"])), None)
+
+    def lead(self, *where: pl.Expr) -> Lead | None:
+        """The matches of the configurations that meet these conditions."""
+        found = sorted(self.frame.filter(*where)["digest"].unique())
+        fits = len(found) <= LINKED
+        return Lead(self.game, {"configuration": ",".join(found)}) if found and fits else None
+
+
+def families(evidence: Evidence) -> list[Played]:
+    """The families that were played, each with all its matches that count.
+
+    Raises:
+        Lacking: none was.
+    """
+    found = evidence.once(_families)
+    if not found:
+        raise Lacking(
+            "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
+            "or import games of GLEE"
+        )
+    return found
+
+
+def _families(evidence: Evidence) -> list[Played]:
+    frames = {family.game: evidence.scored(family.game) for family in FAMILIES}
+    chosen = evidence.options.get(CHOSEN)
+    if chosen is not None and chosen not in evidence.labels:
+        raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
+    return laid_out(frames, chosen or REFERENCE)
+
+
+def laid_out(frames: Mapping[str, pl.DataFrame], reference: str) -> list[Played]:
+    """Matches by game with the levels of their parameters; those that have a payoff.
+
+    Args:
+        reference: the player that others are compared with wherever it played.
+    """
+    measured = {
+        game: frame.drop_nulls([*GAINS.values()])
+        for game, frame in frames.items()
+        if not frame.is_empty()
+    }
+    kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
+    ranking = _ranking(list(kept.values()), reference)
+    return [_laid(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
+
+
+def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
+    """Players in the order in which they are taken as the reference.
+
+    After the one that is wanted come those who play most of the roles of all families, then those
+    with most matches.
+    """
+    roles: Counter[str] = Counter()
+    matches: Counter[str] = Counter()
+    for frame in frames:
+        for role in ROLES:
+            counts = dict(frame.group_by(f"player.{role}").len().iter_rows())
+            roles.update(counts.keys())
+            matches.update(counts)
+    return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
+
+
+def _laid(family: Family, frame: pl.DataFrame, ranking: Sequence[str]) -> Played:
+    """Matches with the levels of their parameters."""
+    parameters = [name for name in frame.columns if name.startswith("game.")]
+    made = frame.group_by("configuration", maintain_order=True).agg(
+        pl.col(parameters).first(), pl.len().alias("matches")
+    )
+    configurations = [
+        {name.removeprefix("game."): _plain(row[name]) for name in parameters}
+        for row in made.iter_rows(named=True)
+    ]
+    levels: dict[str, tuple[str, ...]] = {}
+    constant, references, columns = {}, {}, {}
+    for term in family.terms:
+        values = [term.read(one[term.parameter]) for one in configurations]
+        distinct = sorted(set(values))
+        if len(distinct) == 1:
+            constant[term.name] = level(distinct[0])
+            continue
+        levels[term.name] = tuple(map(level, distinct))
+        references[term.name] = level(_reference(term.default, values, made["matches"]))
+        columns[term.name] = list(map(level, values))
+    digests = made["configuration"].to_list()
+    placed = pl.DataFrame({"digest": digests, "configuration": _shared(digests, configurations)})
+    placed = placed.with_columns(
+        pl.Series(name, of, dtype=pl.Enum(levels[name])) for name, of in columns.items()
+    )
+    players = [pl.col(f"player.{role}").alias(title) for role, title in ROLES.items()]
+    named = frame.rename({"configuration": "digest"}).with_columns(players)
+    whole = named.join(placed, on="digest", maintain_order="left")
+    for title in ROLES.values():
+        seen = set(whole[title])
+        references[title] = next(who for who in ranking if who in seen)
+    strange = _uncontrolled(family, configurations)
+    return Played(family, whole, levels, constant, references, strange)
+
+
+def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]]) -> list[str]:
+    """For each configuration the first that differs from it in nothing but players' names."""
+    first: dict[str, str] = {}
+    keys = [json.dumps({name: of for name, of in one.items() if name != NAMES})
+            for one in configurations]  # fmt: skip
+    return [first.setdefault(key, digest) for key, digest in zip(keys, digests, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """A parameter out of a frame, where what is no number, truth or text stands as JSON."""
+    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
+
+
+def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
+    """The paper's reference level if there is one, else the level with most matches."""
+    if default in values:
+        return default
+    tally: Counter[Any] = Counter()
+    for value, number in zip(values, matches, strict=True):
+        tally[value] += number
+    return max(sorted(tally), key=lambda value: tally[value])
+
+
+def _uncontrolled(family: Family, configurations: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Parameters that vary and that no term is read off; what players are called is none."""
+    known = {NAMES, *(term.parameter for term in family.terms)}
+    return tuple(
+        name
+        for name in configurations[0]
+        if name not in known and len({json.dumps(one[name]) for one in configurations}) > 1
+    )

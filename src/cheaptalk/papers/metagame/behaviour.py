@@ -1,0 +1,211 @@
+"""Matches of item bargaining as each of their players saw them.
+
+How strategies bargain: rounds, what they give and keep, and whether they accept too little.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.equilibrium.analysis.selection import NAME, with_names
+from cheaptalk.games.item_bargaining.rules import PLACES
+from cheaptalk.reports.metagame.conduct import opposition_histogram
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means, side_by_side
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Table
+from cheaptalk.rules import SHARE
+from cheaptalk.statistics import STRATA
+
+GAME = "item_bargaining"
+OWN = (
+    "own_mistakes", "bad_acceptance", "bad_acceptance_by_turn", "bad_offer_accepted",
+    "utility_given", "concession", "false_holdings_stated",
+)  # fmt: skip
+"""Measures that there are of each player."""
+SHARED = ("rounds", "agreement", "ef1")
+"""Measures of the whole match."""
+
+
+def scored(evidence: Evidence) -> pl.DataFrame:
+    """The matches of item bargaining that count, with the names of their configurations.
+
+    Raises:
+        Lacking: there are none.
+    """
+    frame = evidence.scored(GAME)
+    if frame.is_empty():
+        raise Lacking(
+            "no match of item bargaining has finished; the preset item-bargaining-heuristics "
+            "plays some in seconds"
+        )
+    return with_names(GAME, frame)
+
+
+def seats(evidence: Evidence) -> pl.DataFrame:
+    """One row a match and place: ``player``, ``opponent``, what the player did and ``own`` payoff.
+
+    Raises:
+        Lacking: no match has finished.
+    """
+    frame = scored(evidence)
+    return pl.concat(
+        frame.select(
+            "match", "configuration", "deal", NAME,
+            pl.lit(place).alias("place"),
+            pl.col(f"player.{place}").alias("player"),
+            pl.col(f"player.{other}").alias("opponent"),
+            pl.col(f"payoff.{place}").alias("own"),
+            *SHARED,
+            *(pl.col(f"{name}_{place}").alias(name) for name in OWN),
+        )
+        for place, other in permutations(PLACES)
+    ).with_columns(
+        rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds")),
+        rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds")),
+    )  # fmt: skip
+
+
+TOUGH = "tough"
+"""The strategy that gives nothing but its least item."""
+MANNER = (
+    Column("rounds", "Rounds", "until the end", 2),
+    Column("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
+    Column("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
+    Column("agreement", "Agreement", "share", 3),
+    Column("own", "Own payoff", "points, discounted", 1),
+    Column("utility_given", "Given", "points, own values", 1,
+           "The mean worth, to the player itself, of what its offers give away."),
+    Column("concession", "Concession", "points, own values", 1,
+           "By how much more its last offer gives away than its first; of matches with two."),
+    Column("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
+)  # fmt: skip
+
+
+def _leads(row: Mapping[str, Any]) -> Lead:
+    return Lead(GAME, {"player": row["player"], "status": "finished"})
+
+
+def manner(evidence: Evidence) -> Iterator[Table]:
+    """What each strategy did on average, over all opponents and both seats, with 95 % intervals.
+
+    Matches on the same deal are alike, so intervals are clustered by deal within configurations.
+    What an offer gives is counted in the values of who makes it: it is what the offer costs. A
+    match between copies of one strategy counts twice, once for each seat.
+    """
+    frame = seats(evidence)
+    values = [column.key for column in MANNER]
+    bounds = {"agreement": SHARE}
+    alone = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
+    yield Table(
+        "behaviour", "By strategy", alone, (Column("player", "Strategy"), *MANNER), leads=_leads
+    )
+    pairs = means(frame, values, ["player", "opponent"], bounds=bounds, strata=STRATA)
+    yield Table(
+        "behaviour-by-opponent", "By strategy and opponent", pairs.sort("player", "opponent"),
+        (Column("player", "Strategy"), Column("opponent", "Opponent"), *MANNER),
+        "What a strategy did against each opponent, in both seats.",
+    )  # fmt: skip
+    games = means(frame, values, [NAME, "player"], bounds=bounds, strata=STRATA)
+    if games[NAME].n_unique() > 1:
+        yield Table(
+            "behaviour-by-game", "By game and strategy", games.sort(NAME, "player").select(
+                "player", pl.exclude("player")
+            ),
+            (Column("player", "Strategy"), Column(NAME, "Game"), *MANNER),
+        )  # fmt: skip
+
+
+def low_acceptances(evidence: Evidence) -> Iterator[Table]:
+    """How often a strategy accepts an offer that is worth less than its own outside option.
+
+    Three ways to count: of all turns on which it was offered something; of the offers that were
+    worth less (in which a strategy that accepts everything has 100 %, as in the paper); and of
+    matches, whether it ever did so. Matches against strategies called tough, or that play tough,
+    stand apart from all others, since its offers are nearly always worth less.
+    """
+    frame = seats(evidence)
+    tough = _playing(evidence, TOUGH)
+    frame = frame.with_columns(
+        against=pl.when(pl.col("opponent").is_in(tough)).then(pl.lit("vs tough"))
+        .otherwise(pl.lit("vs others"))
+    )  # fmt: skip
+    counts = {
+        "bad_acceptance_by_turn": "turns with an offer",
+        "bad_offer_accepted": "low offers",
+        "bad_acceptance": "matches",
+    }
+    percent = frame.with_columns(pl.col(list(counts)) * 100)
+    found = means(
+        percent, list(counts), ["player", "against"], strata=STRATA,
+        bounds=dict.fromkeys(counts, (0.0, 100.0)),
+    )  # fmt: skip
+    for key, of in counts.items():
+        wide = side_by_side(
+            found.select("player", "against", *(name for name in found.columns
+                         if name == key or name.startswith(f"{key}."))), key, "against",
+        ).sort("player")  # fmt: skip
+        columns = [
+            Column(name, name.capitalize(), f"% of {of}", 1)
+            for name in ("vs tough", "vs others") if name in wide.columns
+        ]  # fmt: skip
+        yield Table(
+            f"low-acceptances-{key.replace('_', '-')}", f"Of {of}", wide,
+            (Column("player", "Strategy"), *columns), leads=_leads,
+            notes=() if tough else ("Nobody plays tough in this study.",),
+        )  # fmt: skip
+
+
+def false_holdings(evidence: Evidence) -> Iterator[Table]:
+    """How often the reasoning behind an acceptance gets wrong what it would hold.
+
+    Of acceptances whose reasoning states a bundle to hold: the share in which no bundle stated is
+    the one offered (section 6.4). Reasoning that states none is left out.
+    """
+    frame = seats(evidence).drop_nulls("false_holdings_stated")
+    if frame.is_empty():
+        raise Lacking("no player reasoned in words about what it would hold on accepting")
+    frame = frame.with_columns(pl.col("false_holdings_stated") * 100)
+    found = means(
+        frame, ["false_holdings_stated"], ["player"], strata=STRATA,
+        bounds={"false_holdings_stated": (0.0, 100.0)},
+    )  # fmt: skip
+    yield Table(
+        "false-holdings", "False holdings", found.sort("player"),
+        (Column("player", "Player"),
+         Column("false_holdings_stated", "False", "% of acceptances", 1),
+         Column("false_holdings_stated.n", "Acceptances", "with holdings stated", 0)),
+        leads=_leads,
+    )  # fmt: skip
+
+
+def _playing(evidence: Evidence, strategy: str) -> list[str]:
+    """The players that are called so, or that play this strategy."""
+    players = evidence.store.study(evidence.study, counted=False).spec.get("players") or {}
+    named = {
+        label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
+        for label, spec in players.items()
+    }
+    return [label for label in evidence.labels if strategy in (label, named.get(label))]
+
+
+def opposition(evidence: Evidence) -> Iterator[Charts]:
+    """How opposed the players' interests were, deal by deal.
+
+    The level is the least distance from any outcome to the point where both get the most they
+    can, (1, 1), each player's worth divided by the most it could get. It is 0 where one outcome is
+    best for both.
+    """
+    frame = scored(evidence)
+    panels = []
+    for (name,), part in frame.group_by(NAME, maintain_order=True):
+        panel = opposition_histogram(part)
+        if panel is not None:
+            panels.append(panel._replace(title=str(name)))
+    if not panels:
+        raise Lacking("the matches were played under other rules than those installed")
+    yield Charts(
+        "opposition", "Opposition levels", sorted(panels, key=lambda one: one.title),
+        "Deals by level, each deal once.",
+    )  # fmt: skip

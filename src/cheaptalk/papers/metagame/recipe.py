@@ -1,0 +1,23 @@
+"""The meta-game of item bargaining: who would be chosen to play, and how strategies behave."""
+
+from cheaptalk.papers.metagame.behaviour import false_holdings, low_acceptances, manner, opposition
+from cheaptalk.papers.metagame.circles import self_play
+from cheaptalk.papers.metagame.landscape import landscape, providers
+from cheaptalk.reports.recipes.parts import Part, Recipe
+from cheaptalk.reports.recipes.played import PLAYED
+
+RECIPE: Recipe = Recipe(
+    "metagame",
+    "the meta-game of bargaining agents",
+    "Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game Analysis",
+    (
+        PLAYED,
+        Part("Strategic landscape", "Figures 1 and 4 to 21, Tables 2 to 5 and 15", landscape),
+        Part("Providers", "Figure 2, Tables 13 and 14", providers),
+        Part("Behaviour", "section 6.3", manner),
+        Part("Accepting too little", "Table 12", low_acceptances),
+        Part("False holdings", "section 6.4", false_holdings),
+        Part("Mistakes in self-play", "Figure 3", self_play),
+        Part("Opposition of interests", "Figures 22 and 23", opposition),
+    ),
+)

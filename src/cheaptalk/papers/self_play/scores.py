@@ -1,0 +1,270 @@
+"""Scores, agreements and their optimality by iteration, and how scores rise.
+
+Errors and aborts by iteration.
+
+Whether scores rise with the iterations, and whether those of agreements do.
+
+The strictly competitive objective: how players fare against others, and how often they agree.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.games.deal_or_no_deal.objectives import OBJECTIVES as WEIGHTS
+from cheaptalk.papers.self_play.charts import Shown, panels
+from cheaptalk.papers.self_play.stages import (
+    HEAD,
+    ITSELF,
+    OBJECTIVES,
+    ONE_ITERATION,
+    PEOPLE,
+    PERCENT,
+    SERIES,
+    WITH,
+    Sides,
+    cells,
+    leads,
+    ordered,
+    place,
+)
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means, side_by_side
+from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Column, Lacking, Table
+from cheaptalk.statistics import DEALS, StatisticsError, correlation
+from cheaptalk.text import capital
+
+RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
+ENDS = ("before", "after", "change")
+
+
+def scores(evidence: Evidence) -> Iterator[Table | Charts]:
+    """What a player scores on average: in self-play with its copy, with people, with others.
+
+    A match counts 0 without an agreement. In self-play both players' scores are averaged; in other
+    matches a score is the player's own, and its partner's stands beside it. Intervals are 95 %
+    intervals clustered by deal.
+    """
+    sides = evidence.once(Sides)
+    frame = cells(sides, sides.frame, ["own", "theirs"])
+    frame = frame.with_columns(
+        pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
+        for name in frame.columns if name.startswith("theirs")
+    )  # fmt: skip
+    number = Shown("own", "mean score, points", 2)
+    yield Charts("scores-figure", "Score by iteration" if sides.staged else "Score by player",
+                 panels(frame, number, staged=sides.staged),
+                 "Whiskers are 95 % intervals clustered by deal.")  # fmt: skip
+    columns = (
+        *HEAD, SERIES,
+        Column("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "
+               "partner's, 0 without an agreement."),
+        Column("theirs", "Partner's score", "points", 2, "What the partner got; in self-play it is "
+               "part of the score."),
+        Column("own.n", "Matches", "", 0),
+    )  # fmt: skip
+    yield Table("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
+
+
+def agreements(evidence: Evidence) -> Iterator[Table | Charts]:
+    """How many matches end in an agreement, and how many in one that is Pareto-optimal.
+
+    Both are shares of all matches: one without an agreement counts as not optimal. A division is
+    Pareto-optimal if no other pays one player more and none less. Intervals are 95 % intervals
+    clustered by deal.
+    """
+    sides = evidence.once(Sides)
+    rates = list(RATES)
+    frame = cells(sides, sides.frame, rates, rates)
+    for key, title in RATES.items():
+        shown = panels(frame, Shown(key, f"{title}, % of matches"), staged=sides.staged)
+        yield Charts(f"{key}-figure", title, shown)
+    columns = tuple(Column(key, title, "% of matches", 1) for key, title in RATES.items())
+    shown_columns = (*HEAD, SERIES, *columns, Column("agreement.n", "Matches", "", 0))
+    yield Table("agreements", "Agreement and Pareto optimality", frame, shown_columns,
+                leads=leads(sides.frame))  # fmt: skip
+
+
+def before_and_after(evidence: Evidence) -> Iterator[Table]:
+    """Agreement and Pareto optimality of the first and the last iteration.
+
+    The change is the share of the last iteration less that of the first. 95 % intervals are
+    clustered by deal; that of the change allows for both meeting the same deals, where they did.
+    """
+    sides = evidence.once(Sides)
+    cell = ["lineage", "weight", "partner"]
+    at = pl.col("iteration")
+    ends = sides.frame.drop_nulls("iteration").filter(
+        pl.col("partner").is_in([ITSELF, PEOPLE]), at.n_unique().over(cell) > 1
+    )
+    if ends.is_empty():
+        raise Lacking(f"in self-play or with people, {ONE_ITERATION}")
+    order = [place("weight", OBJECTIVES), "weight", place("partner", WITH)]
+    ends = ends.sort(order, maintain_order=True).with_columns(
+        end=pl.when(at == at.min().over(cell)).then(pl.lit(ENDS[0]))
+        .when(at == at.max().over(cell)).then(pl.lit(ENDS[1]))
+    ).drop_nulls("end")  # fmt: skip
+    long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
+    wide = side_by_side(long, "share", "end")
+    rows = (Column("rate", "Rate"), *HEAD[1:], SERIES)
+    lineage = (Column("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
+    numbers = [Column(end, end.capitalize(), "% of matches", 1) for end in ENDS]
+    yield Table(
+        "before-after", "Before training and after the last iteration", wide,
+        (*rows, *lineage, *numbers), f"Compared are: {_which(ends)}.",
+    )  # fmt: skip
+
+
+def _which(ends: pl.DataFrame) -> str:
+    """Which iterations are compared, with each kind of partner."""
+    spans = ends.group_by("partner", maintain_order=True).agg(
+        pl.col("iteration").min().alias("first"), pl.col("iteration").max().alias("last")
+    )
+    return "; ".join(
+        f"{WITH[partner]}, iterations {first} and {last}"
+        for partner, first, last in spans.iter_rows()
+    )
+
+
+def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
+    """A rate before and after, and its change, a row each."""
+    cell = ["rate", "objective", "series", "lineage"]
+    play = pl.col("partner").replace(list(WITH), list(WITH.values()))
+    ends = ends.drop_nulls(key).with_columns(rate=pl.lit(title), series=play, share=pl.col(key))
+    both = ends.filter(pl.col("end").n_unique().over(cell) == 2)
+    levels = means(ends, ["share"], [*cell, "end"], bounds={"share": PERCENT})
+    changes = means(_influence(both, cell), ["share"], [*cell, "end"])
+    return pl.concat([levels, changes])
+
+
+def _influence(both: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
+    """Rows of which the mean is the change, and the spread that of the change.
+
+    With m and n the mean and number of matches of a row's end and N those of both ends, a row's
+    value x becomes change +/- N / n (x - m): their mean is the change, and the interval of their
+    mean by :func:`.mean_intervals` that of the difference of two means with clusters in common.
+    """
+    after = pl.col("end") == ENDS[1]
+    share = pl.col("share")
+    change = (share.filter(after).mean() - share.filter(~after).mean()).over(cell)
+    weight = pl.len().over(cell) / pl.len().over([*cell, "end"])
+    off = (share - share.mean().over([*cell, "end"])) * weight
+    return both.with_columns(
+        share=change + pl.when(after).then(off).otherwise(-off), end=pl.lit(ENDS[2])
+    )
+
+
+FAULT_RATES = {
+    "erred": Column(
+        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
+        "valid at the first try: it was asked again with the reason, or finally failed. In "
+        "self-play an answer of either copy's counts.",
+    ),
+    "aborted": Column(
+        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
+        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
+    ),
+}  # fmt: skip
+
+
+def faults(evidence: Evidence) -> Iterator[Table | Charts]:
+    """How many matches have an answer that is no legal move, and how many end for want of one.
+
+    Hand-written negotiators make no such errors; what never happened is not drawn. Intervals are
+    95 % intervals clustered by deal.
+    """
+    sides = evidence.once(Sides)
+    frame = cells(sides, sides.frame, list(FAULT_RATES), list(FAULT_RATES))
+    for key, column in FAULT_RATES.items():
+        shown = Shown(key, f"{column.title.lower()}, {column.unit}")
+        if frame[key].sum():
+            yield Charts(f"{key}-figure", column.title, panels(frame, shown, staged=sides.staged))
+    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Column("erred.n", "Matches", "", 0))
+    yield Table("errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame))
+
+
+GROUP = ("weight", "objective", "lineage", "partner")
+
+
+def rises(evidence: Evidence) -> Iterator[Table]:
+    """Pearson's correlation of the iteration with the score of a match.
+
+    Over all matches, and over those with an agreement only: where the second is near 0, scores rise
+    because more matches end in an agreement, not because agreements get better. The score is the
+    mean of both players' in self-play, the player's own elsewhere. 95 % intervals are percentiles
+    of bootstrap draws of whole deals.
+    """
+    sides = evidence.once(Sides)
+    frame = sides.frame.drop_nulls("iteration").with_columns(score=pl.col("own"))
+    frame = frame.filter(pl.col("iteration").n_unique().over(GROUP) > 1)
+    if frame.is_empty():
+        raise Lacking(ONE_ITERATION)
+    notes: list[str] = []
+    rows = [
+        dict(zip(GROUP, key, strict=True)) | _correlations(part, evidence, notes)
+        for key, part in frame.group_by(GROUP, maintain_order=True)
+    ]
+    made = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        pl.lit(0).alias("iteration"), pl.lit("").alias("player"),
+        pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
+    )  # fmt: skip
+    columns = (
+        Column("objective", "Objective"), SERIES,
+        Column("all", "All matches", "r", 2), Column("all.n", "Matches", "", 0),
+        Column("agreed", "Agreements only", "r", 2), Column("agreed.n", "Agreements", "", 0),
+    )  # fmt: skip
+    yield Table(
+        "correlations", "Correlation of iteration and score",
+        ordered(sides, made).drop("iteration", "player"), columns, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> dict[str, Any]:
+    """The correlation over all matches and over those with an agreement; why there is none."""
+    found: dict[str, Any] = {}
+    groups = {"all": part, "agreed": part.filter(pl.col("agreement") == 100)}
+    for key, rows in groups.items():
+        found |= {key: None, key + LOW: None, key + HIGH: None, key + COUNT: rows.height}
+        try:
+            one = correlation(
+                rows.select("iteration", "score", *DEALS), "iteration", "score",
+                draws=evidence.draws, seed=evidence.seed,
+            )  # fmt: skip
+        except StatisticsError as error:
+            which = "all matches" if key == "all" else "agreements"
+            play = WITH[part["partner"][0]]
+            notes.append(f"{capital(part['objective'][0])}, {play}, {which}: {error}.")
+        else:
+            found |= {key: one.estimate, key + LOW: one.low, key + HIGH: one.high}
+    return found
+
+
+def competition(evidence: Evidence) -> Iterator[Table | Charts]:
+    """How players fare where one wins what the other loses.
+
+    In self-play the mean score is 0 by the rules, so that only agreements show whether play
+    improves; against an opponent the score shows it. The score is the player's own points less the
+    opponent's, 0 without an agreement. Intervals are 95 % intervals clustered by deal.
+    """
+    sides = evidence.once(Sides)
+    frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
+    if frame.is_empty():
+        raise Lacking(
+            "no match under the strictly competitive objective has finished; add objective: comp"
+        )
+    against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))
+    frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
+    made = cells(sides, frame, ["own", "agreement"], ["agreement"], by="against")
+    met = made.filter(pl.col("against") != ITSELF)
+    score, agreed = Shown("own", "mean score, points", 2), Shown("agreement", "% of matches")
+    shown = [
+        *(one._replace(title="Score") for one in panels(met, score, staged=sides.staged)),
+        *(one._replace(title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
+    ]
+    yield Charts("competition-figure", "Score against others, and agreements", shown)
+    columns = (
+        HEAD[0], Column("series", "Play"), Column("own", "Score", "points", 2),
+        Column("agreement", "Agreement", "% of matches", 1), Column("own.n", "Matches", "", 0),
+    )  # fmt: skip
+    yield Table("competition", "Strict competition", made, columns, leads=leads(frame, "against"))

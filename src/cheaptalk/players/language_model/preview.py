@@ -1,0 +1,96 @@
+"""What a model would be sent, before anybody pays for it."""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.script import WORDS, made_up
+from cheaptalk.players.language_model.seat import ModelSeat
+from cheaptalk.players.player import Answer, Player
+from cheaptalk.rules import Asked, Chance, Decide, Game, Table, decided
+
+STAND_IN = "script/legal"
+"""Who answers in the model's place."""
+
+
+class Preview(NamedTuple):
+    """What a model would be sent when it is asked something.
+
+    Attributes:
+        seat: the seat that is asked.
+        calls: the calls for one answer, in order: a summary, candidates and a choice have their
+            own. What the model said before, in this turn too, is made up.
+    """
+
+    seat: str
+    calls: tuple[ModelCall, ...]
+
+
+def preview(
+    spec: ModelSeat, game: Game, place: str, others: Mapping[str, Decide], seed: str, turn: int = 1
+) -> Preview | None:
+    """What a model would be sent at its so manieth question of a sample match.
+
+    Its own earlier answers are those of a scripted model. The words are exactly those of a match
+    of a study in which the same had happened.
+
+    Args:
+        place: where the model sits.
+        others: strategies in all other places, by place.
+        seed: of the deal and of all chance.
+        turn: which question to this place, from 1.
+
+    Returns:
+        None where the match ended before.
+
+    Raises:
+        StrategyError: a strategy failed.
+    """
+    table = Table(game, game.deal(Chance(seed).apart("deal")), seed)
+    places = {seat.name: seat.place for seat in game.seats}
+    player = spec.model_copy(update={"model": STAND_IN}).player(game)
+    turns = 0
+    while table.pending:
+        for seat in tuple(table.pending):
+            asked = table.asked(seat)
+            if places[seat] != place:
+                table.answer(seat, decided(asked, others[places[seat]]))
+                continue
+            turns += 1
+            calls, answer = _think(player, asked)
+            if turns == turn:
+                return Preview(seat, tuple(_as_sent(call, spec) for call in calls))
+            if answer.action is None:
+                table.forfeit(seat)
+            else:
+                table.answer(seat, answer.action)
+    return None
+
+
+def _think(player: Player, asked: Asked) -> tuple[list[ModelCall], Answer]:
+    """The calls that a player makes for an answer, and the answer to made-up replies."""
+    thinking = player.answer(asked)
+    calls: list[ModelCall] = []
+    try:
+        call = next(thinking)
+        while isinstance(call, ModelCall):
+            calls.append(call)
+            call = thinking.send(Reply(text=_made_up(call)))
+    except StopIteration as end:
+        answer: Answer = end.value
+    return calls, answer
+
+
+def _made_up(call: ModelCall) -> str:
+    if call.form is None:
+        return WORDS
+    return call.form.example or made_up(
+        call.form, json.dumps([one.content for one in call.messages])
+    )
+
+
+def _as_sent(call: ModelCall, spec: ModelSeat) -> ModelCall:
+    """The call as it goes to the model itself."""
+    form = call.form and call.form.model_copy(update={"example": None})
+    return call.model_copy(update={"model": spec.model, "form": form})

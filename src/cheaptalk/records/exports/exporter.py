@@ -1,0 +1,180 @@
+"""Exporting a study: tables for analysis, or whole records, with a codebook.
+
+``csv`` and ``parquet`` make tables (matches, answers, calls and, where a study was judged,
+judgements); ``jsonl`` makes one file with a whole record a line, readable without this package. A
+``codebook`` says what everything holds.
+"""
+
+import json
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from cheaptalk.records.exports.codebook import Entry, entries, record_entries, write_codebook
+from cheaptalk.records.exports.rows import (
+    CALL,
+    JUDGEMENT,
+    AnswerRow,
+    CallRow,
+    JudgementRow,
+    MatchRow,
+)
+from cheaptalk.records.exports.sheets import Sheet, csv_sink, parquet_sink, polars
+from cheaptalk.records.exports.tables import answer_columns, match_columns
+from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.store import Store
+from cheaptalk.records.unanswered import Standing
+from cheaptalk.rules import CheaptalkError, games, unknown
+
+__all__ = ["Exported", "export"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        path: the folder or zip file.
+        rows: how many rows each table has (or lines, the file).
+    """
+
+    path: Path
+    rows: dict[str, int]
+
+
+def export(store: Store, study: str, to: Path, form: str = "csv") -> Exported:
+    """Write a study to a new folder, or a zip file, page by page and whole or not at all.
+
+    Args:
+        to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
+            replaced.
+        form: ``csv``, ``parquet`` or ``jsonl``.
+
+    Raises:
+        StoreError: the store holds no such study.
+        CheaptalkError: the place cannot be written, or a package is missing.
+    """
+    store.study(study)
+    if form not in FORMS:
+        raise unknown("format", form, list(FORMS))
+    if form == "parquet":
+        polars()
+    try:
+        with _whole(to) as folder:
+            rows, found = FORMS[form](store, study, folder)
+            write_codebook(folder, found)
+    except OSError as error:
+        raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
+    return Exported(to, dict(rows))
+
+
+@contextmanager
+def _whole(to: Path) -> Iterator[Path]:
+    """A folder to write in, which is put in its place when all is written."""
+    to = to.absolute()
+    if to.suffix != ".zip" and to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise CheaptalkError(f"{to} is there already; name a new folder, or a .zip to replace")
+    folder = to.with_name(f".{to.name}.{secrets.token_hex(4)}")
+    archive = folder.with_name(f"{folder.name}.part")
+    try:
+        folder.mkdir()
+        yield folder
+        if to.suffix == ".zip":
+            with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+                for file in sorted(folder.iterdir()):
+                    packed.write(file, file.name)
+            archive.replace(to)
+        else:
+            if to.exists():
+                to.rmdir()
+            folder.rename(to)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        archive.unlink(missing_ok=True)
+
+
+Written = tuple[Counter[str], list[Entry]]
+
+
+def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
+    places = {game: list(of) for game, of in places_of(store, study, past=True).items()}
+    boxes = [box for name, box in games().items() if name in places]
+    sheets = {
+        "matches": Sheet(match_columns(boxes, places)),
+        "answers": Sheet(answer_columns(boxes)),
+        "calls": Sheet(CALL),
+    }
+    judges = judges_of(store, study)
+    if judges:
+        sheets["judgements"] = Sheet(JUDGEMENT)
+    rows: Counter[str] = Counter()
+    with ExitStack() as stack:
+        sinks = {name: stack.enter_context(sink(folder, name, sheet.types))
+                 for name, sheet in sheets.items()}  # fmt: skip
+        for name, source in _sources(store, study, judges):
+            sinks[name].add(sheets[name].row(source))
+            rows[name] += 1
+    found = [entry for name, sheet in sheets.items() for entry in entries(name, sheet.columns)]
+    return Counter({name: rows[name] for name in sheets}), found
+
+
+def _sources(
+    store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Any]]:
+    """What the rows of the tables are read from, match by match."""
+    standing = Standing(store, study)
+    for record, ledger in _records(store, study):
+        match = MatchRow(standing.of(record), record)
+        yield "matches", match
+        for answer in record.answers:
+            yield "answers", AnswerRow(match, answer)
+            for attempt, call in enumerate(answer.calls):
+                yield "calls", CallRow(
+                    match, answer.request, answer.seat, attempt, call["sending"], "answered",
+                    call["call"], call["reply"] or {},
+                )  # fmt: skip
+        for call in ledger:
+            yield "calls", CallRow(
+                match, call["request"], call["seat"], call["attempt"], call["try"], call["state"],
+                call["call"], call["reply"] or {},
+            )  # fmt: skip
+        for one in read_judgements(store, match_id=record.id) if judges else ():
+            if one.judge in judges:
+                yield "judgements", JudgementRow(match, one, judges[one.judge])
+
+
+def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
+    """The records of a study, each with its calls that are no part of an answer."""
+    open_ = store.with_open_calls()
+    for record in store.records(study, bodies=True, past=True):
+        yield record, store.open_calls(record.id) if record.id in open_ else []
+
+
+def _lines(store: Store, study: str, folder: Path) -> Written:
+    count = 0
+    standing = Standing(store, study)
+    with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
+        for record, ledger in _records(store, study):
+            data = standing.of(record)._asdict() | record.as_json()
+            said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
+            data |= {"judgements": said} if said else {}
+            file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")
+            count += 1
+    return Counter(matches=count), record_entries("matches")
+
+
+FORMS: dict[str, Callable[[Store, str, Path], Written]] = {
+    "csv": partial(_tables, csv_sink),
+    "parquet": partial(_tables, parquet_sink),
+    "jsonl": _lines,
+}
+"""How each format is written."""

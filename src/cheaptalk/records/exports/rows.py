@@ -1,0 +1,306 @@
+"""What rows of exported tables are read from, and the columns that all games share.
+
+The table of what judges said: a row a judgement.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from cheaptalk.models import Failure
+from cheaptalk.players import Kind
+from cheaptalk.records.costs import cost_of
+from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.judgements import Judgement
+from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
+from cheaptalk.records.unanswered import Stand
+from cheaptalk.rules import Result
+
+STATUSES = " | ".join(Status)
+KINDS = " | ".join(Kind)
+FAILURES = " | ".join(Failure)
+STATES = "sent | answered | failed | unresolved"
+
+PLACES = "The place that the seat belongs to: what one player fills."
+ROLES = "The role of that place: the part that strategies are written for."
+
+
+class MatchRow:
+    """What a row of matches is read from."""
+
+    def __init__(self, stand: Stand, record: MatchRecord) -> None:
+        self.stand = stand
+        self.study = stand.study
+        self.record = record
+
+    @property
+    def game(self) -> str:
+        return self.record.game
+
+    @cached_property
+    def result(self) -> Result | None:
+        """What measures see; None of a match that did not finish."""
+        return self.record.result() if self.record.status is Status.FINISHED else None
+
+    @cached_property
+    def at(self) -> dict[str, str]:
+        """Places by seat."""
+        return {seat.name: seat.place for seat in self.record.rules.seats}
+
+    def role(self, seat: str) -> str:
+        """The role of a seat."""
+        return self.record.places[self.at[seat]]
+
+    def body(self, key: str) -> Any:
+        return self.record.body.get(key)
+
+    def source(self, key: str) -> Any:
+        return (self.record.body.get("source") or {}).get(key)
+
+
+class AnswerRow(NamedTuple):
+    """What a row of answers is read from."""
+
+    match: MatchRow
+    answer: AnswerRecord
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    @property
+    def replies(self) -> list[Mapping[str, Any]]:
+        """The replies to all calls that the answer took."""
+        return [call["reply"] for call in self.answer.calls if call.get("reply")]
+
+    def last(self, key: str) -> Any:
+        return self.replies[-1].get(key) if self.replies else None
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds over all calls."""
+        return sum(reply.get("seconds", 0.0) for reply in self.replies) if self.replies else None
+
+    @property
+    def dollars(self) -> float | None:
+        """Dollars over all calls; None where one is not known."""
+        costs = [cost_of(reply) for reply in self.replies]
+        if not costs or any(cost.unpriced for cost in costs):
+            return None
+        return sum(cost.dollars for cost in costs)
+
+    def used(self, key: str) -> int | None:
+        """Tokens over all calls."""
+        tokens = [reply.get("usage", {}).get(key, 0) for reply in self.replies]
+        return sum(tokens) if tokens else None
+
+
+class CallRow(NamedTuple):
+    """What a row of calls is read from."""
+
+    match: MatchRow
+    request: int
+    seat: str
+    attempt: int
+    sending: int
+    state: str
+    call: Mapping[str, Any]
+    reply: Mapping[str, Any]
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    def used(self, key: str) -> Any:
+        return self.reply.get("usage", {}).get(key)
+
+
+def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
+    return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
+
+
+def _about(name: str, key: str, meaning: str) -> Column:
+    return Column(name, TEXT, "", meaning, lambda row: row.source(key))
+
+
+MATCH = [
+    _match("id", TEXT, "", "Hash of everything that defines the match."),
+    _match("study", TEXT, "", "The study that the match is exported with.", "study"),
+    _match("game", TEXT, "", "The game's name."),
+    _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
+    _match("deal_key", TEXT, "", "Equal for matches with equal parameters that share a deal; of an "
+           "imported match, its id in the other system."),
+    _match("repeat", INTEGER, ">= 0", "Counts repetitions of a seating on one deal."),
+    _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count, "
+           "and of these none that is dropped."),
+    _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
+    _match("dropped", BOOLEAN, "", "Whether the match is no part of the study's measures, by its "
+           "policy for answers that are none.", "stand.dropped"),
+    _match("dropped_because", TEXT, "", "Who gave which such answers.", "stand.dropped_because"),
+    _match("in_place_of", TEXT, "", "The match in whose place this one was played on a fresh deal.",
+           "stand.in_place_of"),
+    _match("planned", BOOLEAN, "", "Whether the study as it now stands has this match; those of "
+           "its earlier forms count for nothing.", "stand.planned"),
+    _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
+    _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
+    _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
+    _match("cached_tokens", INTEGER, "tokens", "Those of the input that providers had read before; "
+           "empty where nobody counted."),
+    _match("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning; empty where nobody counted."),
+    _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time, as far as "
+           "these were known."),
+    _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
+    _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
+    _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
+    Column("seed", TEXT, "", "The seed of all chance in the match.", lambda row: row.body("seed")),
+    Column("package", TEXT, "", "The version of cheaptalk that recorded the match.",
+           lambda row: row.body("package")),
+    _about("source_system", "system", "The system that an imported match comes from."),
+    _about("source_folder", "folder", "Where it lay in the folder that was imported."),
+    _about("source_date", "date", "When it was played, as that system wrote it."),
+]  # fmt: skip
+
+MATCHED = [
+    _match("match_id", TEXT, "", "The match: ``id`` in the table of matches.", "match.record.id"),
+    _match("study", TEXT, "", "The study that the match is exported with.", "match.study"),
+    _match("game", TEXT, "", "The game's name.", "game"),
+]
+
+ANSWER = [
+    *MATCHED,
+    _match("request", INTEGER, ">= 0", "The number of the question within the match.",
+           "answer.request"),
+    _match("seat", TEXT, "", "The seat that answered.", "answer.seat"),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.answer.seat]),
+    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.answer.seat)),
+    Column("player", TEXT, "", "What the study calls the player.",
+           lambda row: row.match.record.label(row.match.at[row.answer.seat])),
+    _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
+           "asked again with the reason; or no answer, finally, and why.", "answer.kind.value"),
+    _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
+           "answer.action"),
+    Column("calls", INTEGER, ">= 0", "How many calls the answer took.",
+           lambda row: len(row.answer.calls)),
+    Column("input_tokens", INTEGER, "tokens", "What those calls sent, as the provider counts.",
+           lambda row: row.used("input_tokens")),
+    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
+           lambda row: row.used("output_tokens")),
+    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
+           "before.", lambda row: row.used("cached_tokens")),
+    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning.", lambda row: row.used("reasoning_tokens")),
+    Column("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time; empty "
+           "where nobody knows.", lambda row: row.dollars),
+    Column("latency", NUMBER, "seconds", "How long those calls took together.",
+           lambda row: row.latency),
+    Column("model", TEXT, "", "The model id that came back with the last reply.",
+           lambda row: row.last("model")),
+    Column("reply", TEXT, "", "The last reply, character for character.",
+           lambda row: row.last("text")),
+]  # fmt: skip
+
+CALL = [
+    *MATCHED,
+    _match("request", INTEGER, ">= 0", "The number of the question within the match.", "request"),
+    _match("seat", TEXT, "", "The seat that was asked.", "seat"),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.seat]),
+    Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.seat)),
+    _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
+    _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
+    _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
+           "its run was cut off.", "state"),
+    Column("asked_model", TEXT, "", "The model that was asked; empty where a person was.",
+           lambda row: row.call.get("model")),
+    Column("settings", JSON, "", "The settings that were sent.",
+           lambda row: row.call.get("settings")),
+    Column("messages", JSON, "", "The conversation that was sent.",
+           lambda row: row.call.get("messages")),
+    Column("page", JSON, "", "What a person was shown, and the form to fill in.",
+           lambda row: None if "messages" in row.call else row.call),
+    Column("reply", TEXT, "", "The reply, character for character; empty where none came.",
+           lambda row: row.reply.get("text")),
+    Column("failure", TEXT, FAILURES, "Why there is no reply.",
+           lambda row: row.reply.get("failure")),
+    Column("detail", TEXT, "", "The provider's own words about a failure.",
+           lambda row: row.reply.get("detail")),
+    Column("model", TEXT, "", "The model id that came back.", lambda row: row.reply.get("model")),
+    Column("finish", TEXT, "", "The provider's reason for ending the reply.",
+           lambda row: row.reply.get("finish")),
+    Column("input_tokens", INTEGER, "tokens", "What was sent, as the provider counts.",
+           lambda row: row.used("input_tokens")),
+    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
+           lambda row: row.used("output_tokens")),
+    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
+           "before.", lambda row: row.used("cached_tokens")),
+    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
+           "reasoning.", lambda row: row.used("reasoning_tokens")),
+    Column("dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty where nobody "
+           "knows.", lambda row: row.reply.get("dollars")),
+    Column("latency", NUMBER, "seconds", "From sending to the last byte.",
+           lambda row: row.reply.get("seconds")),
+]  # fmt: skip
+
+
+class JudgementRow(NamedTuple):
+    """What a row of judgements is read from."""
+
+    match: MatchRow
+    judgement: Judgement
+    spec: Mapping[str, Any]
+
+    @property
+    def game(self) -> str:
+        return self.match.game
+
+    @property
+    def place(self) -> str | None:
+        """The place of who is judged; none where a match is."""
+        return self.match.at.get(self.judgement.item.rpartition("/")[2])
+
+    def said(self, key: str) -> Any:
+        """A part of the verdict."""
+        return (self.judgement.verdict or {}).get(key)
+
+    @property
+    def request(self) -> int | None:
+        """The number of the judged answer; none where more than an answer is judged."""
+        request, slash, _ = self.judgement.item.partition("/")
+        return int(request) if slash else None
+
+
+def _told(name: str, type_: str, range_: str, meaning: str) -> Column:
+    return Column(name, type_, range_, meaning, lambda row: row.said(name))
+
+
+JUDGEMENT = [
+    *MATCHED,
+    Column("judge", TEXT, "", "Stands for the judge: its rubric, and its model with all settings.",
+           lambda row: row.judgement.judge),
+    Column("rubric", TEXT, "", "What the judge was asked, by name.",
+           lambda row: row.spec["rubric"]["name"]),
+    Column("judge_model", TEXT, "", "The model that judged.",
+           lambda row: row.spec["model"]["model"]),
+    Column("item", TEXT, "", "What was judged: a question's number and a seat, a seat, or match.",
+           lambda row: row.judgement.item),
+    Column("request", INTEGER, ">= 0", "The number of the question whose answer was judged.",
+           lambda row: row.request),
+    Column("place", TEXT, "", PLACES, lambda row: row.place),
+    Column("player", TEXT, "", "What the study calls the player who was judged.",
+           lambda row: row.place and row.match.record.label(row.place)),
+    Column("kind", TEXT, KINDS, "What became of the question to the judge.",
+           lambda row: row.judgement.kind.value),
+    _told("category", TEXT, "", "The verdict, of a rubric with categories."),
+    _told("score", INTEGER, "", "The verdict, of a rubric with a scale."),
+    _told("quote", TEXT, "", "The words that decide it, as the judge gives them."),
+    _told("reason", TEXT, "", "The judge's reason."),
+    Column("calls", INTEGER, ">= 0", "How many calls the verdict took.",
+           lambda row: len(row.judgement.calls)),
+    Column("input_tokens", INTEGER, "tokens", "What those calls sent, as the provider counts.",
+           lambda row: row.judgement.cost.usage.input_tokens),
+    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
+           lambda row: row.judgement.cost.usage.output_tokens),
+    Column("made", NUMBER, "seconds since 1970", "When the verdict was stored.",
+           lambda row: row.judgement.made),
+]  # fmt: skip

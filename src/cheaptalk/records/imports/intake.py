@@ -1,0 +1,225 @@
+"""Taking in the games of another system: what an importer yields, and how it is stored."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from cheaptalk.players import ImportedSeat, Kind
+from cheaptalk.records.identity import configuration_digest, digest, player_digest
+from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
+from cheaptalk.records.store.store import NewMatch, Store, adopt
+from cheaptalk.rules import CheaptalkError, Table
+
+CHUNK = 500
+"""Games that are stored together."""
+
+
+class Unfit(Exception):
+    """Why a game cannot be taken in: file, field and what is wrong with it."""
+
+
+class Skipped(NamedTuple):
+    """A game that was left out, by where it stands, and the reason."""
+
+    game: str
+    reason: str
+
+
+class ForeignGame(NamedTuple):
+    """A game of another system, played again to its end by our rules.
+
+    Attributes:
+        id: what the other system calls it; no study holds two of one id.
+        place: where it was found, for messages.
+        table: our table, over.
+        seats: who played, by place.
+        source: where it comes from and what our record has no other place for.
+        redactions: how many names were taken out of its messages.
+        failures: what became of the questions that were not answered, by request.
+    """
+
+    id: str
+    place: str
+    table: Table
+    seats: Mapping[str, ImportedSeat]
+    source: dict[str, Any]
+    redactions: int = 0
+    failures: Mapping[int, Kind] = MappingProxyType({})
+
+
+class Collection(NamedTuple):
+    """Games of another system, read one by one as they are stored.
+
+    Attributes:
+        system: its name.
+        folder: the name of the folder they are in.
+        games: the games, and those left out.
+    """
+
+    system: str
+    folder: str
+    games: Iterable[ForeignGame | Skipped]
+
+
+def with_a_game(collection: Collection) -> Collection:
+    """The same collection, read up to its first game, before anything is written.
+
+    Raises:
+        CheaptalkError: it holds none.
+    """
+    games = iter(collection.games)
+    skipped: list[Skipped] = []
+    for one in games:
+        if isinstance(one, ForeignGame):
+            return collection._replace(games=chain(skipped, [one], games))
+        skipped.append(one)
+    why = f"{skipped[0].game}: {skipped[0].reason}" if skipped else "it is empty"
+    more = f" (and {len(skipped) - 1:,} more left out)" if len(skipped) > 1 else ""
+    raise CheaptalkError(f"{collection.folder} holds no game to import: {why}{more}")
+
+
+@dataclass
+class Intake:
+    """What became of a collection.
+
+    Attributes:
+        imported: games stored now.
+        present: games that the store held already.
+        redactions: names taken out of the messages of both.
+        skipped: games left out, each with the reason.
+    """
+
+    imported: int = 0
+    present: int = 0
+    redactions: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def read(self) -> int:
+        """Games seen so far."""
+        return self.imported + self.present + len(self.skipped)
+
+
+def take_in(
+    collection: Collection,
+    store: Store,
+    study: str,
+    progress: Callable[[Intake], None] = lambda _: None,
+) -> Intake:
+    """Store a collection as a study; what the store holds already is not stored again.
+
+    Args:
+        progress: told after every step.
+
+    Raises:
+        CheaptalkError: the name is no study's name, or that of a study that was played.
+        StoreError: the store cannot be written; what was committed stays.
+    """
+    if not re.fullmatch(r"[\w.-]{1,80}", study):
+        raise CheaptalkError(f'"{study}" is no name for a study: letters, digits, _, . and -')
+    for known in store.studies():
+        if known.name == study and known.spec.get("imported") != collection.system:
+            raise CheaptalkError(f'"{study}" is another study in {store.path}; choose another name')
+    with store.writing():
+        clerk = _Clerk(collection, store, study)
+        games = iter(collection.games)
+        while chunk := list(islice(games, CHUNK)):
+            clerk.enter(chunk)
+            progress(clerk.intake)
+    return clerk.intake
+
+
+class _Entry(NamedTuple):
+    """A foreign game with the match id that stands for all that defines it."""
+
+    id: str
+    game: ForeignGame
+    answers: list[AnswerRecord]
+
+
+class _Clerk:
+    def __init__(self, collection: Collection, store: Store, study: str) -> None:
+        self.system = collection.system
+        self.store = store
+        spec = {"imported": collection.system, "folder": collection.folder}
+        self.study_id = store.register_study(study, spec)
+        self.known = {record.deal_key: record.id for record in store.records(study)}
+        self.intake = Intake()
+
+    def enter(self, chunk: Sequence[ForeignGame | Skipped]) -> None:
+        """Store some games."""
+        fresh = [entry for one in chunk if (entry := self._fresh(one))]
+        players = self._players(fresh)
+        stored = self.store.statuses(entry.id for entry in fresh)
+        if stored:
+            adopt(self.store, self.study_id, stored)
+        new = [entry for entry in fresh if entry.id not in stored]
+        self.store.add(self.study_id, self._rows(new, players))
+        self.intake.imported += len(new)
+        self.intake.present += len(stored)
+
+    def _fresh(self, one: ForeignGame | Skipped) -> _Entry | None:
+        """The game as it is to be stored, if it is one and not in the study yet."""
+        if isinstance(one, Skipped):
+            self.intake.skipped.append(one)
+            return None
+        entry = self._entry(one)
+        known = self.known.get(one.id)
+        if known is None:
+            self.known[one.id] = entry.id
+            self.intake.redactions += one.redactions
+            return entry
+        if known == entry.id:
+            self.intake.present += 1
+        else:
+            reason = f"the study has match {known} under this id, with other moves or settings"
+            if one.redactions:
+                reason += ", names among them: import into another study (--study) or store"
+            self.intake.skipped.append(Skipped(one.place, reason))
+        return None
+
+    def _entry(self, game: ForeignGame) -> _Entry:
+        answers = [
+            answer._replace(kind=game.failures.get(answer.request, answer.kind))
+            for answer in scripted_answers(game.table.given)
+        ]
+        moves = json.dumps([answer.as_json() for answer in answers], sort_keys=True)
+        players = [player_digest(spec) for spec in game.seats.values()]
+        deal = game.table.deal.model_dump_json()
+        configuration = configuration_digest(game.table.game)
+        id_ = digest(self.system, game.id, configuration, deal, moves, *players)
+        return _Entry(id_, game, answers)
+
+    def _players(self, entries: Sequence[_Entry]) -> dict[str, int]:
+        """Note who plays and what the study calls them; their numbers by digest."""
+        people = {
+            player_digest(spec): spec for entry in entries for spec in entry.game.seats.values()
+        }
+        players = self.store.register_players(
+            {key: spec.model_dump(mode="json") for key, spec in people.items()}
+        )
+        labels = {players[key]: spec.label for key, spec in people.items()}
+        self.store.register_roster(self.study_id, labels)
+        return players
+
+    def _rows(self, entries: Sequence[_Entry], players: Mapping[str, int]) -> list[NewMatch]:
+        games = {configuration_digest(entry.game.table.game): entry.game.table.game
+                 for entry in entries}  # fmt: skip
+        configurations = self.store.register_configurations(
+            {
+                key: (game.name, game.version, game.model_dump(mode="json"))
+                for key, game in games.items()
+            }
+        )
+        rows = []
+        for id_, game, answers in entries:
+            table = game.table
+            configuration = configurations[configuration_digest(table.game)]
+            seats = {role: players[player_digest(spec)] for role, spec in game.seats.items()}
+            end = ended(table, table.chance.seed, answers, game.source)
+            rows.append(NewMatch(id_, configuration, game.id, 0, seats, end))
+        return rows

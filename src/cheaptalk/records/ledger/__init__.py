@@ -1,0 +1,1 @@
+"""The ledger: calls to models, an intent before each, and what they took."""

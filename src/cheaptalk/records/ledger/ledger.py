@@ -1,0 +1,236 @@
+"""The ledger of calls: an intent before each call, its reply before anything acts on it.
+
+Writes come from many matches at once. One thread makes them, all that are waiting in one
+transaction, so that durability costs one disk flush for many answers.
+
+Calls that brought no answer that play acted on: they stay in the ledger when a match ends.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from cheaptalk.models import Reply
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import clear_errors
+from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.store import NewMatch, Store, write_matches
+
+T = TypeVar("T")
+Job = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
+
+calls = schema.calls
+
+# Made once: to make a statement takes far longer than to execute it.
+INTEND = sa.insert(calls)
+SETTLE = (
+    sa.update(calls)
+    .where(calls.c.id == sa.bindparam("number"))
+    .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
+)
+
+
+class CallKey(NamedTuple):
+    """Where a call belongs: the match, the question, and the call's place within the answer."""
+
+    match_id: str
+    request: int
+    seat: str
+    attempt: int
+
+
+class PastCall(NamedTuple):
+    """A call in the ledger from an earlier run of the match."""
+
+    call: dict[str, Any]
+    reply: dict[str, Any]
+    sending: int
+
+
+class Ledger:
+    """Writes calls to a store durably, from asynchronous code. Use as a context manager."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._write, name="ledger", daemon=True)
+
+    def __enter__(self) -> "Ledger":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+
+    async def begin(self, study_id: int, row: dict[str, Any]) -> None:
+        """Note that a match is under way, so that it can be shown before it ends."""
+
+        def work(connection: sa.Connection) -> None:
+            matches, members = schema.matches, schema.members
+            connection.execute(insert(matches).values(row).on_conflict_do_nothing(["id"]))
+            number = connection.scalar(sa.select(matches.c.number).where(matches.c.id == row["id"]))
+            membership = {"study_id": study_id, "match_number": number}
+            connection.execute(insert(members).values(membership).on_conflict_do_nothing())
+
+        await self._do(work)
+
+    async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
+        """Commit that a call is about to be sent; the number that :meth:`settle` wants."""
+
+        def work(connection: sa.Connection) -> int:
+            values = key._asdict() | {
+                "try": sending, "state": "sent", "call": call, "sent": time.time(),
+            }  # fmt: skip
+            made = connection.execute(INTEND, values)
+            assert made.inserted_primary_key is not None
+            return int(made.inserted_primary_key[0])
+
+        return await self._do(work)
+
+    async def settle(self, number: int, state: str, reply: Reply) -> None:
+        """Commit what came of a call: ``answered`` (play acts on it) or ``failed``."""
+        written = reply.model_dump(mode="json", exclude_none=True)
+
+        def work(connection: sa.Connection) -> None:
+            values = {"number": number, "now": state, "said": written, "at": time.time()}
+            connection.execute(SETTLE, values)
+
+        await self._do(work)
+
+    async def finish(self, study_id: int, match: NewMatch) -> None:
+        """Store a match that ended and drop its answered calls, now part of its record."""
+        await self._do(lambda connection: write_matches(connection, study_id, [match]))
+
+    async def write(self, work: Callable[[sa.Connection], T]) -> T:
+        """Commit other work, in order with the calls."""
+        return await self._do(work)
+
+    async def _do(self, work: Callable[[sa.Connection], T]) -> T:
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._jobs.put((work, future))
+        return await future
+
+    def _write(self) -> None:
+        going = True
+        while going:
+            jobs = [self._jobs.get()]
+            while not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            going = None not in jobs
+            batch = [job for job in jobs if job is not None]
+            if batch:
+                self._commit(batch)
+
+    def _commit(self, batch: list[Job]) -> None:
+        """Write all jobs or, where one of them cannot be written, each by itself."""
+        try:
+            with clear_errors(self.store.path), self.store.engine.begin() as connection:
+                results = [work(connection) for work, _ in batch]
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
+            if len(batch) > 1:
+                for job in batch:
+                    self._commit([job])
+            else:
+                _deliver(batch, [error])
+        else:
+            _deliver(batch, results)
+
+
+def _deliver(batch: list[Job], results: Sequence[Any]) -> None:
+    """Hand results, or errors, to those who still wait for them, all in one turn of their loop."""
+
+    def hand_over() -> None:
+        for (_, future), result in zip(batch, results, strict=True):
+            if future.done():
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+    batch[0][1].get_loop().call_soon_threadsafe(hand_over)
+
+
+def mark_unresolved(store: Store) -> int:
+    """Mark calls without a reply as unresolved; only while no run is under way.
+
+    Calls in a provider's batch that is not collected yet stay as they are: their replies come.
+
+    Returns:
+        How many there were.
+    """
+    still_open = sa.select(schema.batches.c.id).where(schema.batches.c.state != "collected")
+    apart = calls.c.batch.is_(None)
+    with store.transaction() as connection:
+        return connection.execute(
+            sa.update(calls)
+            .where(calls.c.state == "sent", calls.c.batch.not_in(still_open) | apart)
+            .values(state="unresolved")
+        ).rowcount
+
+
+def begun_matches(store: Store) -> frozenset[str]:
+    """The matches that the ledger holds calls of."""
+    query = sa.select(calls.c.match_id).distinct()
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return frozenset(connection.scalars(query))
+
+
+def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
+    """The answered calls of a match that did not end yet."""
+    query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return {
+            CallKey(row.match_id, row.request, row.seat, row.attempt): PastCall(
+                row.call, row.reply, row._mapping["try"]
+            )
+            for row in connection.execute(query)
+        }
+
+
+def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
+    """How often each call of a match was sent so far, whatever came of it."""
+    query = (
+        sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt,
+                  sa.func.max(calls.c["try"]))
+        .where(calls.c.match_id == match_id)
+        .group_by(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
+    )  # fmt: skip
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
+
+
+matches = schema.matches
+
+
+def lost_calls(store: StoreReader, study: str) -> Counter[str]:
+    """How many calls of a study's matches were lost, by what became of them.
+
+    ``timed_out`` and ``provider_error`` calls were sent again or failed their match; ``unreached``
+    ones found no server. Of
+    ``unresolved`` ones nobody knows: the run was killed while they were under way.
+    """
+    reply = calls.c.reply
+    failure = sa.case(
+        (reply["unreached"].as_boolean(), "unreached"),
+        else_=sa.func.coalesce(reply["failure"].as_string(), calls.c.state),
+    )
+    query = (
+        sa.select(failure, sa.func.count())
+        .join(matches, matches.c.id == calls.c.match_id)
+        .where(matches.c.number.in_(members_of(study)))
+        .where(calls.c.state.in_(("failed", "unresolved")))
+        .group_by(failure)
+        .order_by(failure)
+    )
+    with clear_errors(store.path), store.engine.connect() as connection:
+        found = connection.execute(query).all()
+    return Counter({str(name): int(count) for name, count in found})

@@ -1,0 +1,173 @@
+"""What studies, matches and players have taken so far, read from the store."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from cheaptalk.models import Usage
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import clear_errors
+from cheaptalk.records.store.reader import StoreReader, members_of
+
+matches, members, calls, studies = (
+    schema.matches, schema.members, schema.calls, schema.studies,
+)  # fmt: skip
+
+ENDED = ("finished", "forfeited")
+"""Statuses of matches whose calls are in their records; all others' are in the ledger."""
+UNCOUNTED_BEFORE = sa.case((matches.c.input_tokens == 0, matches.c.calls), else_=0)
+"""What a match recorded before such calls were counted shows of those without a count of tokens."""
+
+
+def spent(store: StoreReader, study_id: int) -> Cost:
+    """What a study has taken so far, over all its runs and all sendings of its calls."""
+    ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
+    ended = sa.select(
+        *(_total(column) for column in (
+            matches.c.calls, matches.c.input_tokens, matches.c.output_tokens,
+            matches.c.cached_tokens, matches.c.reasoning_tokens, matches.c.dollars,
+            sa.func.coalesce(matches.c.unpriced, matches.c.calls),
+            sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE),
+        ))
+    ).where(matches.c.number.in_(ours), matches.c.status.in_(ENDED))  # fmt: skip
+    mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
+    with clear_errors(store.path), store.engine.connect() as connection:
+        past = _cost(*connection.execute(ended).one())
+        return past + _in_ledger(connection, calls.c.match_id.in_(mine))
+
+
+def study_cost(store: StoreReader, study: str) -> Cost:
+    """What a study has taken so far, by its name."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        number = connection.scalar(sa.select(studies.c.id).where(studies.c.name == study))
+    return spent(store, number or 0)
+
+
+def spent_on(store: StoreReader, match_id: str) -> Cost:
+    """What a match has taken so far that is not part of its record yet."""
+    with clear_errors(store.path), store.engine.connect() as connection:
+        return _in_ledger(connection, calls.c.match_id == match_id)
+
+
+def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
+    """What replies took that wait in the ledger for their matches to go on, by match and seat.
+
+    Replies from a cache are among them; a resumed match makes none of these calls again.
+    """
+    query = sa.select(calls.c.match_id, calls.c.seat, calls.c.reply).where(
+        calls.c.state == "answered", _to_model()
+    )
+    found: dict[str, dict[str, Cost]] = {}
+    with clear_errors(store.path), store.engine.connect() as connection:
+        for match_id, seat, reply in connection.execute(query):
+            usage = Usage.model_validate(reply.get("usage", {}))
+            seats = found.setdefault(match_id, {})
+            seats[seat] = seats.get(seat, Cost()) + Cost(1, usage)
+    return found
+
+
+class Sending(NamedTuple):
+    """One sending of a call to a model.
+
+    Attributes:
+        player: the label of the player whose call it was.
+        model: the model string asked.
+        reply: as recorded; None where none came.
+        ended: when its match ended, in seconds since 1970; None where it has not.
+    """
+
+    player: str
+    model: str
+    reply: Mapping[str, Any] | None
+    ended: float | None
+
+
+def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
+    """Every sending of a study's calls to models so far, match by match."""
+    waiting: dict[str, list[tuple[str, str, Any]]] = {}
+    model = calls.c.call["model"].as_string()
+    query = (
+        sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply)
+        .join(matches, matches.c.id == calls.c.match_id)
+        .where(matches.c.number.in_(members_of(study)), _to_model())
+    )
+    with clear_errors(store.path), store.engine.connect() as connection:
+        for match_id, *call in connection.execute(query):
+            waiting.setdefault(match_id, []).append(tuple(call))
+    called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
+    for record in store.records(study, bodies=True, where=called):
+        at = {seat.name: seat.place for seat in record.rules.seats}
+        for seat, asked, reply in [*_recorded(record), *waiting.get(record.id, ())]:
+            yield Sending(record.label(at[seat]), asked, reply, record.finished)
+
+
+def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
+    """What a study has taken so far, by the label of the player whose calls they were."""
+    found: dict[str, Cost] = {}
+    for one in sendings(store, study):
+        found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
+    return found
+
+
+def _recorded(record: MatchRecord) -> list[tuple[str, str, Any]]:
+    return [
+        (answer.seat, entry["call"]["model"], entry.get("reply"))
+        for answer in record.answers
+        for entry in answer.calls
+        if "model" in entry["call"]
+    ]
+
+
+def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
+    """What the calls in the ledger took, summed there."""
+    reply = calls.c.reply
+    tokens = [
+        sa.func.coalesce(reply[("usage", name)].as_integer(), 0) for name in Usage.model_fields
+    ]
+    dollars = reply["dollars"].as_float()
+    unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
+    lost = calls.c.state == "unresolved"
+    reached = sa.and_(sa.not_(lost), unreached == 0)
+    unpriced = sa.and_(reached, dollars.is_(None))
+    uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
+    unresolved = sa.cast(lost, sa.Integer)
+    counts = (
+        1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
+        sa.cast(uncounted, sa.Integer), unresolved, unreached,
+    )  # fmt: skip
+    query = sa.select(*map(_total, counts)).where(
+        where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
+    )
+    return _cost(*connection.execute(query).one())
+
+
+def _to_model() -> Any:
+    return calls.c.call["model"].as_string().is_not(None)
+
+
+def _total(column: Any) -> Any:
+    return sa.func.coalesce(sa.func.sum(column), 0)
+
+
+def _cost(
+    number: int,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int,
+    reasoning_tokens: int,
+    dollars: float,
+    unpriced: int,
+    uncounted: int,
+    unresolved: int = 0,
+    unreached: int = 0,
+) -> Cost:
+    usage = Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cached_tokens=cached_tokens,
+        reasoning_tokens=reasoning_tokens,
+    )
+    return Cost(number, usage, float(dollars), unpriced, unresolved, unreached, uncounted)

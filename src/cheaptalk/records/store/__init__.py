@@ -1,0 +1,1 @@
+"""The store: how studies, players and matches are kept, written, read and looked through."""

@@ -1,0 +1,240 @@
+"""Reading a store: studies, statuses, matches, calls."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from cheaptalk.records.record import SETTLED, MatchRecord, Status
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import StoreError, clear_errors
+from cheaptalk.rules import suggest
+
+
+class StudySummary(NamedTuple):
+    """A study in the store, with how many of its matches are of each status.
+
+    ``package`` is the version that last registered it; ``halted`` says why its last run stopped
+    before its end, if it did; ``set_aside`` are matches of earlier forms of it, not counted;
+    ``planned`` are the matches of its plan, None where it was imported or no run has counted them.
+    """
+
+    name: str
+    spec: dict[str, Any]
+    package: str
+    created: float
+    counts: dict[str, int]
+    halted: str | None = None
+    set_aside: int = 0
+    planned: int | None = None
+
+    @property
+    def done(self) -> int:
+        """How many of its matches have ended and are not played again."""
+        return sum(self.counts.get(status, 0) for status in SETTLED)
+
+
+class StoreReader:
+    """What can be read of a store. Any number of processes may read while one writes."""
+
+    path: Path
+    engine: sa.Engine
+
+    def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
+        """The status of those of these matches that are in the store."""
+        wanted = set(ids)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
+            return {id_: Status(status) for id_, status in rows if id_ in wanted}
+
+    def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
+        """Answers by place and kind, of those of these matches that ended in play."""
+        wanted = set(ids)
+        matches = schema.matches
+        query = sa.select(matches.c.id, matches.c.kinds).where(
+            matches.c.status.in_((Status.FINISHED.value, Status.FORFEITED.value))
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(query)
+            return {id_: kinds or {} for id_, kinds in rows if id_ in wanted}
+
+    def studies(self, *, counted: bool = True) -> list[StudySummary]:
+        """All studies in the order they were begun.
+
+        Args:
+            counted: with their matches counted by status, which takes a look at all of them.
+        """
+        members, matches = schema.members, schema.matches
+        query = (
+            sa.select(members.c.study_id, matches.c.status, members.c.current, sa.func.count())
+            .join(matches, matches.c.number == members.c.match_number)
+            .group_by(members.c.study_id, matches.c.status, members.c.current)
+        )
+        counts: dict[int, dict[str, int]] = {}
+        aside: Counter[int] = Counter()
+        with clear_errors(self.path), self.engine.connect() as connection:
+            rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
+            for study_id, status, current, count in connection.execute(query) if counted else ():
+                if current:
+                    counts.setdefault(study_id, {})[status] = count
+                else:
+                    aside[study_id] += count
+        return [
+            StudySummary(
+                r.name,
+                r.spec,
+                r.package,
+                r.created,
+                counts.get(r.id, {}),
+                r.halted,
+                aside[r.id],
+                r.planned,
+            )
+            for r in rows
+        ]
+
+    def study(self, name: str, *, counted: bool = True) -> StudySummary:
+        """A study by name; see :meth:`studies`.
+
+        Raises:
+            StoreError: there is none of that name.
+        """
+        found = {summary.name: summary for summary in self.studies(counted=counted)}
+        if name not in found:
+            raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
+        return found[name]
+
+    def records(
+        self,
+        study: str | None = None,
+        *,
+        bodies: bool = False,
+        where: Any = None,
+        past: bool = False,
+        games: Collection[str] | None = None,
+    ) -> Iterator[MatchRecord]:
+        """Matches of a study (or all), in the order of storing, read in pages.
+
+        Args:
+            bodies: also read seeds, deals and answers.
+            games: only those of games of these names.
+            past: also those of earlier forms of the study, which are set aside.
+            where: a further condition on the matches table.
+        """
+        matches, configurations = schema.matches, schema.configurations
+        columns = [c for c in matches.c if bodies or c.name != "body"]
+        query = sa.select(*columns, configurations.c.game, configurations.c.version,
+                          configurations.c.parameters).join(
+            configurations, configurations.c.id == matches.c.configuration_id
+        ).order_by(matches.c.number)  # fmt: skip
+        if study is not None:
+            query = query.where(matches.c.number.in_(members_of(study, past=past)))
+        if games is not None:
+            query = query.where(configurations.c.game.in_(games))
+        if where is not None:
+            query = query.where(where)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            people = people_of(connection, study)
+            for row in connection.execution_options(yield_per=1000).execute(query):
+                yield _record(row, people)
+
+    def find(self, prefix: str) -> MatchRecord:
+        """The one match whose id begins so.
+
+        Raises:
+            StoreError: no match does, or several do.
+        """
+        where = schema.matches.c.id.startswith(prefix, autoescape=True)
+        found = []
+        for record in self.records(bodies=True, where=where):
+            found.append(record)
+            if len(found) == 2:
+                raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
+        if not found:
+            raise StoreError(f'no match begins with "{prefix}" in {self.path}')
+        return found[0]
+
+    def problems(self, study: str) -> dict[str, int]:
+        """Why matches of a study failed or were forfeited, and how many did for each reason."""
+        table = schema.matches
+        query = (
+            sa.select(table.c.reason, sa.func.count())
+            .where(table.c.number.in_(members_of(study)), table.c.reason.is_not(None))
+            .group_by(table.c.reason)
+            .order_by(sa.func.count().desc())
+        )
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return dict(connection.execute(query).all())
+
+    def check(self) -> str | None:
+        """What is wrong with the file, or None if it is sound."""
+        with clear_errors(self.path), self.engine.connect() as connection:
+            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
+        if found == "ok":
+            return None
+        return f"{self.path} is damaged ({' '.join(found.split())}); restore a copy of it"
+
+    def open_calls(self, match_id: str) -> list[dict[str, Any]]:
+        """The calls of a match that are no part of its record: live, failed or unresolved ones."""
+        return self._calls(schema.calls.c.match_id == match_id)
+
+    def unresolved(self) -> list[dict[str, Any]]:
+        """Calls that were sent and whose reply never came to the record."""
+        return self._calls(schema.calls.c.state == "unresolved")
+
+    def with_open_calls(self) -> set[str]:
+        """The matches that have such calls."""
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
+
+    def _calls(self, where: Any) -> list[dict[str, Any]]:
+        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
+        with clear_errors(self.path), self.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def members_of(study: str, *, past: bool = False) -> Any:
+    """A query for the numbers of a study's matches, of those set aside only if asked for."""
+    members, studies = schema.members, schema.studies
+    query = (
+        sa.select(members.c.match_number)
+        .join(studies, studies.c.id == members.c.study_id)
+        .where(studies.c.name == study)
+    )
+    return query if past else query.where(members.c.current)
+
+
+def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:
+    """Players by id, under the labels of a study (or of the last study that names them)."""
+    players, rosters, studies = schema.players, schema.rosters, schema.studies
+    query = (
+        sa.select(players.c.id, players.c.spec, rosters.c.label)
+        .join(rosters, rosters.c.player_id == players.c.id)
+        .join(studies, studies.c.id == rosters.c.study_id)
+        .order_by(studies.c.id)
+    )
+    if study is not None:
+        query = query.where(studies.c.name == study)
+    return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
+
+
+def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
+    """What a study calls its players, with the settings that make each, one for each game."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    with clear_errors(store.path), store.engine.connect() as connection:
+        for player in people_of(connection, study).values():
+            found.setdefault(player["label"], []).append(player["spec"])
+    return found
+
+
+def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
+    return MatchRecord(
+        row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
+        {place: people[player] for place, player in row.seats.items()},
+        Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
+        row.calls, row.input_tokens, row.output_tokens, row.finished,
+        getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
+        row.unpriced, row.uncounted,
+    )  # fmt: skip

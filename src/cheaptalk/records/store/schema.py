@@ -1,0 +1,157 @@
+"""The tables of the store. The migrations in ``migrations/`` build them; a test compares."""
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+REVISION = "0006"
+"""The newest migration; a store of a later one is refused."""
+
+metadata = MetaData()
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="the study as written"),
+    Column("package", String, nullable=False, comment="the version that registered it"),
+    Column("created", Float, nullable=False, comment="seconds since 1970"),
+    Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
+    Column("planned", Integer, comment="matches of its plan; null where no run has counted them"),
+)
+
+configurations = Table(
+    "configurations",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("game", String, nullable=False),
+    Column("version", Integer, nullable=False, comment="of the rules"),
+    Column("parameters", JSON, nullable=False),
+)
+
+players = Table(
+    "players",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="all settings that make the player"),
+)
+
+rosters = Table(
+    "rosters",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
+    Column("label", String, nullable=False, comment="what the study calls the player"),
+)
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", String, nullable=False, unique=True, comment="hash of all that defines it"),
+    Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
+    Column("deal", String, nullable=False, comment="equal for matches that share a deal"),
+    Column("repeat", Integer, nullable=False),
+    Column("seats", JSON, nullable=False, comment="player id by place"),
+    Column("status", String, nullable=False),
+    Column("reason", Text, comment="why it failed or who forfeited"),
+    Column("outcome", JSON),
+    Column("payoffs", JSON, comment="by place, in the game's unit"),
+    Column("kinds", JSON, comment="answers by kind, by place"),
+    Column("calls", Integer, nullable=False, default=0),
+    Column("input_tokens", Integer, nullable=False, default=0),
+    Column("output_tokens", Integer, nullable=False, default=0),
+    Column("finished", Float, comment="seconds since 1970"),
+    Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
+    Column("cached_tokens", Integer, comment="of the input; null where nobody counted"),
+    Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
+    Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
+    Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
+    Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
+    Column(
+        "current",
+        Boolean,
+        nullable=False,
+        server_default="1",
+        comment="false where the study as it now stands has no such match",
+    ),
+    sqlite_with_rowid=False,
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("match_id", String, nullable=False),
+    Column("request", Integer, nullable=False),
+    Column("seat", String, nullable=False),
+    Column("attempt", Integer, nullable=False, comment="the call's place within the answer"),
+    Column("try", Integer, nullable=False, comment="counts sendings of the same call"),
+    Column("state", String, nullable=False, comment="sent, answered, failed or unresolved"),
+    Column("call", JSON, nullable=False),
+    Column("reply", JSON),
+    Column("sent", Float, nullable=False),
+    Column("received", Float),
+    Column("batch", Integer, comment="the batch it is in, if any"),
+    UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("model", String, nullable=False, comment="the model string of all its calls"),
+    Column("tag", String, nullable=False, comment="our word for it, which the provider keeps"),
+    Column("name", String, comment="what the provider calls it; null until submitted"),
+    Column("state", String, nullable=False, comment="planned, submitted or collected"),
+    Column("calls", Integer, nullable=False, comment="how many it was planned with"),
+    Column("planned", Float, nullable=False, comment="seconds since 1970"),
+    Column("submitted", Float),
+    Column("collected", Float),
+)
+
+judges = Table(
+    "judges",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", String, nullable=False, unique=True),
+    Column("spec", JSON, nullable=False, comment="rubric, model and all settings"),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("match_id", String, nullable=False),
+    Column("judge", String, nullable=False, comment="the judge's digest"),
+    Column("item", String, nullable=False, comment="a move, a seat or the match"),
+    Column("kind", String, nullable=False, comment="of the judge's answer"),
+    Column("verdict", JSON),
+    Column("calls", JSON, nullable=False, comment="every call with its reply"),
+    Column("made", Float, nullable=False, comment="seconds since 1970"),
+    UniqueConstraint("match_id", "judge", "item"),
+)
+
+Index("matches_by_configuration", matches.c.configuration_id)

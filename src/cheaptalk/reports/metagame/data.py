@@ -1,0 +1,184 @@
+"""An analysed game as plain data, for scripts.
+
+A game of two seats as plain data, for scripts.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from cheaptalk.equilibrium.analysis.analysis import Analysis
+from cheaptalk.equilibrium.analysis.providers import Providers
+from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.seats_solution import Found
+from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread
+from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
+
+
+def told(one: Analysis, seed: int) -> dict[str, Any]:
+    """A game with its equilibria and what stands beside them, as JSON holds it.
+
+    Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
+    standard deviation), ``low`` and ``high``; what is not defined is null. Of an equilibrium of the
+    mean payoffs, ``exists_in_draws`` and ``chosen_in_draws`` are the shares of draws in which one
+    with the same strategies exists, and is the one that is taken; ``most_entropy`` says how many
+    have as much entropy as the first, of which the best paid is taken.
+
+    Args:
+        seed: with which the draws were made.
+    """
+    metrics = [metric.name for reading in one.readings for metric in reading.metrics]
+    return {
+        "game": one.name,
+        "strategies": list(one.labels),
+        "matches": one.game.counts().tolist(),
+        "deals": one.game.deals().tolist(),
+        "draws": one.draws,
+        "seed": seed if one.draws else None,
+        "paired": one.drawn.paired if one.draws else None,
+        "deals_in_all_cells": one.deals_in_all[0],
+        "deals_in_some_cell": one.deals_in_all[1],
+        "warning": one.torn or None,
+        "level": LEVEL if one.draws else None,
+        "no_intervals_because": one.unsure or None,
+        "equilibria": [
+            {
+                "mixture": _by_label(one, component.point.mixture.tolist()),
+                "payoff": component.point.payoff,
+                "regret": component.point.regret,
+                "entropy": component.point.entropy,
+                "isolated": component.isolated,
+                "exists_in_draws": recurrence and recurrence.exists,
+                "chosen_in_draws": recurrence and recurrence.chosen,
+            }
+            for component, recurrence in zip(one.found.components, one.recurring, strict=True)
+        ],
+        "most_entropy": one.tied_entropy,
+        "weakly_dominated_by": one.dominated,
+        "complete": one.found.complete,
+        "payoffs": [[_numbers(cell) for cell in row] for row in one.payoffs],
+        "best_reply": one.responses.alone.tolist(),
+        "tied_best_reply": one.responses.tied.tolist(),
+        "at_equilibrium": {
+            name: _numbers(one.at_equilibrium(name)) for name in ("payoff", *metrics)
+        },
+        "against_equilibrium": {
+            "payoff": _by_label(one, map(_numbers, one.gets)),
+            **{name: _by_label(one, map(_numbers, one.against(name)))
+               for name in ("mixture", "regret", *metrics)},
+        },
+        "ratings": {
+            rating.kind.name: {
+                "values": _by_label(one, rating.values),
+                "before_though_of_more_regret": [list(pair) for pair in rating.against],
+            }
+            for rating in one.rankings.ratings
+        },
+        "ratings_absent": dict(one.rankings.absent),
+        "providers": _providers(one.providers) if one.providers else None,
+        "next": _next(one.next_cells) if one.next_cells is not None else None,
+    }  # fmt: skip
+
+
+def _providers(among: Providers) -> dict[str, Any]:
+    """The game among providers; matrices and lists follow the order of ``members``."""
+    return {
+        "members": {provider: list(labels) for provider, labels in among.members.items()},
+        "left_out": list(among.left_out),
+        "readings": {
+            reading.name: {
+                "payoffs": [[_numbers(cell) for cell in row] for row in reading.payoffs],
+                "best_reply": reading.responses,
+                "mixture": [_numbers(share) for share in reading.shares],
+                "value_given": reading.given and [_numbers(value) for value in reading.given],
+                "several_equilibria": reading.several,
+            }
+            for reading in among.readings
+        },
+        "absent": dict(among.absent),
+    }
+
+
+def _next(plan: NextCells | str) -> dict[str, Any]:
+    if isinstance(plan, str):
+        return {"none_because": plan}
+    return {
+        "target": plan.target,
+        "error": plan.error,
+        "planned": plan.planned,
+        "even": plan.even,
+        "even_matches": plan.even_matches,
+        "quantity": QUANTITY[plan.target],
+        "paired": plan.paired,
+        "cells": plan.cells.to_dicts(),
+    }
+
+
+def _numbers(one: Spread) -> dict[str, float | None]:
+    return one._asdict()
+
+
+def _by_label(one: Analysis, values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(one.labels, values, strict=True))
+
+
+def told_seats(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
+    """A game of two seats with its equilibria, as JSON holds it.
+
+    Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
+    standard deviation), ``low`` and ``high``. Pairs come with whether they are a pure equilibrium
+    of the mean payoffs, and in which share of draws they are one (``support``).
+
+    Args:
+        seed: with which the draws were made.
+    """
+    return {
+        "game": one.name,
+        "seats": list(one.seats),
+        "strategies": dict(zip(one.seats, map(list, one.labels), strict=True)),
+        "payoff": one.payoff,
+        "units": list(one.units),
+        "pooled": one.pooled,
+        "draws": one.draws,
+        "seed": seed if one.draws else None,
+        "paired": one.paired if one.draws else None,
+        "level": LEVEL if one.draws else None,
+        "no_intervals_because": one.unsure or None,
+        "equilibria": [_equilibrium(one, found) for found in one.solved.found],
+        "complete": one.solved.complete,
+        "paths": one.solved.paths,
+        "paths_lost": one.solved.lost,
+        "pairs": [_pair(one, pair) for pair in one.pairs],
+        "without_pure_equilibrium": one.choice.without,
+    }
+
+
+def _equilibrium(one: SeatsAnalysis, found: Found) -> dict[str, Any]:
+    mixtures = [
+        dict(zip(labels, shares, strict=True))
+        for labels, shares in zip(one.labels, found.mixtures, strict=True)
+    ]
+    return {
+        "mixtures": _by_seat(one, mixtures),
+        "payoffs": _by_seat(one, found.profile.payoffs),
+        "regrets": _by_seat(one, found.profile.regrets),
+        "pure": found.pure,
+        "continuum": found.continuum,
+    }
+
+
+def _pair(one: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
+    return {
+        "players": _by_seat(one, pair[:2]),
+        "gets": _by_seat(one, [got._asdict() for got in pair.gets]),
+        "regrets": _by_seat(one, pair.regrets),
+        "best_reply": _by_seat(one, pair.best),
+        "best_reply_in": _by_seat(one, pair.replies),
+        "pure_equilibrium": pair.stable,
+        "support": pair.support,
+        "matches": pair.matches,
+        "deals": pair.deals,
+    }
+
+
+def _by_seat(one: SeatsAnalysis, values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(one.seats, values, strict=True))

@@ -1,0 +1,319 @@
+"""How much a player's scores differ between two studies, paired or cell by cell.
+
+Two studies side by side: what changed, on the same deals where both played them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+from scipy.special import stdtr, stdtrit
+
+from cheaptalk.records import Store, line_up
+from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.lines import by_player
+from cheaptalk.reports.recipes.charts import dots
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
+from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.scores import GameScores
+from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.statistics import STRATA, holm, mean_intervals
+from cheaptalk.text import capital, fixed, plain
+
+LEVEL = 0.95
+WHO = "who"
+CELL = (WHO, "configuration", "pairing")
+"""Matches that are alike but for their deals and chance."""
+PAIR = (*CELL, "deal", "repeat")
+"""What pairs a match of one study with a match of the other."""
+
+
+class Difference(NamedTuple):
+    """How much more a player got in the second study; see :func:`comparison`.
+
+    Attributes:
+        before, after: means over the matches that are compared.
+        difference: after less before, with its standard error and degrees of freedom.
+        n: pairs of matches, or of configurations and pairings where there are none.
+    """
+
+    before: float
+    after: float
+    difference: float
+    error: float | None
+    freedom: float
+    n: int
+
+    @property
+    def p(self) -> float | None:
+        """Of no difference, two-sided; None where no error can be told."""
+        if self.error is None:
+            return None
+        if self.error == 0:
+            return 1.0 if self.difference == 0 else 0.0
+        return float(2 * stdtr(self.freedom, -abs(self.difference) / self.error))
+
+    @property
+    def limits(self) -> tuple[float, float] | tuple[None, None]:
+        """The interval of the difference."""
+        if self.error is None:
+            return None, None
+        width = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error if self.error else 0.0
+        return self.difference - width, self.difference + width
+
+
+def difference(
+    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
+) -> Difference | None:
+    """How a player's score differs; None where nothing can be compared."""
+    left, right = (one.drop_nulls(key) for one in (before, after))
+    if paired:
+        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
+        if not both.is_empty():
+            return _of_pairs(both, key)
+    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
+    met = cells[0].join(cells[1], on=CELL, suffix=".after")
+    return None if met.is_empty() else _of_cells(met)
+
+
+def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
+    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
+    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
+    (before, after, row) = means.sort(
+        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
+    ).iter_rows(named=True)
+    strata = both.select(STRATA).n_unique()
+    return Difference(
+        before["mean"], after["mean"], row["mean"], row["error"],
+        max(row["clusters"] - strata, 1), row["n"],
+    )  # fmt: skip
+
+
+def _of_cells(met: pl.DataFrame) -> Difference:
+    size = met.height
+    squares = pl.col("error", "error.after").pow(2)
+    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
+    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
+    freedom = 1.0
+    if known and variance:
+        parts = met.select(
+            pl.sum_horizontal(
+                pl.col("error").pow(4) / (pl.col("clusters") - 1),
+                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
+            ).sum()
+        ).item()
+        freedom = variance**2 / (parts / size**4)
+    before, after = met["mean"].mean(), met["mean.after"].mean()
+    assert isinstance(before, float)
+    assert isinstance(after, float)
+    return Difference(
+        before, after, after - before, variance**0.5 if known else None, freedom, size
+    )
+
+
+def comparison(
+    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
+) -> Recipe:
+    """A recipe that compares the study it is made of with another one.
+
+    Args:
+        other: the study that is compared with it.
+        renamed: labels of the first study by those labels of ``other`` that stand for them, such
+            as a model by its next version.
+        games: those of the first study; what only it holds is then named as missing.
+    """
+    parts = (
+        Part(capital(game), "", partial(_changes, other, game, renamed or {}))
+        for game in dict.fromkeys([*other.frames, *games])
+    )
+    about = f"{capital(other.study)} beside the study that this page describes."
+    title = f"a comparison with {other.study}"
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
+
+
+def compare(
+    store: Store,
+    study: str,
+    other: str,
+    *,
+    other_store: Store | None = None,
+    renamed: Mapping[str, str] | None = None,
+    as_published: bool = False,
+) -> Findings:
+    """How a study's numbers differ from another's; see :func:`comparison`.
+
+    Args:
+        store: where the studies are recorded.
+        study: the first one's name.
+        other: the second; differences are it less the first.
+        other_store: where it is, if elsewhere.
+        renamed: labels of the first study by those labels of the second that stand for them.
+        as_published: compute measures as the published systems' code does.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: a label in ``renamed`` is in neither study, a game is not installed, or a
+            measure failed.
+    """
+    second = Evidence(other_store or store, other, as_published)
+    for new, old in (renamed or {}).items():
+        for label, evidence in ((new, second), (old, Evidence(store, study))):
+            if label not in evidence.labels:
+                known = suggest(label, evidence.labels)
+                raise CheaptalkError(f"no player {known} in {evidence.study}")
+    recipe = comparison(second, renamed, list(Evidence(store, study).places))
+    return findings(store, study, recipe, as_published=as_published)
+
+
+def _changes(
+    other: Evidence, game: str, renamed: Mapping[str, str], evidence: Evidence
+) -> Iterator[Table | Charts]:
+    """Each player's scores in the other study less those in this one, with 95 % intervals.
+
+    Only what both studies hold is compared: the same players in the same places of the same
+    configurations. Where both drew their deals with the same seed, matches on the same deal are
+    paired, and the difference is the mean over pairs, clustered by deal within configurations.
+    Elsewhere each configuration and pairing that both have weighs alike, and the difference is the
+    mean of the differences of their means, with the degrees of freedom of Welch and Satterthwaite.
+
+    p is two-sided, of no difference, from Student's t; the corrected one allows for as many
+    comparisons as the table has rows (Holm 1979).
+    """
+    for one in (evidence, other):
+        if one.scored(game).is_empty():
+            raise Lacking(f"no match of {plain(game)} in {one.study} has finished")
+    sides = [
+        GameScores(game, _renamed(one.scored(game), names), one.places[game])
+        for one, names in ((evidence, {}), (other, _stand_ins(renamed, other.study)))
+    ]
+    paired = _same_deals(evidence, other)
+    frame = pl.DataFrame(
+        [row for role in sides[0].roles for row in _rows(sides[0], sides[1], role, paired)],
+        infer_schema_length=None,
+    )
+    if frame.is_empty():
+        raise Lacking(
+            "the studies have no configuration in common that the same players played; name those "
+            "that stand for each other with --as NEW=OLD"
+        )
+    frame = _corrected(frame)
+    yield _table(game, frame, evidence, other, paired)
+    yield _charts(game, frame, other)
+
+
+def _stand_ins(renamed: Mapping[str, str], study: str) -> dict[str, str]:
+    """What players are called in a comparison; who is stood in for gives up the name."""
+    return {old: f"{old} of {study}" for old in renamed.values()} | dict(renamed)
+
+
+def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    """A frame with some players called otherwise, in their places and pairings."""
+    if not names:
+        return frame
+    players = [name for name in frame.columns if name.startswith("player.")]
+    frame = frame.with_columns(pl.col(players).replace(dict(names)))
+    lined = frame.select(players).unique()
+    pairings = [line_up([one for one in row if one is not None]) for row in lined.iter_rows()]
+    lined = lined.with_columns(pl.Series("pairing", pairings))
+    return frame.drop("pairing").join(lined, on=players, nulls_equal=True, maintain_order="left")
+
+
+def _same_deals(one: Evidence, other: Evidence) -> bool:
+    """Whether deals of the same number are the same in both studies."""
+    specs = [each.store.study(each.study, counted=False).spec for each in (one, other)]
+    seeds = [None if spec.get("imported") else spec.get("seed", 0) for spec in specs]
+    return seeds[0] is not None and seeds[0] == seeds[1]
+
+
+def _rows(
+    before: GameScores, after: GameScores, role: str, paired: bool
+) -> Iterator[dict[str, object]]:
+    """The rows of one role: players in the order of labels, then scores in the game's order."""
+    if role not in after.roles:
+        return
+    scores = {
+        score.key: score
+        for score in before.scores
+        if score.role in (None, role)
+        and (not score.key.startswith("payoff.") or before.shared(role))
+    }
+    sides = [
+        by_player(side.frame, role, side.roles[role]).rename({f"player.{role}": WHO})
+        for side in (before, after)
+    ]
+    for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
+        mine = [side.filter(pl.col(WHO) == who) for side in sides]
+        for key, score in scores.items():
+            found = difference(mine[0], mine[1], key, paired)
+            if found is not None:
+                low, high = found.limits
+                yield {
+                    WHO: who, "role": capital(role), "score": score.title, "unit": score.unit,
+                    "before": found.before, "after": found.after, "difference": found.difference,
+                    "difference.low": low, "difference.high": high, "difference.n": found.n,
+                    "p": found.p, "decimals": before.decimals.get(key, 2), "place": role,
+                }  # fmt: skip
+
+
+def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with p corrected among all rows that have one."""
+    tested = frame.with_row_index("at").drop_nulls("p")
+    corrected = pl.DataFrame({"at": tested["at"], "p.corrected": holm(tested["p"].to_numpy())})
+    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
+    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
+
+
+def _table(
+    game: str, frame: pl.DataFrame, evidence: Evidence, other: Evidence, paired: bool
+) -> Table:
+    unit, how = (
+        ("pairs", "Pairs of matches on the same deal.") if paired
+        else ("cells", "Configurations and pairings that both have.")
+    )  # fmt: skip
+    columns = (
+        Column(WHO, "Player"),
+        Column("role", "Role"),
+        Column("score", "Score"),
+        Column("before", evidence.study, "mean", "decimals"),
+        Column("after", other.study, "mean", "decimals"),
+        Column("difference", "Difference", "95 % interval", "decimals"),
+        Column("difference.n", "Compared", unit, 0, how),
+        Column("p", "p", "two-sided", 3),
+        Column("p.corrected", "p corrected", "Holm's rule", 3),
+    )
+    return Table(
+        f"compare-{game}", f"{capital(game)}: {other.study} less {evidence.study}", frame, columns,
+        leads=partial(_lead, game),
+    )  # fmt: skip
+
+
+def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
+    """A panel a score: differences of all players with their intervals."""
+    panels = [
+        _panel(game, str(score), part)
+        for (score,), part in frame.group_by("score", maintain_order=True)
+    ]
+    caption = f"To the right of the line {other.study} is higher. Whiskers are 95 % intervals."
+    return Charts(f"compare-{game}-figures", "Differences", panels, caption)
+
+
+def _lead(game: str, row: Mapping[str, Any]) -> Lead:
+    return Lead(game, {f"player.{row['place']}": row[WHO], "status": "finished"})
+
+
+def _panel(game: str, title: str, part: pl.DataFrame) -> Panel:
+    rows = part.to_dicts()
+    names = [f"{row[WHO]} as {row['role']}" for row in rows]
+    leads = [_lead(game, row) for row in rows]
+    return dots(title, part["unit"][0], names, rows, "difference", list(map(_said, rows)), leads)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    """A difference as it is told where it stands."""
+    places, low, high = row["decimals"], row["difference.low"], row["difference.high"]
+    within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"
+    behind = counted(row["difference.n"], "comparison")
+    return f"{fixed(row['difference'], places)}{within}, {behind}"

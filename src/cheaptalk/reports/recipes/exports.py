@@ -1,0 +1,134 @@
+"""Tables as files for papers: CSV with all numbers, LaTeX as they are printed."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cheaptalk.reports.recipes.parts import Column, Table
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.text import fixed
+
+SPECIAL = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
+    ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
+}  # fmt: skip
+"""Characters that LaTeX takes for something else."""
+SIGNS = {
+    "\N{MINUS SIGN}": r"-",
+    "\N{PLUS-MINUS SIGN}": r"\pm",
+    "\N{GREATER-THAN OR EQUAL TO}": r"\geq",
+    "\N{LESS-THAN OR EQUAL TO}": r"\leq",
+    "\N{ALMOST EQUAL TO}": r"\approx",
+    "\N{MULTIPLICATION SIGN}": r"\times",
+    "\N{BALLOT X}": r"\times",
+    "\N{CHECK MARK}": r"\surd",
+    "\N{INFINITY}": r"\infty",
+    "\N{RIGHTWARDS ARROW}": r"\to",
+    "\N{UPWARDS ARROW}": r"\uparrow",
+    "\N{DOWNWARDS ARROW}": r"\downarrow",
+    "\N{GREEK SMALL LETTER ALPHA}": r"\alpha",
+    "\N{GREEK SMALL LETTER BETA}": r"\beta",
+    "\N{GREEK SMALL LETTER GAMMA}": r"\gamma",
+    "\N{GREEK SMALL LETTER DELTA}": r"\delta",
+    "\N{GREEK SMALL LETTER LAMDA}": r"\lambda",
+    "\N{GREEK SMALL LETTER MU}": r"\mu",
+    "\N{GREEK SMALL LETTER SIGMA}": r"\sigma",
+    "\N{GREEK CAPITAL LETTER SIGMA}": r"\Sigma",
+    "\N{GREEK CAPITAL LETTER DELTA}": r"\Delta",
+}
+"""Signs that it knows in formulas only."""
+LATEX = SPECIAL | {sign: f"${code}$" for sign, code in SIGNS.items()}
+
+
+def latex(table: Table, label: str = "") -> str:
+    r"""A table in LaTeX, with the rules of the package ``booktabs``; intervals stand in brackets.
+
+    Args:
+        table: which.
+        label: for references; the table's name without.
+
+    >>> import polars as pl
+    >>> from cheaptalk.reports.recipes.parts import Column
+    >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
+    >>> columns = (Column("model", "Model"), Column("gain", "Gain", "%", 2))
+    >>> print(latex(Table("gains", "Gains", frame, columns)))
+    \begin{table}
+    \caption{Gains.}
+    \label{tab:gains}
+    \begin{tabular}{lr}
+    \toprule
+    Model & Gain (\%) \\
+    \midrule
+    a\_b & $0.50$ ($0.12$) \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    sides = "".join("l" if one.places is None else "r" for one in table.columns)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{_escaped(' '.join([f'{table.title}.', *table.caption.split()]))}}}",
+        rf"\label{{tab:{label or table.name}}}",
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        _row(table.headings),
+        r"\midrule",
+        *(_line(table, row) for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _row(texts: list[str]) -> str:
+    return " & ".join(map(_escaped, texts)) + r" \\"
+
+
+def _line(table: Table, row: Mapping[str, Any]) -> str:
+    """A row of a table: numbers as formulas, intervals in brackets, errors in parentheses."""
+    return " & ".join(_cell(table, row, column) for column in table.columns) + r" \\"
+
+
+def _cell(table: Table, row: Mapping[str, Any], column: Column) -> str:
+    value, places = row[column.key], table.places(row, column)
+    if value is None or places is None:
+        return "" if value is None else _escaped(str(value))
+    one = table.cell(row, column)
+    text = f"${column.number(value, places)}$".replace(",", "{,}")
+    if one.low is not None and one.high is not None:
+        ends = (fixed(end, places).replace(",", "{,}") for end in (one.low, one.high))
+        return f"{text} [${'$, $'.join(ends)}$]"
+    return text if one.error is None else f"{text} (${fixed(one.error, places)}$)"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
+
+
+def write_tables(tables: Mapping[str, Table], folder: Path, prefix: str = "") -> list[Path]:
+    """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
+
+    Args:
+        tables: by name.
+        folder: where to; it is made where it does not exist.
+        prefix: of labels in LaTeX, such as a recipe's name, so that those of two recipes differ.
+
+    Raises:
+        CheaptalkError: the folder or a file in it cannot be written.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            numbers, text = folder / f"{name}.csv", folder / f"{name}.tex"
+            table.frame.write_csv(numbers)
+            text.write_text(
+                latex(table, f"{prefix}-{name}" if prefix else name) + "\n", encoding="utf-8"
+            )
+            written += [numbers, text]
+    except OSError as error:
+        raise CheaptalkError(f"{folder}: cannot be written: {error.strerror}") from error
+    return written

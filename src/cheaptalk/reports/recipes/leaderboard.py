@@ -1,0 +1,275 @@
+"""A leaderboard over any studies and games, and how ranks move when someone joins."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from cheaptalk.records import Store
+from cheaptalk.reports.figures import COLOURS, Panel, short
+from cheaptalk.reports.lines import by_player, places_by_role, with_roles
+from cheaptalk.reports.recipes.charts import dots, whiskers
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.means import averaged, means, side_by_side
+from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Recipe, Table
+from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
+from cheaptalk.statistics import DEALS, STRATA, StatisticsError, rank_ranges
+from cheaptalk.text import plain
+
+SCORE = "score"
+"""The measure of a whole table by which a game scores players who sit there alone."""
+OVERALL = "overall"
+UNIT = "s.d."
+LIKE = ("game", "configuration", "role")
+"""Matches whose payoffs are counted in one unit."""
+
+
+def leaderboard(
+    store: Store,
+    studies: Sequence[str],
+    *,
+    games: Sequence[str] = (),
+    new: Sequence[str] = (),
+    draws: int = 1_000,
+    seed: int = 0,
+) -> Findings:
+    """Who stands where over some studies, with ranges of ranks.
+
+    Args:
+        store: where the studies are recorded.
+        studies: their names, one at least; a match that is in several counts once.
+        games: only these; all without.
+        new: players whose joining is to be followed: ranks are given without them too.
+        draws: of the bootstrap.
+        seed: of these.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: a game or player is in none of the studies.
+        ValueError: there is no study, or there are too few draws.
+    """
+    if not studies:
+        raise ValueError("a leaderboard takes one study at least")
+    names = list(dict.fromkeys(studies))
+    evidence = [Evidence(store, name) for name in names]
+    for what, wanted, known in (
+        ("player", new, sorted({label for one in evidence for label in one.labels})),
+        ("game", games, sorted({game for one in evidence for game in one.places})),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise CheaptalkError(f"no {what} {suggest(name, known)} in {', '.join(names)}")
+    board = _Board(tuple(evidence), tuple(games), tuple(new))
+    recipe = Recipe(
+        "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.",
+        (
+            Part("Standing", "", board.standing),
+            *([Part("How ranks moved", "", board.moves)] if new or len(names) > 1 else []),
+        ),
+        heading=f"Leaderboard of {', '.join(names)}",
+    )  # fmt: skip
+    return findings(store, names[-1], recipe, draws=draws, seed=seed)
+
+
+@dataclass(frozen=True)
+class _Board:
+    """What is ranked: the studies, the games of them, and the players that are new."""
+
+    studies: tuple[Evidence, ...]
+    games: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def standing(self, evidence: Evidence) -> Iterator[Table | Charts]:
+        """Players by how far above the average they stand, over all games.
+
+        A player's standing in a match is its payoff less the mean of all payoffs in the same game,
+        configuration and role, in standard deviations of these; where all players sit alone at
+        their tables and the game has a score of the whole table, it is that score. A game's
+        standing is the mean over matches, with a 95 % interval clustered by deal within
+        configurations, and overall is the mean of the games' standings, its interval by Welch and
+        Satterthwaite from the games' errors. Behind a rank stand the ranks in 95 % of bootstrap
+        draws over deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and
+        Wilhelm 2024); both are too sure where there are few deals. Standings compare players that
+        met the same rivals in the same configurations; a note says where they did not.
+        """
+        rows = self.rows(self.studies)
+        ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
+        found = means(rows, ["z"], ["player", "game"], strata=STRATA)
+        board = ranks.join(_overall(rows, found), on="player", how="left", maintain_order="left")
+        wide = side_by_side(found, "z", "game")
+        board = board.join(wide, on="player", how="left", maintain_order="left")
+        games = rows["game"].unique(maintain_order=True).to_list()
+        yield Table(
+            "leaderboard", "Leaderboard", board,
+            (
+                Column("player", "Player"),
+                Column("rank", "Rank", "95 % of draws", 0),
+                Column("sure", "Ranks at once", "95 %"),
+                Column("first", "Best", "of draws", 2),
+                Column(OVERALL, "Overall", UNIT, 3),
+                *(Column(game, plain(game).capitalize(), UNIT, 3) for game in games),
+            ),
+            notes=(*_uneven(rows), *(f"Ranks: {note}." for note in notes)),
+        )  # fmt: skip
+        yield Charts("leaderboard-overall", "Overall", [_dots(board)],
+                     "Whiskers are 95 % intervals.")  # fmt: skip
+
+    def moves(self, evidence: Evidence) -> Iterator[Table | Charts]:
+        """Each player's rank, stage by stage.
+
+        With new players named, the first stage leaves out all matches in which one of them sat.
+        With several studies, each stage adds the next one's matches. Standings are in standard
+        deviations of what is there at the stage, so a new rival can move those of old ones.
+        """
+        stages = list(self.stages())
+        if len(stages) < 2:
+            raise Lacking("without the new players no match is left to rank the others by")
+        parts = [
+            _ranks(rows, evidence.draws, evidence.seed)[0].select(
+                pl.lit(name).alias("stage"), "player", "rank", "rank.low", "rank.high"
+            )
+            for name, rows in stages
+        ]
+        frame = pl.concat(parts)
+        wide = side_by_side(frame, "rank", "stage")
+        names = [name for name, _ in stages]
+        last = frame.filter(stage=names[-1])["player"].to_list()
+        order = pl.col("player").replace_strict(last, range(len(last)), default=len(last))
+        yield Table(
+            "moves", "Ranks by stage", wide.sort(order),
+            (Column("player", "Player"), *(Column(name, name, "rank", 0) for name in names)),
+            "The rank, and the ranks in 95 % of draws; empty before a player joined.",
+        )  # fmt: skip
+        yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])
+
+    def stages(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """The matches at each stage, with its name."""
+        if self.new:
+            whole = self.rows(self.studies)
+            sat = whole.filter(pl.col("player").is_in(self.new))["match"].unique()
+            before = whole.filter(~pl.col("match").is_in(sat.implode()))
+            if before["player"].n_unique() > 1:
+                yield f"without {', '.join(self.new)}", _standardised(before)
+            yield "with all", whole
+            return
+        for upto in range(1, len(self.studies) + 1):
+            yield self.studies[upto - 1].study, self.rows(self.studies[:upto])
+
+    def rows(self, studies: Sequence[Evidence]) -> pl.DataFrame:
+        """One row a match, role and player of it; ``z`` is how it stands.
+
+        Raises:
+            Lacking: no match counts, or there is one player only.
+        """
+        games = dict.fromkeys(game for one in studies for game in one.frames)
+        parts = [part for game in games if not self.games or game in self.games
+                 for part in _of_game(game, studies)]  # fmt: skip
+        rows = pl.concat(parts) if parts else pl.DataFrame({"player": []})
+        if rows["player"].n_unique() < 2:
+            raise Lacking("a leaderboard takes finished matches of two players at least")
+        return _standardised(rows)
+
+
+def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
+    """What players got in a game, role by role."""
+    frames = [one.scored(game) for one in studies if not one.scored(game).is_empty()]
+    if not frames:
+        return
+    places = {at: role for one in studies for at, role in one.places.get(game, {}).items()}
+    frame = pl.concat(frames, how="diagonal_relaxed").unique("match", maintain_order=True)
+    seats = [f"player.{place}" for place in places]
+    alone = frame.select(pl.concat_list(seats).list.drop_nulls().list.n_unique().max()).item() == 1
+    value = SCORE if alone and SCORE in game_box(game).measures else None
+    for role, of in places_by_role(places, game_box(game).rules.roles).items():
+        pooled = by_player(with_roles(frame, {role: of}), role, of)
+        yield pooled.select(
+            pl.lit(game).alias("game"), pl.lit(role).alias("role"), "match", *DEALS, "pairing",
+            pl.col(f"player.{role}").alias("player"),
+            pl.col(value or f"payoff.{role}").cast(pl.Float64).alias("got"),
+        ).drop_nulls(["player", "got"])  # fmt: skip
+
+
+def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
+    """Payoffs in standard deviations from the mean of all that are alike; 0 where all are equal."""
+    got, spread = pl.col("got"), pl.col("got").std().over(LIKE)
+    z = pl.when(spread > 0).then((got - got.mean().over(LIKE)) / spread).otherwise(0.0)
+    return rows.with_columns(z=z)
+
+
+def _overall(rows: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """The mean of each player's games, of which ``found`` has the means."""
+    settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
+    made = averaged(found.join(settings, on=["player", "game"]), "player", "z", "h").drop("cells")
+    return made.rename(lambda name: OVERALL + name[1:] if name.startswith("z") else name)
+
+
+def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Ranks by the mean of the games' means, the best first, and what a reader should know.
+
+    Weighting each row makes the mean over rows the mean over games. Players who lack a game are
+    ranked by those that they played.
+    """
+    share = pl.len().over("player") / pl.len().over("player", "game")
+    weighted = rows.with_columns(
+        z=pl.col("z") * share / pl.col("game").n_unique().over("player"),
+        unit=pl.concat_str("game", *DEALS, separator="\n"),
+        pool=pl.concat_str("game", *STRATA, separator="\n"),
+    )
+    try:
+        found = rank_ranges(
+            weighted, "z", "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
+        )
+    except StatisticsError as error:
+        raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
+    ranks = found.frame.select(
+        pl.col("group").alias("player"), "rank",
+        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
+        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
+    )  # fmt: skip
+    return ranks, found.notes
+
+
+def _uneven(rows: pl.DataFrame) -> Iterator[str]:
+    """Who lacks games, configurations or roles that others played."""
+    cells = rows.select("player", *LIKE).unique()
+    whole = cells.select(LIKE).n_unique()
+    for player, count in cells.group_by("player").len().sort("player").iter_rows():
+        if count < whole:
+            yield (
+                f"{player} has matches in {count} of {whole} combinations of configuration and "
+                "role; cheaptalk run plays what its study lacks."
+            )
+
+
+def _dots(board: pl.DataFrame) -> Panel:
+    rows = board.to_dicts()
+    said = [
+        f"{row[OVERALL]:.3f}, rank {row['rank']} ({row['rank.low']} to {row['rank.high']}), "
+        f"{counted(row[f'{OVERALL}.n'], 'result')}"
+        for row in rows
+    ]
+    return dots("Overall standing", UNIT, board["player"].to_list(), rows, OVERALL, said)
+
+
+def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Panel:
+    """A line a player from stage to stage, ranks from the top."""
+    traces = []
+    for place, ((player,), part) in enumerate(frame.group_by("player", maintain_order=True)):
+        colour = COLOURS[place % len(COLOURS)]
+        rows = part.to_dicts()
+        traces.append({
+            "type": "scatter", "mode": "lines+markers", "name": short(str(player)),
+            "x": [row["stage"] for row in rows], "y": [row["rank"] for row in rows],
+            "line": {"color": colour}, "marker": {"color": colour, "size": 8},
+            "error_y": whiskers(rows, "rank", f"{colour}80"),
+            "hovertemplate": f"{player}<br>%{{x}}: rank %{{y}}<extra></extra>",
+        })  # fmt: skip
+    players = frame["player"].n_unique()
+    layout = {
+        "yaxis": {"autorange": "reversed", "dtick": 1 if players < 15 else None,
+                  "title": {"text": "rank"}},
+        "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": list(stages)},
+        "showlegend": True,
+    }  # fmt: skip
+    return Panel("Ranks", "", 160 + 24 * players, traces, layout)

@@ -1,0 +1,278 @@
+"""A recorded match laid out for reading: turns in columns, each with the calls it took.
+
+A sample of transcripts, chosen by rule, to be read in the report itself.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import jinja2
+import polars as pl
+from pydantic import ValidationError
+
+from cheaptalk.models import Usage
+from cheaptalk.records import (
+    FEW,
+    Line,
+    MatchRecord,
+    Status,
+    digest,
+    digest_key,
+    gathered,
+    transcript,
+)
+from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.rules import Chance, CheaptalkError, counted
+
+UNREADABLE = (CheaptalkError, ValidationError, KeyError)
+"""What a record that the installed rules cannot replay fails with."""
+
+
+class Exchange(NamedTuple):
+    """One sending of a call and what came of it.
+
+    Attributes:
+        call: the call's place within the answer, from 1; re-asks and the stages of a refined
+            answer count on.
+        sending: counts sendings of the same call, from 1.
+        model: the model id that came back, or else the model string asked for.
+        state: ``answered``, or why not.
+        messages: what was sent, as (role, text).
+        text: the raw reply, character for character; None where there was none.
+        reasoning: the model's reasoning, where the provider gave it.
+        detail: the provider's words about a failure.
+        usage: tokens; None where nobody counted any.
+        seconds: how long it took; None where nothing came back.
+        facts: how it was asked and answered, by name: what is known of model string, settings,
+            route, finish reason, cost and the like.
+    """
+
+    call: int
+    sending: int
+    model: str
+    state: str
+    messages: list[tuple[str, str]]
+    text: str | None
+    reasoning: str | None
+    detail: str | None
+    usage: Usage | None
+    seconds: float | None
+    facts: dict[str, Any]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens in and out."""
+        return self.usage.input_tokens + self.usage.output_tokens if self.usage else 0
+
+    @property
+    def counted(self) -> str:
+        """The tokens in words."""
+        if self.usage is None:
+            return ""
+        used, part = self.usage, " ({:,} of them {})"
+        cached = part.format(used.cached_tokens, "cached") if used.cached_tokens else ""
+        thought = part.format(used.reasoning_tokens, "reasoning") if used.reasoning_tokens else ""
+        return (
+            f"{counted(used.input_tokens, 'token')} in{cached}, {used.output_tokens:,} out{thought}"
+        )
+
+
+class Turn(NamedTuple):
+    """One thing a seat lived through; ``column`` counts places from 0."""
+
+    column: int
+    line: Line
+    exchanges: list[Exchange]
+
+    @property
+    def seconds(self) -> float:
+        """How long the calls took together."""
+        return sum(one.seconds or 0 for one in self.exchanges)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all calls, in and out."""
+        return sum(one.tokens for one in self.exchanges)
+
+
+class Block(NamedTuple):
+    """What several seats lived through at once: who, the words they heard, and their turns."""
+
+    head: str
+    text: str
+    turns: list[Turn]
+
+
+class Talk(NamedTuple):
+    """A match as people read it.
+
+    Attributes:
+        places: the columns.
+        turns: in the order they happened.
+        blocks: the turns put together, where there are too many places for columns.
+        outside: calls that belong to no turn, as (seat, question, sendings): those of a question
+            that is still open, or of a match that did not end.
+        problem: why the match cannot be put into words, or None.
+    """
+
+    places: list[str]
+    turns: list[Turn]
+    blocks: list[Block]
+    outside: list[tuple[str, int, list[Exchange]]]
+    problem: str | None
+
+
+Calls: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
+    """Lay a match out. One without answers has no turns; one that does not replay says why.
+
+    Args:
+        ledger: its calls that are no part of its record: failed sendings, and those of a match
+            under way.
+    """
+    places = list(record.seats)
+    waiting = _by_question(ledger)
+    if "answers" not in record.body:
+        return Talk(places, [], [], _outside(waiting), None)
+    try:
+        columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
+        lines = transcript(record)
+    except UNREADABLE as error:
+        return Talk(places, [], [], _outside(waiting), str(error))
+
+    def turn(line: Line) -> Turn:
+        failed = () if line.request is None else waiting.pop((line.request, line.seat), ())
+        return Turn(columns[line.seat], line, exchanges(line.calls, failed))
+
+    if len(places) <= FEW:
+        return Talk(places, [turn(line) for line in lines], [], _outside(waiting), None)
+    blocks = [
+        Block(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
+        for scene in gathered(lines)
+    ]
+    return Talk(places, [], blocks, _outside(waiting), None)
+
+
+def _by_question(ledger: Calls) -> dict[tuple[int, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for call in ledger:
+        found.setdefault((call["request"], call["seat"]), []).append(call)
+    return found
+
+
+def _outside(
+    waiting: Mapping[tuple[int, str], Calls],
+) -> list[tuple[str, int, list[Exchange]]]:
+    return [(seat, request, exchanges((), calls)) for (request, seat), calls in waiting.items()]
+
+
+def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
+    """The calls of one question in order, sendings that failed among them.
+
+    Args:
+        answered: as recorded with the answer.
+        ledger: as the ledger keeps them.
+    """
+    found = [_exchange(call, place) for place, call in enumerate(answered, start=1)]
+    found += [_exchange(call, call["attempt"] + 1) for call in ledger]
+    return sorted(found, key=lambda one: (one.call, one.sending))
+
+
+def _exchange(call: Mapping[str, Any], place: int) -> Exchange:
+    asked, reply = call["call"], call.get("reply") or {}
+    state = call.get("state", "answered")
+    return Exchange(
+        call=place,
+        sending=call.get("sending") or call.get("try") or 1,
+        model=reply.get("model") or asked.get("model") or "a person",
+        state=reply.get("failure") or state if state == "answered" else state,
+        messages=list(_messages(asked)),
+        text=reply.get("text"),
+        reasoning=reply.get("reasoning"),
+        detail=reply.get("detail"),
+        usage=_usage(reply),
+        seconds=reply.get("seconds"),
+        facts=_facts(asked, reply),
+    )
+
+
+def _usage(reply: Mapping[str, Any]) -> Usage | None:
+    """The tokens of a reply; None where nobody counted any."""
+    usage = Usage.model_validate(reply.get("usage", {}))
+    return usage if usage.input_tokens or usage.output_tokens else None
+
+
+FACTS = {
+    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
+    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
+    "batch": "in a batch", "dollars": "cost in dollars",
+}  # fmt: skip
+"""What is known of a reply, and what it is called."""
+
+
+def _facts(asked: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"model string": asked.get("model"), "settings": asked.get("settings")}
+    found["sent"] = reply.get("sent")
+    found |= {title: reply.get(key) for key, title in FACTS.items()}
+    return {name: value for name, value in found.items() if value not in (None, False, {}, [])}
+
+
+def _messages(asked: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """What was sent: a model's messages, or what a person read."""
+    for message in asked.get("messages", ()):
+        yield message["role"], message["content"]
+    if "question" in asked:
+        yield from (("news", text) for text in asked.get("news", ()))
+        yield "question", asked["question"]
+
+
+def sampled(
+    frames: Mapping[str, pl.DataFrame], number: int, chance: Chance, by: Sequence[str] = ()
+) -> list[str]:
+    """Ids of so many matches that ended of every pairing and status, drawn at random.
+
+    Every pairing has a stream of its own, so that what is drawn depends on its matches alone.
+
+    Args:
+        by: columns that tell matches of a pairing apart, such as ``configuration``; so many are
+            drawn of each.
+    """
+    chosen: list[str] = []
+    for game, frame in frames.items():
+        players = [name for name in frame.columns if name.startswith("player.")]
+        apart = [*players, "status", *by]
+        ended = frame.filter(pl.col("status") != Status.LIVE.value)
+        groups = ended.group_by(apart).agg(pl.col("match").sort()).sort(apart)
+        for *place, ids in groups.iter_rows():
+            chosen += chance("transcripts", game, *place).shuffled(ids)[:number]
+    return chosen
+
+
+def packed(records: Iterable[MatchRecord], template: jinja2.Template, standing: Standing) -> str:
+    """Transcripts as the page keeps them: JSON, compressed, in base64.
+
+    Each is an object with what it can be found by (``game``, ``configuration``, ``status``,
+    ``players``, ``roles`` and ``kinds`` by place) and its ``html``, in which all that players wrote
+    is escaped.
+    """
+    entries = [_entry(record, template, standing.of(record)) for record in records]
+    data = gzip.compress(json.dumps(entries).encode(), mtime=0)
+    return base64.b64encode(data).decode()
+
+
+def _entry(record: MatchRecord, template: jinja2.Template, stand: Stand) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "game": record.game,
+        "configuration": digest(record.game, record.version, digest_key(record.parameters)),
+        "status": record.status.value,
+        "players": {place: record.label(place) for place in record.seats},
+        "roles": record.places,
+        "kinds": {place: list(counts) for place, counts in record.kinds.items()},
+        "html": template.render(record=record, talk=talk(record), calls=False, stand=stand),
+    }

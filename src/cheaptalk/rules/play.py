@@ -1,0 +1,145 @@
+"""Playing a table to its end: at once for scripted seats, asynchronously for the rest, or again
+from recorded answers.
+"""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from cheaptalk.rules.actions import Action, explain
+from cheaptalk.rules.errors import CheaptalkError
+from cheaptalk.rules.game import Deal, Game
+from cheaptalk.rules.steps import Ask
+from cheaptalk.rules.table import Asked, IllegalAction, Table
+
+Decide = Callable[[Asked], Action]
+"""A scripted strategy with its settings: from what the seat sees to what it does."""
+
+
+class StrategyError(CheaptalkError):
+    """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
+
+    @classmethod
+    def illegal(cls, asked: Asked, reason: str) -> "StrategyError":
+        """The rules refuse what the strategy did."""
+        return cls(f'"{asked.seat}" answered illegally in request {asked.request}: {reason}')
+
+
+class ReplayMismatch(CheaptalkError):
+    """Recorded answers do not fit the rules that are asked to replay them."""
+
+
+def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Table:
+    """Play a match between scripted players, given by place or by role, to its end.
+
+    Raises:
+        StrategyError: a strategy failed or answered illegally.
+    """
+    table = Table(game, deal, seed)
+    places = game.places
+    seated = {
+        seat.name: players[seat.place if seat.place in players else places[seat.place]]
+        for seat in game.seats
+    }
+    while table.pending:
+        for seat in tuple(table.pending):
+            asked = table.asked(seat)
+            action = decided(asked, seated[seat])
+            try:
+                table.answer(seat, action)
+            except IllegalAction as illegal:
+                raise StrategyError.illegal(asked, str(illegal)) from illegal
+    return table
+
+
+def decided(asked: Asked, decide: Decide) -> Action:
+    """What a strategy does; whether it is legal is for the table to say.
+
+    Raises:
+        StrategyError: it failed.
+    """
+    try:
+        return decide(asked)
+    except Exception as error:
+        raise StrategyError(
+            f'"{asked.seat}" failed in request {asked.request}: {error!r}'
+        ) from error
+
+
+async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | None]]) -> Table:
+    """Play a table to its end with answers that take time, asking all open seats at once.
+
+    ``answer`` returns None where the seat finally failed to answer. When it raises, the other
+    seats asked at the same time are still heard out before the first error is passed on.
+    """
+
+    async def settle(ask: Ask) -> None:
+        action = await answer(table.asked(ask.seat))
+        if action is None:
+            table.forfeit(ask.seat)
+        else:
+            table.answer(ask.seat, action)
+
+    while not table.over:
+        results = await asyncio.gather(
+            *(settle(ask) for ask in table.unanswered()), return_exceptions=True
+        )
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+    return table
+
+
+def replay(
+    game: Game, deal: Deal, seed: str, given: Iterable[tuple[int, str, Mapping[str, object] | None]]
+) -> Table:
+    """Set up a table and give it recorded answers; it then asks exactly the next question.
+
+    Args:
+        given: request number, seat and the action's fields (None: forfeited), in the order of
+            recording.
+
+    Raises:
+        ReplayMismatch: an answer is to a question that these rules do not ask, or one that they
+            refuse. Its message says which and why.
+    """
+    table = Table(game, deal, seed)
+    for request, seat, fields in given:
+        give(table, request, seat, fields)
+    return table
+
+
+def give(table: Table, request: int, seat: str, fields: Mapping[str, object] | None) -> None:
+    """Give a table one recorded answer (None: the seat forfeited).
+
+    Raises:
+        ReplayMismatch: it does not fit the open questions.
+    """
+    waiting = {ask.seat: ask for ask in table.unanswered()}
+    if request != table.requests or seat not in waiting:
+        raise ReplayMismatch(
+            f'recorded answer {request} of seat "{seat}" has no question: '
+            f"at request {table.requests} the rules ask {', '.join(waiting) or 'nobody'}"
+        )
+    if fields is None:
+        table.forfeit(seat)
+        return
+    try:
+        table.answer(seat, waiting[seat].action.model_validate(fields))
+    except ValueError as error:
+        reason = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise ReplayMismatch(
+            f'recorded answer {request} of seat "{seat}" is refused: {reason}'
+        ) from error
+
+
+def describe(error: Exception) -> str:
+    """An error of a player's or the rules' own code, in one line with the place it came from."""
+    if isinstance(error, StrategyError):
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return f"{type(error).__name__} in {place}: {error}"

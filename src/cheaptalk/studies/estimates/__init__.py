@@ -1,0 +1,1 @@
+"""What a study is going to take, as a range, before anything runs."""

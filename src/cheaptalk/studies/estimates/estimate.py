@@ -1,0 +1,396 @@
+"""How many tokens and dollars models take, by the characters that they read and write.
+
+What a study is going to cost, as a range, before anything runs.
+
+Whether what a study is going to take goes with what it may spend.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from cheaptalk.calls.purse import Budget, Cap, amount_text, reasoning_of
+from cheaptalk.models import ModelSettings, Usage
+from cheaptalk.models.prices import Price, Prices, load_prices
+from cheaptalk.players import ModelSeat
+from cheaptalk.records.costs import Cost
+from cheaptalk.rules import counted
+from cheaptalk.studies.estimates.amounts import NOTHING, Amounts, Range, dollars_shown, shown
+from cheaptalk.studies.estimates.rehearsal import (
+    Load,
+    Loads,
+    Part,
+    asked_of,
+    evenly,
+    mean_load,
+    part_of,
+    rehearse,
+    stand_ins,
+)
+from cheaptalk.studies.plans.plan import Plan, PlannedMatch
+
+CHARACTERS = (6.0, 3.0)
+"""Characters of a token: where there are few tokens, and where there are many."""
+REASKED = 0.1
+"""Share of calls that are made again because a reply was no legal answer, at the most."""
+AROUND = (0, 60)
+"""Tokens that a model writes around an answer in JSON."""
+ALOUD = (0, 500)
+"""Tokens that a model writes before its answer where it may answer in words."""
+CACHEABLE = 1_024
+"""Tokens of a beginning from which on providers remember it."""
+
+
+def amounts_of(loads: tuple[Load, Load], spec: ModelSeat, prices: Prices) -> Amounts:
+    """What a model takes, by what it reads and writes at the least and at the most.
+
+    A schema is counted in the high amounts only: some servers do not bill it.
+    """
+    price = prices.of(spec.model)
+    settings = spec.settings()
+    few = _usage(loads[0], settings, price, spec, high=False)
+    many = _usage(loads[1], settings, price, spec, high=True)
+    more = 1 + REASKED
+    return Amounts(
+        Range(loads[0].calls, loads[1].calls * more),
+        Range(few.input_tokens, many.input_tokens),
+        Range(few.output_tokens, many.output_tokens),
+        Range(few.reasoning_tokens, many.reasoning_tokens),
+        Range(price.dollars(few), price.dollars(many)) if price else None,
+    )
+
+
+def _usage(
+    load: Load, settings: ModelSettings, price: Price | None, spec: ModelSeat, *, high: bool
+) -> Usage:
+    """Tokens of one seat in one match: many, or few."""
+    many = int(high)
+    calls = load.calls * (1 + REASKED * many)
+    asked = (load.asked + load.schema * many) / CHARACTERS[many] * (1 + REASKED * many)
+    usual = "medium" if price is not None and price.reasons else "none"
+    reasoning = reasoning_of(settings, unset=usual)[many]
+    aloud = ALOUD if spec.chain_of_thought or spec.answers == "text" else AROUND
+    answered = load.answered / max(load.calls, 1) / CHARACTERS[many] + aloud[many] + reasoning
+    answered = min(answered, settings.max_tokens or answered)
+    repeated = load.repeated / CHARACTERS[many]
+    cached = 0 if many or repeated < CACHEABLE * load.calls else repeated
+    return Usage(
+        input_tokens=round(asked),
+        output_tokens=round(answered * calls),
+        cached_tokens=round(cached),
+        reasoning_tokens=round(min(reasoning, answered) * calls),
+    )
+
+
+def reasoning_assumed(specs: Mapping[str, ModelSeat], prices: Prices) -> Iterator[str]:
+    """What is assumed of how much models reason, a sentence for each by its label."""
+    for label, spec in specs.items():
+        price = prices.of(spec.model)
+        by_itself = price is not None and price.reasons and spec.reasoning is None
+        low, high = reasoning_of(spec.settings(), unset="medium" if by_itself else "none")
+        if high:
+            why = "which reasons by itself" if by_itself else f"reasoning {spec.reasoning}"
+            yield f"{label} ({why}) reasons in {low:,} to {high:,} tokens before each answer"
+        elif spec.reasoning is None and not (price and price.free):
+            yield f"{label} does not reason unless it is told to"
+
+
+Try: TypeAlias = tuple[str, int]
+"""A stand-in, and the luck that it has."""
+LUCKS = 4
+"""How often a match is rehearsed with a random stand-in, each time with other luck."""
+Table: TypeAlias = tuple[tuple[str, Part], ...]
+"""The models at a table: their labels and parts."""
+NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
+REHEARSALS = 40
+"""Matches that are rehearsed for each part, at the most."""
+EFFORT = 2_000
+"""Calls after which no further match of a part is rehearsed."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the models of a study are going to take.
+
+    Attributes:
+        matches: matches with models that are still to be played.
+        players: amounts by the label of a player.
+        per_match: amounts of one match, on average, where it takes the most.
+        models: the model of each of these players.
+        rehearsed: matches that were played with stand-ins to find out.
+        assumes: what the range rests on, a sentence each.
+    """
+
+    matches: int
+    players: dict[str, Amounts]
+    per_match: Amounts
+    models: dict[str, str]
+    rehearsed: int
+    assumes: tuple[str, ...]
+
+    @property
+    def total(self) -> Amounts:
+        """The amounts of all players together; the dollars are those that are known."""
+        whole = Amounts()
+        for one in self.players.values():
+            whole = whole.plus(one)
+        return whole
+
+    @property
+    def unpriced(self) -> list[str]:
+        """Models whose price is not known."""
+        return sorted(
+            {self.models[label] for label, one in self.players.items() if one.dollars is None}
+        )
+
+    @property
+    def line(self) -> str:
+        """The estimate in one line."""
+        whole = self.total
+        parts = [shown(whole.calls, "call"), shown(whole.tokens, "token")]
+        if len(self.unpriced) < len(set(self.models.values())):
+            parts.append(dollars_shown(whole.dollars or NOTHING))
+        if self.unpriced:
+            parts.append(f"no price is known for {', '.join(self.unpriced)}")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]
+        rows += [f"  {label}: {one.line}" for label, one in self.players.items()]
+        return "\n".join([*rows, "This assumes:", *(f"- {one}" for one in self.assumes)])
+
+    def as_json(self) -> dict[str, Any]:
+        """The estimate as plain data."""
+        return {
+            "matches": self.matches,
+            "rehearsed": self.rehearsed,
+            **self.total.as_json(),
+            "per_match": self.per_match.as_json(),
+            "unpriced": self.unpriced,
+            "players": {
+                label: {"model": self.models[label], **one.as_json()}
+                for label, one in self.players.items()
+            },
+            "assumes": list(self.assumes),
+        }
+
+
+def estimate(
+    plan: Plan,
+    prices: Prices | None = None,
+    settled: Container[str] = (),
+    begun: Mapping[str, Mapping[str, Cost]] = NOBODY,
+) -> Estimate:
+    """Estimate what the models of a plan are going to take.
+
+    Some matches are played with scripted stand-ins on their very deals, and the words that models
+    would read are counted. Low is what it takes with whichever stand-in makes a match shortest,
+    high with the slowest.
+
+    Args:
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        settled: ids of matches that are not played again.
+        begun: what came back of matches that were begun and are to be gone on with, by id and
+            seat; the low ends count on it.
+    """
+    known = prices or load_prices()
+    left = [one for one in plan.matches if not one.scripted and one.id not in settled]
+    tables, playing, specs = _parts(left)
+    rehearsals = _Rehearsals()
+    loads = {part: rehearsals.of(part, matches) for part, matches in playing.items()}
+    players = {label: Amounts() for label in specs}
+    per_match = Amounts()
+    for table, number in tables.items():
+        whole = Amounts()
+        for label, part in table:
+            amounts = amounts_of(loads[part], specs[label], known)
+            players[label] = players[label].plus(amounts.times(number))
+            whole = whole.plus(amounts)
+        per_match = per_match.or_more(whole)
+    taken = _taken(left, begun)
+    for label, spec in specs.items():
+        price = known.of(spec.model)
+        dollars = price.dollars(taken[label].usage) if price else 0.0
+        rest = players[label].without(taken[label], dollars)
+        players[label] = rest if price else replace(rest, dollars=None)
+    assumes = _assumptions(plan, specs, known, rehearsals.unknown)
+    if begun:
+        assumes += ("matches that were begun are counted in full in the high estimate",)
+    models = {label: spec.model for label, spec in specs.items()}
+    return Estimate(len(left), players, per_match, models, len(rehearsals.done), assumes)
+
+
+def _parts(
+    matches: Sequence[PlannedMatch],
+) -> tuple[Counter[Table], dict[Part, list[PlannedMatch]], dict[str, ModelSeat]]:
+    """How often which models sit at a table, the matches of each part, and settings by label."""
+    tables: Counter[Table] = Counter()
+    playing: defaultdict[Part, list[PlannedMatch]] = defaultdict(list)
+    specs: dict[str, ModelSeat] = {}
+    parts: dict[tuple[str, str, int], Part] = {}
+    for match in matches:
+        table: list[tuple[str, Part]] = []
+        for place, label, spec in _seated(match):
+            key = (match.configuration.game.name, place, id(spec))
+            part = parts.get(key) or parts.setdefault(key, part_of(match, place, spec))
+            table.append((label, part))
+            specs[label] = spec
+            if not playing[part] or playing[part][-1] is not match:
+                playing[part].append(match)
+        tables[tuple(table)] += 1
+    return tables, playing, specs
+
+
+def _taken(
+    matches: Sequence[PlannedMatch], begun: Mapping[str, Mapping[str, Cost]]
+) -> defaultdict[str, Cost]:
+    """What came back already of matches that are gone on with, by the label of the player."""
+    found: defaultdict[str, Cost] = defaultdict(Cost)
+    for match in matches:
+        if match.id in begun:
+            labels = {place: label for place, label, _ in _seated(match)}
+            for seat in match.configuration.game.seats:
+                if seat.place in labels:
+                    found[labels[seat.place]] += begun[match.id].get(seat.name, Cost())
+    return found
+
+
+def _seated(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
+    """Place, label and settings of each model in a match."""
+    for place, one in zip(match.configuration.game.places, match.seating, strict=True):
+        if isinstance(one.spec, ModelSeat):
+            yield place, one.label, one.spec
+
+
+class _Rehearsals:
+    """Matches that are rehearsed, each once with each of the chosen stand-ins."""
+
+    def __init__(self) -> None:
+        self.done: dict[str, dict[Try, Loads]] = {}
+        self.unknown: set[str] = set()
+        self._chosen: dict[str, list[Try]] = {}
+
+    def of(self, part: Part, matches: Sequence[PlannedMatch]) -> tuple[Load, Load]:
+        """What a seat reads and writes in a match on average: with whoever makes it shortest, each
+        match by itself, and with the slowest stand-in; nothing where none can play."""
+        shortest: list[Load] = []
+        found: defaultdict[Try, list[Load]] = defaultdict(list)
+        calls = 0.0
+        for match in evenly(matches, REHEARSALS):
+            if calls > EFFORT:
+                break
+            rehearsed = self._rehearsed(match)
+            calls += sum(load.calls for loads in rehearsed.values() for load in loads.values())
+            for at in [at for at, _, spec in _seated(match) if part_of(match, at, spec) == part]:
+                for one, loads in rehearsed.items():
+                    found[one].append(loads[at])
+                shortest += sorted((loads[at] for loads in rehearsed.values()), key=_asked)[:1]
+        if not shortest:
+            self.unknown.add(part.game)
+            return Load(), Load()
+        return mean_load(shortest), max(map(mean_load, found.values()), key=_asked)
+
+    def _rehearsed(self, match: PlannedMatch) -> dict[Try, Loads]:
+        if match.id not in self.done:
+            game = match.configuration.game.name
+            tries = self._chosen.get(game) or [(name, 0) for name in stand_ins(match)]
+            played = {one: rehearse(match, *one) for one in tries}
+            done = {one: loads for one, loads in played.items() if loads}
+            self.done[match.id] = done
+            if game not in self._chosen and done:
+                by_length = sorted(done, key=lambda one: asked_of(done[one]))
+                lucks = [("random", luck) for luck in range(LUCKS) if ("random", 0) in done]
+                self._chosen[game] = list(dict.fromkeys([by_length[0], by_length[-1], *lucks]))
+        return self.done[match.id]
+
+
+def _asked(load: Load) -> float:
+    return load.asked
+
+
+def _assumptions(
+    plan: Plan, specs: dict[str, ModelSeat], prices: Prices, unknown: set[str]
+) -> tuple[str, ...]:
+    """What an estimate rests on, a sentence each."""
+    lines = [
+        "matches are as long as between the game's own strategies, the quickest and the slowest",
+        f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
+        "the schema of an answer is billed in the high estimate only",
+        f"up to {REASKED:.0%} of the calls are made again because an answer was not legal",
+        "failed sendings are not billed, and no reply is in a cache",
+        "a beginning that was sent before is cheaper in the low estimate only",
+    ]
+    if plan.study.unanswered.redeal:
+        lines.append("no match is dealt afresh")
+    lines += [f"no strategy can stand in at {game}, which is left out" for game in sorted(unknown)]
+    return (*lines, *reasoning_assumed(specs, prices))
+
+
+UNITS = ("calls", "tokens", "dollars")
+
+
+def budget_text(budget: Budget) -> str:
+    """What a study may spend, in words.
+
+    >>> budget_text(Budget(calls=2000, per_match=Cap(calls=1, dollars=0.1)))
+    '2,000 calls; 1 call, $0.10 a match'
+    """
+    whole, each = caps_text(budget), caps_text(budget.per_match)
+    return (
+        "; ".join([*([whole] if whole else []), *([f"{each} a match"] if each else [])]) or "none"
+    )
+
+
+def caps_text(cap: Cap) -> str:
+    """What a cap allows, in words; empty where it limits nothing."""
+    caps = {unit: getattr(cap, unit) for unit in UNITS}
+    return ", ".join(amount_text(unit, most) for unit, most in caps.items() if most is not None)
+
+
+def doubts(takes: Estimate, budget: Budget, spent: Cost) -> Iterator[str]:
+    """Where a study may not, or cannot, end within its budget, a sentence each.
+
+    Args:
+        takes: what is left of it.
+        spent: by the study so far.
+    """
+    if not takes.matches:
+        return
+    yield from shortfalls(takes.total, budget, spent, key="budget.", who="the study")
+    for unit in UNITS:
+        most, needed = getattr(budget.per_match, unit), _of(takes.per_match, unit)
+        if most is not None and needed.high > most:
+            yield (
+                f"budget.per_match.{unit} allows {amount_text(unit, most)}, and a match may take "
+                f"up to {amount_text(unit, needed.high)}: one that does fails"
+            )
+
+
+def shortfalls(takes: Amounts, cap: Cap, spent: Cost, *, key: str, who: str) -> Iterator[str]:
+    """Where a cap may not, or does not, allow what is left, a sentence each.
+
+    Args:
+        takes: what is left.
+        spent: so far.
+        key: what stands before a unit where the cap is set.
+        who: takes it.
+    """
+    for unit in UNITS:
+        most, used, needed = getattr(cap, unit), getattr(spent, unit), _of(takes, unit)
+        if most is None or used + needed.high <= most:
+            continue
+        sure = used + needed.low > most
+        least = used + (needed.low if sure else needed.high)
+        so_far = f" ({amount_text(unit, used)} so far)" if used else ""
+        needs, halts = ("takes at least", "halts") if sure else ("may take up to", "may halt")
+        yield (
+            f"{key}{unit} allows {amount_text(unit, most)}, and {who} {needs} "
+            f"{amount_text(unit, least)}{so_far}: the run {halts} before its end"
+        )
+
+
+def _of(amounts: Amounts, unit: str) -> Range:
+    found: Range | None = getattr(amounts, unit)
+    return found or NOTHING

@@ -1,0 +1,170 @@
+"""Playing a few matches of a plan with scripted stand-ins, to see how much models will read and
+write.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from cheaptalk.calls.purse import characters
+from cheaptalk.models import Message, ModelCall, Reply
+from cheaptalk.models.script import made_up
+from cheaptalk.players import LanguageModel, ModelSeat, StrategySeat
+from cheaptalk.players.language_model.preview import STAND_IN
+from cheaptalk.records import player_digest
+from cheaptalk.rules import Action, Asked, Decide, StrategyError, play, strategies
+from cheaptalk.studies.plans.plan import PlannedMatch
+
+T = TypeVar("T")
+SUMMARY = "x" * 800
+"""As long as a summary is; what it says is of no matter."""
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "stream")
+"""Settings that change nothing of what a model reads."""
+
+
+class Part(NamedTuple):
+    """What models of one kind do in one role of a game: all that read alike."""
+
+    game: str
+    role: str
+    voice: str
+
+
+@dataclass
+class Load:
+    """What one seat reads and writes in one match.
+
+    Attributes:
+        calls: made for it.
+        asked: characters of the messages sent.
+        repeated: those of them that an earlier call had sent as well, at its beginning.
+        answered: characters of answers, without anything around them.
+        schema: characters of the schemas sent besides, which not every server counts.
+    """
+
+    calls: float = 0
+    asked: float = 0
+    repeated: float = 0
+    answered: float = 0
+    schema: float = 0
+
+
+Loads: TypeAlias = dict[str, Load]
+"""By place."""
+
+
+def mean_load(loads: Sequence[Load]) -> Load:
+    """What seats read and write on average."""
+    columns = zip(*map(astuple, loads), strict=True)
+    return Load(*(sum(column) / len(loads) for column in columns))
+
+
+def asked_of(loads: Loads) -> float:
+    """Characters sent for all places together."""
+    return sum(load.asked for load in loads.values())
+
+
+def part_of(match: PlannedMatch, place: str, spec: ModelSeat) -> Part:
+    """What kind of part a model plays at this place of a match."""
+    game = match.configuration.game
+    return Part(game.name, game.places[place], player_digest(voice(spec)))
+
+
+def voice(spec: ModelSeat) -> ModelSeat:
+    """A seat's settings without what changes nothing of what its model reads."""
+    return spec.model_copy(update={"model": STAND_IN} | dict.fromkeys(SAMPLING))
+
+
+def models_of(match: PlannedMatch) -> Iterator[tuple[str, ModelSeat]]:
+    """The places of a match that models fill, with their settings."""
+    for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
+        if isinstance(seated.spec, ModelSeat):
+            yield place, seated.spec
+
+
+def stand_ins(match: PlannedMatch) -> list[str]:
+    """The strategies that can stand in for all of a match's models."""
+    game = match.configuration.game
+    roles = {game.places[place] for place, _ in models_of(match)}
+    return [one.name for one in strategies(game.name).values() if roles <= set(one.roles)]
+
+
+def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
+    """Play a match with a strategy in place of whoever is no strategy, and see what models read.
+
+    Args:
+        luck: the match's own at 0, another for each further number.
+
+    Returns:
+        None where the strategy cannot play it.
+    """
+    game = match.configuration.game
+    known = strategies(game.name)
+    loads: Loads = {}
+    seated: dict[str, Decide] = {}
+    for place, one in zip(game.places, match.seating, strict=True):
+        if isinstance(one.spec, StrategySeat):
+            seated[place] = one.spec.decide()
+            continue
+        name = strategy if game.places[place] in known[strategy].roles else "random"
+        decide = known[name].with_settings() if name in known else None
+        if decide is None:
+            return None
+        seated[place] = decide
+        if isinstance(one.spec, ModelSeat):
+            loads[place] = load = Load()
+            seated[place] = _watched(voice(one.spec).player(game), decide, load)
+    try:
+        play(game, match.deal, f"{match.seed}/{luck}" if luck else match.seed, seated)
+    except StrategyError:
+        return None
+    return loads
+
+
+def _watched(player: LanguageModel, decide: Decide, load: Load) -> Decide:
+    """A strategy's decisions, with all calls weighed that a model in its place would make."""
+    before: dict[str, Sequence[Message]] = {}
+
+    def decision(asked: Asked) -> Action:
+        action = decide(asked)
+        thinking = player.answer(asked)
+        texts = iter([player.style.codec.write(action)])
+        try:
+            call = next(thinking)
+            while isinstance(call, ModelCall):
+                text = _reply(call, action, texts)
+                _weigh(load, call, text, before.get(asked.seat, ()))
+                before[asked.seat] = call.messages
+                call = thinking.send(Reply(text=text))
+        except StopIteration:
+            pass
+        return action
+
+    return decision
+
+
+def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
+    """What a model says: the stand-in's answer, or what is legal where more is asked."""
+    if call.form is None:
+        return SUMMARY
+    made = call.form.example or made_up(call.form, "rehearsal")
+    return next(texts, made) if call.form.name == type(action).__name__ else made
+
+
+def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[Message]) -> None:
+    words = sum(len(message.content) for message in call.messages)
+    load.calls += 1
+    load.asked += words
+    load.schema += characters(call) - words
+    load.answered += len(text)
+    for message, earlier in zip(call.messages, before, strict=False):
+        if message != earlier:
+            break
+        load.repeated += len(message.content)
+
+
+def evenly(items: Sequence[T], most: int) -> list[T]:
+    """So many of some things at the most, spread evenly over all."""
+    if len(items) <= most:
+        return list(items)
+    return [items[place * len(items) // most] for place in range(most)]

@@ -1,0 +1,1 @@
+"""The plan of a study: who meets whom, on which deals."""

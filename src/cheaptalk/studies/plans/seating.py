@@ -1,0 +1,238 @@
+"""Who meets whom: the seatings that a study's roster and pairing make at each game."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, product
+from math import prod
+from typing import TypeAlias
+
+from pydantic import ValidationError
+
+from cheaptalk.models.names import hint
+from cheaptalk.players import ModelSeat, PersonSeat, SeatSpec, StrategySeat
+from cheaptalk.records import player_digest
+from cheaptalk.rules import Game, UnknownName, counted, strategies, suggest
+from cheaptalk.rules.errors import first_problem
+from cheaptalk.studies.study import (
+    LARGEST,
+    Listed,
+    Pairing,
+    Sample,
+    Study,
+    StudyError,
+    seating_text,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Seated:
+    """A player as it sits down: what the study calls it, and its settings."""
+
+    label: str
+    spec: SeatSpec
+
+    @cached_property
+    def digest(self) -> str:
+        return player_digest(self.spec)
+
+    @property
+    def scripted(self) -> bool:
+        return isinstance(self.spec, StrategySeat)
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is a model or a person, of whom an answer may not come."""
+        return isinstance(self.spec, ModelSeat | PersonSeat)
+
+
+Seats: TypeAlias = dict[str, Seated]
+"""One player in every place that it can take at a game."""
+Rows: TypeAlias = list[tuple[Seated, ...]]
+"""Seatings, each in the order of a game's places."""
+Size: TypeAlias = tuple[str, tuple[str, ...]]
+"""A game and its places, of which configurations of one game may have different ones."""
+
+
+def seat_everyone(
+    study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]
+) -> tuple[list[Rows], list[tuple[str, str]]]:
+    """Seat a study's roster at its games.
+
+    Returns:
+        The seatings of each table, and the players who can sit at no table of some game, as
+        (label, game).
+
+    Raises:
+        StudyError: a player or a listed seating can sit nowhere, nobody can play a game, two
+            labels stand for one player, or there are too many seatings to list.
+    """
+    sizes = {_size(game): game for game, _ in tables}
+    _known_parts(study, list(sizes.values()))
+    able = {
+        size: {label: _seats(study, label, game) for label in study.players}
+        for size, game in sizes.items()
+    }
+    names = list(dict.fromkeys(name for name, _ in sizes))
+    idle = [
+        (label, name) for name in names for label in study.players
+        if not any(seats[label] for (other, _), seats in able.items() if other == name)
+    ]  # fmt: skip
+    _everyone_plays(study, names, idle)
+    made: dict[tuple[Size, str], Rows] = {}
+    for game, pairing in tables:
+        key = _size(game), str(pairing)
+        if key not in made:
+            made[key] = _seatings(pairing, study.swap, game, able[key[0]])
+    _listed_sit(study, [pairing for _, pairing in tables], list(made.values()), names)
+    for (size, _), rows in made.items():
+        if not rows:
+            raise StudyError(f"players: no seating of the roster can play {size[0]}")
+        _no_doubles(size[0], rows)
+    return [made[_size(game), str(pairing)] for game, pairing in tables], idle
+
+
+def _size(game: Game) -> Size:
+    return game.name, tuple(game.places)
+
+
+def _known_parts(study: Study, games: Sequence[Game]) -> None:
+    """Refuse strategies for a role or place that no configuration of the game has."""
+    for name in {game.name for game in games}:
+        one_name = [game for game in games if game.name == name]
+        known = list(dict.fromkeys(chain(one_name[0].roles, *(game.places for game in one_name))))
+        what = "role" if known == list(one_name[0].roles) else "role or place"
+        for label, entry in study.players.items():
+            for part in entry.parts(name):
+                if part not in known:
+                    raise StudyError(
+                        f"players.{label}: unknown {what} {suggest(str(part), known)} of {name}"
+                    )
+
+
+def _seats(study: Study, label: str, game: Game) -> Seats:
+    """A player in every place that it can take; one object where it is the same player."""
+    seats: Seats = {}
+    alike: dict[str, Seated] = {}
+    for place in game.places:
+        try:
+            spec = study.players[label].seat(game, place)
+        except ValidationError as error:
+            raise StudyError(f"players.{label}: {first_problem(error)}") from None
+        except (UnknownName, ValueError) as error:
+            raise StudyError(f"{_where(study, label, game)}: {error}") from None
+        if spec is not None:
+            seated = Seated(label, spec)
+            seats[place] = alike.setdefault(seated.digest, seated)
+    return seats
+
+
+def _where(study: Study, label: str, game: Game) -> str:
+    """Where a setting stands that does not go with a game: with all models, or with the player."""
+    spec = study.players[label].spec
+    if not isinstance(spec, ModelSeat):
+        return f"players.{label}"
+    for key, value in study.models.items():
+        shared = ModelSeat.model_validate({"model": spec.model, key: value})
+        if getattr(shared, key) == getattr(spec, key):
+            try:
+                spec.model_copy(update={key: ModelSeat.model_fields[key].default}).at(game)
+            except (UnknownName, ValueError):
+                continue
+            return "models"
+    return f"players.{label}"
+
+
+def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
+    if isinstance(pairing, list):
+        return _listed(pairing, swap, game, able)
+    if pairing == "self":
+        whole = [seats for seats in able.values() if set(seats) == set(game.places)]
+        return [tuple(seats[place] for place in game.places) for seats in whole]
+    candidates = [
+        [seats[place] for seats in able.values() if place in seats] for place in game.places
+    ]
+    number = prod(map(len, candidates))
+    if number > LARGEST:
+        raise StudyError(
+            f"pairing: the roster fills the {len(game.places)} places of {game.name} in "
+            f"{number:,} ways, more than {LARGEST:,}; list the seatings, write self, or name "
+            "fewer players"
+        )
+    return list(product(*candidates))
+
+
+def _listed(pairing: list[Listed], swap: bool, game: Game, able: Mapping[str, Seats]) -> Rows:
+    rows: dict[tuple[str, ...], tuple[Seated, ...]] = {}
+    for listed in pairing:
+        for label in listed:
+            if label not in able:
+                raise StudyError(f"pairing: unknown player {suggest(label, list(able))}")
+        _fills(listed, game)
+        for order in _orders(listed, swap):
+            pairs = list(zip(order, game.places, strict=True))
+            if all(place in able[label] for label, place in pairs):
+                rows[order] = tuple(able[label][place] for label, place in pairs)
+    return list(rows.values())
+
+
+def _fills(listed: Listed, game: Game) -> None:
+    """Refuse a listed seating for another number of places than a game has."""
+    count = len(listed) if isinstance(listed, list) else sum(listed.values())
+    places = list(game.places)
+    if count != len(places):
+        shown = ", ".join(places) if len(places) <= 3 else f"{places[0]} to {places[-1]}"
+        cure = "" if places == list(game.roles) else "; list those of each size beside its game"
+        raise StudyError(
+            f"pairing: {seating_text(listed)} fills {counted(count, 'place')}; "
+            f"{game.name} has {len(places)} ({shown}){cure}"
+        )
+
+
+def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
+    """The orders in which a listed seating is played: as written, or turned to every place."""
+    pairs = [(label, 1) for label in listed] if isinstance(listed, list) else listed.items()
+    labels = tuple(label for label, count in pairs for _ in range(count))
+    turns = range(len(labels) if swap else 1)
+    return list(dict.fromkeys(labels[-turn:] + labels[:-turn] for turn in turns))
+
+
+def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]]) -> None:
+    """Refuse a player who can sit at no table at all: most likely a misspelt strategy."""
+    for label, entry in study.players.items():
+        if any((label, game) not in idle for game in games):
+            continue
+        if entry.strategy is not None:
+            known = sorted({name for game in games for name in strategies(game)})
+            written = str(entry.strategy["strategy"])
+            cure = "; ".join(filter(None, (suggest(written, known), hint(written))))
+            raise StudyError(f"players.{label}: unknown strategy {cure}")
+        raise StudyError(f"players.{label}: can play none of {', '.join(games)}")
+
+
+def _listed_sit(
+    study: Study, pairings: Sequence[Pairing | Sample], made: Sequence[Rows], games: list[str]
+) -> None:
+    """Refuse a listed seating that no game can seat: it would be left out without a word."""
+    listed = {
+        seating_text(one): one
+        for pairing in pairings if isinstance(pairing, list) for one in pairing
+    }  # fmt: skip
+    if not listed:
+        return
+    seated = {tuple(player.label for player in row) for rows in made for row in rows}
+    for text, one in listed.items():
+        if seated.isdisjoint(_orders(one, study.swap)):
+            raise StudyError(f"pairing: {text} cannot sit like this at {', '.join(games)}")
+
+
+def _no_doubles(game: str, rows: Rows) -> None:
+    """Refuse two labels for one player: their matches would be the same matches."""
+    labels: dict[str, str] = {}
+    for player in dict.fromkeys(chain.from_iterable(rows)):
+        first = labels.setdefault(player.digest, player.label)
+        if first != player.label:
+            raise StudyError(
+                f'players: "{first}" and "{player.label}" are the same player in {game}; '
+                "give one of them another setting, or leave one out"
+            )

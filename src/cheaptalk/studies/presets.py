@@ -1,0 +1,45 @@
+"""Presets: studies that come with the package, or with another one, by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import yaml
+
+from cheaptalk.rules.registry import Registry, several
+from cheaptalk.studies.study import Study, load_study
+
+Preset: TypeAlias = Path | Callable[[], Study]
+"""A study file, or a function that makes the study."""
+PRESETS: Registry[Preset] = Registry("preset", "cheaptalk.presets", several)
+"""All presets; an entry point refers to a mapping of them by name."""
+OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
+"""Those that reproduce no paper."""
+
+
+def preset_names() -> list[str]:
+    """The names of all presets."""
+    return list(PRESETS.named())
+
+
+def preset(name: str) -> Study | None:
+    """A preset by name, or None if there is none."""
+    found = PRESETS.named().get(name)
+    if found is None:
+        return None
+    return load_study(found) if isinstance(found, Path) else found()
+
+
+def preset_text(name: str) -> str:
+    """A preset as a study file, to be changed and played under another name.
+
+    Raises:
+        UnknownName: there is none of this name.
+    """
+    found = PRESETS.find(name)
+    if isinstance(found, Path):
+        text = found.read_text(encoding="utf-8")
+    else:
+        data = found().model_dump(mode="json", exclude_defaults=True)
+        text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    return f'# The preset "{name}": give your copy a name of its own.\n{text}'

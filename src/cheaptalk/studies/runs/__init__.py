@@ -1,0 +1,1 @@
+"""Playing what is planned: scripted matches, live ones, and how far they are."""

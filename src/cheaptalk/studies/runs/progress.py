@@ -1,0 +1,65 @@
+"""How far a run is."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from cheaptalk.calls.cache import CacheUse
+from cheaptalk.calls.orders import RunState
+from cheaptalk.records import Status
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.unanswered import Excluded
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        planned, before: matches of the plan, and those of them that had ended before this run.
+        counts: this run's matches by status.
+        problems: why matches failed or were forfeited, counted.
+        kinds: this run's answers of models and people in matches that ended, by player and kind.
+        excluded: the study's matches that its policy drops from measures, and those dealt afresh,
+            over all its runs, once this one is over.
+        set_aside: matches of earlier forms of the study that this run found, and no report counts.
+        unresolved: calls of earlier runs whose replies were never recorded.
+        halted: why the run stops before its end, if it does.
+        short: whether it stops because the study's own budget allows no more.
+        used_up: matches that failed because ``budget.per_match`` allows no more.
+        cost: what the study has taken over all its runs, once this one is over.
+        state: how the run is doing while models play, about once a second anew.
+        batches: how far the providers' batches are, in words.
+        waiting: calls in batches that have not ended, when the run stops.
+        cached: what came from the cache, when the run stops.
+    """
+
+    planned: int
+    before: int
+    counts: Counter[Status] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, Counter[str]] = field(default_factory=dict)
+    excluded: Excluded = field(default_factory=Excluded)
+    set_aside: int = 0
+    unresolved: int = 0
+    halted: str | None = None
+    short: bool = False
+    used_up: int = 0
+    state: RunState | None = None
+    cost: Cost | None = None
+    batches: str = ""
+    waiting: int = 0
+    cached: CacheUse | None = None
+
+    @property
+    def done(self) -> int:
+        """Matches of the plan that have ended, before or in this run."""
+        return self.before + sum(self.counts[status] for status in SETTLED)
+
+    @property
+    def left(self) -> int:
+        return self.planned - self.done
+
+    @property
+    def failed(self) -> int:
+        return self.counts[Status.FAILED]

@@ -1,0 +1,121 @@
+"""Playing matches between scripted players: in this process, or over several."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from threading import Thread, current_thread, main_thread
+
+from cheaptalk.players import StrategySeat
+from cheaptalk.records import Ended, ended, scripted_answers
+from cheaptalk.records.record import failed
+from cheaptalk.rules import CheaptalkError, Decide, play
+from cheaptalk.rules.play import describe
+from cheaptalk.studies.plans.plan import PlannedMatch
+
+CHUNK = 512
+"""Matches that are played, handed over and committed together."""
+WORTH_WORKERS = 2_000
+"""Matches below which starting worker processes costs more than it saves."""
+
+Chunk = list[tuple[PlannedMatch, Ended]]
+
+
+def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chunk]:
+    """Play matches, yielding them in chunks as they end; the order is not that of the plan."""
+    pending = iter(matches)
+    chunks = iter(lambda: list(islice(pending, CHUNK)), [])
+    if workers <= 1 or len(matches) < WORTH_WORKERS:
+        for chunk in chunks:
+            yield play_chunk(chunk)
+        return
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield from _over(pool, chunks, ahead=3 * workers)
+    except BrokenProcessPool:
+        raise CheaptalkError(
+            "a process that plays matches was killed, perhaps for want of memory; what was played "
+            "is kept: run the study again, with fewer workers"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _over(
+    pool: ProcessPoolExecutor, chunks: Iterator[list[PlannedMatch]], ahead: int
+) -> Iterator[Chunk]:
+    """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
+    running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
+    for chunk in chunks:
+        with _undisturbed():
+            running[pool.submit(_play_ends, chunk)] = chunk
+        if len(running) >= ahead:
+            yield from _collect(running)
+    while running:
+        yield from _collect(running)
+
+
+def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator[Chunk]:
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield list(zip(running.pop(future), future.result(), strict=True))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Start processes that never hear Ctrl-C; this one hears it when they are started."""
+    heard: list[int] = []
+    listening = current_thread() is main_thread()
+    if listening:
+        before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if listening:
+            signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it does, however that one ended."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:
+    return [end for _, end in play_chunk(matches)]
+
+
+def play_chunk(matches: list[PlannedMatch]) -> Chunk:
+    """Play some matches, one after the other."""
+    deciding: dict[tuple[str, str], Decide] = {}
+    return [(match, _play_one(match, deciding)) for match in matches]
+
+
+def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> Ended:
+    game = match.configuration.game
+    players: dict[str, Decide] = {}
+    for place, seated in zip(game.places, match.seating, strict=True):
+        key = (game.name, seated.digest)
+        if key not in deciding:
+            assert isinstance(seated.spec, StrategySeat)
+            deciding[key] = seated.spec.decide()
+        players[place] = deciding[key]
+    try:
+        table = play(game, match.deal, match.seed, players)
+        return ended(table, match.seed, scripted_answers(table.given))
+    except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
+        return failed(describe(error), match.seed)

@@ -1,0 +1,82 @@
+"""Names, numbers and amounts as people read them."""
+
+from collections.abc import Mapping, Sequence
+
+
+def money(dollars: float) -> str:
+    """An amount that may be small.
+
+    >>> money(1234.5), money(0.05), money(0.00123), money(0)
+    ('$1,234.50', '$0.05', '$0.00123', '$0.00')
+    """
+    cents = f"{dollars:,.2f}"
+    if abs(dollars) >= 0.1 or float(cents) == round(dollars, 9):
+        return f"${cents}"
+    return f"${dollars:.3g}" if dollars >= 1e-4 else f"${dollars:.6f}"
+
+
+LONG = 1e9
+"""Numbers from this size on are written with an exponent."""
+
+
+def plain(name: object) -> str:
+    """A name in the code's spelling as words.
+
+    >>> plain("alice_gain")
+    'alice gain'
+    """
+    return str(name).replace("_", " ")
+
+
+def capital(name: object) -> str:
+    """A name in the code's spelling as it begins a line: ``Alice gain``."""
+    text = plain(name)
+    return text[:1].upper() + text[1:]
+
+
+def readable(value: object) -> str:
+    """A parameter's value, a setting or a field of an answer as people write it.
+
+    >>> readable({"rounds": 12, "hidden": False}), readable([0.9, 0.95]), readable(1e6)
+    ('rounds 12, hidden no', '0.9, 0.95', '1,000,000')
+    """
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:,.10g}"
+        case Mapping():
+            return ", ".join(f"{plain(key)} {readable(inner)}" for key, inner in value.items())
+        case list() | tuple():
+            return ", ".join(map(readable, value))
+        case _:
+            return str(value)
+
+
+def fixed(value: float, places: int = 0) -> str:
+    """A number with so many decimals, thousands separated, and no minus before a zero.
+
+    >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
+    ('1,234.5', '0.000', '7')
+
+    Numbers from a billion on are too long for that:
+
+    >>> fixed(1e300, 2)
+    '1.000e+300'
+    """
+    if abs(value) >= LONG:
+        return f"{value:.3e}"
+    text = f"{value:,.{places}f}"
+    return text if text.strip("-0.,") else text.lstrip("-")
+
+
+def decimals(values: Sequence[float]) -> int:
+    """How many decimals suit numbers that are to be compared.
+
+    >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0])
+    (3, 2, 0)
+    """
+    largest = max(map(abs, values), default=0.0)
+    return 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1_000 else 0

@@ -1,0 +1,127 @@
+"""Batches: kill -9 at any moment, resume, and nothing is lost or bought twice."""
+
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.cli import main
+from tests.batch_server import BatchServer
+from tests.calls.test_batching import GAMES, bare
+
+PATIENCE = 60.0
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.clients", "tests.fakes"])
+STEPS = {
+    "openai/gpt-4o": ["upload", "create", "created", "list", "look", "results", "reading"],
+    "anthropic/claude-sonnet-4-5": ["create", "created", "list", "look", "results", "reading"],
+}
+
+
+def write_study(url: str, model: str, folder: Path) -> Path:
+    path = folder / "batched.json"
+    players = {"one": {"model": f"{model}@{url}", "max_tokens": 500}}
+    study = {"name": "batched", "games": GAMES, "players": players, "pairing": "self", "deals": 10}
+    path.write_text(json.dumps(study))
+    return path
+
+
+def play(file: Path, store: Path) -> None:
+    """Run the study as the command line does, printing nothing."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    os.environ |= {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
+    sys.argv = ["cheaptalk", "run", str(file), "--store", str(store), "--batch", "--poll", "0.01"]
+    main()
+
+
+class Trap:
+    """Holds a run up where a step is taken for the given time, until it is killed.
+
+    While it reads results it is given half of them.
+    """
+
+    def __init__(self) -> None:
+        self.server: BatchServer
+        self.step = ""
+        self.times = 0
+        self.reached = Event()
+
+    def set(self, step: str, times: int) -> None:
+        self.step, self.times = step, times
+        self.reached.clear()
+
+    async def before(self, step: str, request: web.Request) -> web.StreamResponse | None:
+        if step == {"reading": "results"}.get(self.step, self.step):
+            self.times -= 1
+            if self.times == 0:
+                if self.step == "reading":
+                    await self.begin(request)
+                self.reached.set()
+                await asyncio.sleep(3600)
+        return None
+
+    async def begin(self, request: web.Request) -> None:
+        name = request.match_info["name"]
+        whole = self.server.files.get(name) or self.server.batches[name]["results"]
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(whole[: len(whole) // 2])
+
+
+def kill_at(trap: Trap, step: str, times: int, file: Path, store: Path) -> None:
+    trap.set(step, times)
+    process = FORKS.Process(target=play, args=(file, store))
+    process.start()
+    assert trap.reached.wait(PATIENCE), f"the run never came to {step}"
+    process.kill()
+    process.join()
+
+
+def finish(file: Path, store: Path) -> dict[str, ct.MatchRecord]:
+    process = FORKS.Process(target=play, args=(file, store))
+    process.start()
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    with ct.Store.open(store) as opened:
+        assert opened.unresolved() == []
+        return {record.id: record for record in opened.records("batched", bodies=True)}
+
+
+@pytest.mark.parametrize("model", list(STEPS))
+def test_kills_at_every_step_lose_nothing_and_buy_nothing_twice(model: str, tmp_path: Path) -> None:
+    trap = Trap()
+    store = tmp_path / "killed.sqlite"
+    with BatchServer(before=trap.before) as server:
+        trap.server = server
+        file = write_study(server.url, model, tmp_path)
+        for step in STEPS[model]:
+            kill_at(trap, step, 1, file, store)
+        kill_at(trap, "created", 2, file, store)
+        kill_at(trap, "look", 2, file, store)
+        trap.set("", 0)
+        records = finish(file, store)
+        submitted, billed = sum(server.sizes), Counter(server.billed)
+        quiet = finish(file, tmp_path / "quiet.sqlite")
+
+    def tokens(matches: Any) -> int:
+        return sum(one.input_tokens + one.output_tokens for one in matches.values())
+
+    calls = [call for one in records.values() for answer in one.answers for call in answer.calls]
+    assert len(calls) == billed.total() == submitted
+    assert max(billed.values()) == 1
+    assert {call["sending"] for call in calls} == {1}
+    assert tokens(records) == tokens(quiet)
+    assert {k: bare(one) for k, one in records.items()} == {
+        k: bare(one) for k, one in quiet.items()
+    }

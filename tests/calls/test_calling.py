@@ -1,0 +1,186 @@
+"""The path of a call: what is sent again, what is given up, and that waiting is no thinking."""
+
+from collections import Counter
+from typing import Any, Literal
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models.flow import DENIALS, SENDINGS, START, Trouble
+from cheaptalk.records import Status, Store, costs_by_player
+from cheaptalk.records.ledger.ledger import lost_calls
+from tests.fakes import Canned, legal, study, with_model
+
+MANY: dict[str, Any] = with_model() | {"deals": 500}
+
+
+def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
+    said = f"status {status}: {detail}"
+    return Reply(failure=Failure.PROVIDER_ERROR, status=status, retry=retry, detail=said)
+
+
+def sendings(models: Canned) -> Counter[str]:
+    """How often each call was sent."""
+    return Counter(number.rpartition("/")[0] for number in models.numbers)
+
+
+def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) -> None:
+    models = Canned(lambda call, number: failing(401, retry=False, detail="no such key"))
+    progress = ct.run(study(**MANY), store, models=models)
+    assert progress.halted == (
+        f"vllm/tiny turned {DENIALS} calls in a row away: status 401: no such key; "
+        "check the key, the model's name, its settings and the URL, then resume"
+    )
+    assert len(models.calls) <= START + DENIALS
+    assert progress.failed < DENIALS, "the others' matches stay live"
+    good = Canned()
+    assert ct.run(study(**MANY), store, models=good).done == 1000
+    assert max(sendings(good).values()) == 1
+
+
+def test_a_server_that_is_not_there_halts_the_run(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
+    models = Canned(lambda call, number: away)
+    progress = ct.run(study(**MANY), store, models=models)
+    assert progress.halted is not None
+    assert "connection refused; see that its URL is right and its server up" in progress.halted
+    assert len(models.calls) < 100
+    assert progress.left == 1000
+
+
+def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
+    made = study(players=players, pairing="self", deals=30)
+
+    def bad_is_away(call: ModelCall, number: str) -> Reply | str:
+        if call.model == "vllm/good":
+            return legal(call)
+        return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
+
+    monkeypatch.setattr("cheaptalk.models.flow.LONGEST", 60.0)
+    progress = ct.run(made, store, models=Canned(bad_is_away))
+    assert progress.halted is None
+    assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
+    assert any("vllm/bad brought no usable answer " in problem for problem in progress.problems)
+    again = ct.run(made, store, models=Canned())
+    assert (again.before, again.counts) == (30, {Status.FINISHED: 30})
+
+
+def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_waits: None) -> None:
+    seen: Counter[str] = Counter()
+
+    def busy_eight_times(call: ModelCall, number: str) -> Reply | str:
+        key = number.rpartition("/")[0]
+        seen[key] += 1
+        return legal(call) if seen[key] > 8 else failing(429, retry=True)
+
+    progress = ct.run(study(**with_model()), store, models=Canned(busy_eight_times))
+    assert progress.counts == {Status.FINISHED: 6}
+
+
+@pytest.mark.parametrize("unreached", [True, None])
+def test_a_server_that_goes_away_for_a_while_takes_no_match(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch, unreached: Literal[True] | None
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.IN_A_ROW", 3)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="gone", retry=True, unreached=unreached)
+
+    def gone_from_the_3rd_to_the_60th(call: ModelCall, number: str) -> Reply | str:
+        return away if 3 <= len(models.numbers) <= 60 else legal(call)
+
+    models = Canned(gone_from_the_3rd_to_the_60th)
+    progress = ct.run(study(**with_model()), store, models=models, concurrency=2)
+    assert progress.counts == {Status.FINISHED: 6}
+    assert max(sendings(models).values()) > SENDINGS[Trouble.BROKEN]
+    assert lost_calls(store, "small").total() == 58, "each sending has its intent"
+
+
+def test_without_patience_an_overloaded_server_is_given_up(store: Store, no_waits: None) -> None:
+    models = Canned(lambda call, number: failing(429, retry=True, detail="slow down"))
+    progress = ct.run(study(**with_model()), store, models=models, patience=0)
+    assert progress.counts == {Status.FAILED: 6}
+    assert max(sendings(models).values()) == 1
+
+
+def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
+    """A deadline counts from sending: who waits in a lane is not thinking."""
+    given: list[float] = []
+
+    class OneAtATime(Canned):
+        async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+            given.append(deadline)
+            return await super().call(call, number, deadline)
+
+    models = OneAtATime(pause=0.01)
+    made = study(**with_model(deadline=0.05) | {"deals": 20})
+    progress = ct.run(made, store, models=models)
+    assert progress.counts == {Status.FINISHED: 40}
+    assert set(given) == {0.05}
+
+
+def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
+    models = Canned(pause=0.005)
+    ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
+    assert models.most == 3
+
+
+def test_attempts_that_reach_no_server_are_no_calls(
+    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
+    made = study(**with_model(), budget={"calls": 1000})
+    vain = Canned(lambda call, number: away)
+    cost = ct.run(made, store, models=vain).cost
+    assert cost is not None
+    assert (cost.calls, cost.unreached) == (0, len(vain.calls))
+    assert costs_by_player(store, "small") == {"tiny": cost}
+    assert lost_calls(store, "small") == {"unreached": len(vain.calls)}
+    good = Canned()
+    again = ct.run(made, store, models=good).cost
+    assert again is not None
+    assert (again.calls, again.unreached) == (len(good.calls), len(vain.calls))
+
+
+def test_attempts_that_reach_no_server_take_nothing_of_a_budget(
+    store: Store, no_waits: None
+) -> None:
+    tried: set[str] = set()
+
+    def first_away(call: ModelCall, number: str) -> Reply | str:
+        key = number.rpartition("/")[0]
+        if key in tried:
+            return legal(call)
+        tried.add(key)
+        return Reply(failure=Failure.PROVIDER_ERROR, retry=True, unreached=True)
+
+    models = Canned(first_away)
+    progress = ct.run(study(**with_model(), budget={"calls": 6}), store, models=models)
+    assert progress.halted == "the budget of 6 calls is used up"
+    assert progress.cost is not None
+    assert progress.cost.calls == 6
+    assert progress.cost.unreached == len(models.calls) - 6 >= 6
+
+
+def test_a_client_that_breaks_fails_its_match_and_its_call_is_settled(store: Store) -> None:
+    def breaks(call: ModelCall, number: str) -> str:
+        raise LookupError("a bug in the client")
+
+    progress = ct.run(study(**with_model()), store, models=Canned(breaks))
+    assert progress.counts == {Status.FAILED: 6}
+    for record in store.records("small"):
+        (call,) = store.open_calls(record.id)
+        assert call["state"] == "failed"
+        assert call["reply"]["detail"] == record.reason
+        assert call["reply"]["detail"].startswith("LookupError in test_calling.py:")
+    models = Canned()
+    again = ct.run(study(**with_model()), store, models=models)
+    assert again.counts == {Status.FINISHED: 6}
+    assert again.unresolved == 0

@@ -1,0 +1,382 @@
+"""A running study is looked after from elsewhere: no order is lost, and none is taken for a dead
+run's.
+"""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.calls import control, orders
+from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.records import Status, Store
+from cheaptalk.studies import ControlError, RunState, give_order, watch
+from tests.fakes import Canned, Server, legal, spec, study, with_model
+
+SOON = 60.0
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs give account every few milliseconds."""
+    monkeypatch.setattr(control, "BEAT", 0.01)
+    monkeypatch.setattr(orders, "LOOK", 0.005)
+
+
+class Gate:
+    """A model that answers only while its gate is open."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.arrived = threading.Semaphore(0)
+        self.answers: Callable[[ModelCall, str], Reply | str] = legal
+
+    def __call__(self, call: ModelCall, number: str) -> Reply | str:
+        return self.answers(call, number)
+
+
+class Gated(Canned):
+    """Models behind a gate."""
+
+    def __init__(self, gate: Gate) -> None:
+        super().__init__(gate)
+        self.gate = gate
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        self.gate.arrived.release()
+        while not self.gate.open.is_set():
+            await asyncio.sleep(0.001)
+        return await super().call(call, number, deadline)
+
+
+@contextmanager
+def under_way(
+    store: Store, gate: Gate, concurrency: int = 2, **changes: Any
+) -> Iterator[Future[ct.Progress]]:
+    """A run of 40 matches in another thread, stopped at the latest when the test ends."""
+    made = study(**with_model() | {"deals": 20} | changes)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(ct.run, made, store, models=Gated(gate), concurrency=concurrency)
+        try:
+            gate.arrived.acquire()
+            eventually(store, lambda state: state.live and state.lanes)
+            yield run
+        finally:
+            gate.open.set()
+            with suppress(ControlError):
+                give_order(store.path, "small", "stop")
+            run.exception(SOON)
+
+
+def eventually(store: Store, wanted: Callable[[RunState], object]) -> RunState:
+    """The first account of the run that is as wanted."""
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        try:
+            state = watch(store.path, "small")
+        except ControlError:
+            state = None
+        if state is not None and wanted(state):
+            return state
+        time.sleep(0.005)
+    raise AssertionError("it never came true")
+
+
+def beside(store: Store) -> set[str]:
+    """What lies beside the store that looks after a run."""
+    names = {path.name for path in store.path.parent.iterdir()}
+    return {name for name in names if "run.json" in name or "orders" in name}
+
+
+def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate, budget={"calls": 900}) as run:
+        state = eventually(store, lambda state: state.lanes and state.lanes[0].in_flight == 2)
+        assert (state.study, state.state, state.planned, state.live) == ("small", "running", 40, 2)
+        assert (state.done, state.failed, state.left, state.concurrency) == (0, 0, 40, 2)
+        assert (state.budget["calls"], state.eta) == (900, None)
+        (lane,) = state.lanes
+        assert (lane.model, lane.waiting, lane.failures, lane.given_up) == (
+            "vllm/tiny", 0, {}, None,
+        )  # fmt: skip
+        gate.open.set()
+        assert run.result(SOON).done == 40
+    assert beside(store) == set()
+    with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches done\); report'):
+        watch(store.path, "small")
+
+
+def test_progress_tells_what_was_spent(store: Store) -> None:
+    told: list[RunState | None] = []
+    ct.run(
+        study(**with_model() | {"deals": 20}), store, models=Canned(pause=0.01),
+        progress=lambda progress: told.append(progress.state),
+    )  # fmt: skip
+    states = [state for state in told if state is not None]
+    assert states[-1].calls > 0
+    assert states[-1].tokens == 10 * states[-1].calls
+    assert [state.calls for state in states] == sorted(state.calls for state in states)
+
+
+def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate) as run:
+        assert give_order(store.path, "small", "pause").state == "paused"
+        gate.open.set()
+        state = eventually(store, lambda state: state.lanes[0].in_flight == 0)
+        came = state.lanes[0].answered
+        assert (
+            eventually(store, lambda later: later.written > state.written).lanes[0].answered == came
+        )
+        assert state.notice == "paused"
+        assert not run.done()
+        assert give_order(store.path, "small", "resume").state == "running"
+        assert run.result(SOON).done == 40
+
+
+def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate) as run:
+        assert give_order(store.path, "small", "stop").state == "stopping"
+        gate.open.set()
+        progress = run.result(SOON)
+    assert progress.halted == control.STOPPED
+    assert progress.left > 30
+    assert not store.unresolved()
+    again = Canned()
+    assert ct.run(study(**with_model() | {"deals": 20}), store, models=again).done == 40
+    assert store.studies()[0].counts == {"finished": 40}
+
+
+def test_a_stop_does_not_wait_for_calls_that_rest(store: Store) -> None:
+    gate = Gate()
+    gate.answers = lambda call, number: Reply(
+        failure=Failure.PROVIDER_ERROR, status=429, retry=True, retry_after=3600, detail="busy"
+    )
+    with under_way(store, gate) as run:
+        gate.open.set()
+        eventually(store, lambda state: state.lanes[0].failures)
+        give_order(store.path, "small", "stop")
+        assert run.result(SOON / 2).halted == control.STOPPED
+
+
+def test_a_paused_run_can_be_stopped(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate) as run:
+        give_order(store.path, "small", "pause")
+        gate.open.set()
+        eventually(store, lambda state: state.lanes[0].waiting)
+        give_order(store.path, "small", "stop")
+        assert run.result(SOON).halted == control.STOPPED
+
+
+def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate, concurrency=1):
+        state = give_order(store.path, "small", "set", concurrency=30, limits={"vllm/tiny": 5})
+        assert state.concurrency == 30
+        state = eventually(store, lambda state: state.lanes[0].waiting == 25)
+        assert (state.live, state.lanes[0].fixed, state.lanes[0].in_flight) == (30, True, 5)
+        give_order(store.path, "small", "set", limits={"vllm/tiny": None})
+        state = eventually(store, lambda state: state.lanes[0].in_flight == 30)
+        assert not state.lanes[0].fixed
+
+
+@pytest.mark.parametrize("name", ["tiny", "vllm/tiny@gpu:81", "vllm/tiny@http://gpu:81/v1"])
+def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, name: str) -> None:
+    players = with_model("http://gpu:81/v1")["players"]
+    with under_way(store, Gate(), players=players):
+        give_order(store.path, "small", "set", limits={name: 1})
+        (lane,) = eventually(store, lambda state: state.lanes[0].fixed).lanes
+        assert (lane.model, lane.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
+
+
+def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
+        state = give_order(store.path, "small", "set", budget={"calls": 7, "tokens": None})
+        assert state.budget["calls"] == 7
+        assert "tokens" not in state.budget
+        gate.open.set()
+        progress = run.result(SOON)
+    assert progress.halted == "the budget of 7 calls is used up"
+
+
+def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate, concurrency=1) as run:
+        gate.open.set()
+        eventually(store, lambda state: state.calls > 3)
+        give_order(store.path, "small", "pause")
+        spent = eventually(store, lambda state: state.lanes[0].in_flight == 0).calls
+        for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
+            with pytest.raises(
+                ControlError, match=r"^budget: the study has taken [\d,]+ \w+ alrea"
+            ):
+                give_order(store.path, "small", "set", budget=budget)
+        assert set(watch(store.path, "small").budget) <= {"per_match"}
+        give_order(store.path, "small", "set", budget={"calls": spent + 1})
+        give_order(store.path, "small", "resume")
+        assert run.result(SOON).halted == f"the budget of {spent + 1} calls is used up"
+
+
+def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOGETHER_API_KEY", "a key")
+    players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
+    with under_way(store, Gate(), players=players):
+        with pytest.raises(ControlError, match="no price is known for together/odd, so a budget"):
+            give_order(store.path, "small", "set", budget={"dollars": 3})
+        assert give_order(store.path, "small", "set", budget={"calls": 90}).budget["calls"] == 90
+
+
+def test_who_does_not_run_is_told_why(store: Store) -> None:
+    path = store.path
+
+    def told(name: str) -> str:
+        with pytest.raises(ControlError) as caught:
+            watch(path, name)
+        return str(caught.value)
+
+    played = study(**with_model())
+    ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
+    assert re.fullmatch(
+        r'"small" is not running \(\d of 6 matches done; the last run halted: the cap on this run '
+        rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {path}",
+        told("small"),
+    )
+    assert told("smal") == f'no study "smal" (did you mean "small"?) in {path}'
+    with store.writing():
+        assert "is not being played" in told("small")
+    ct.run(played, store, models=Canned())
+    assert told("small").startswith('"small" has ended (6 of 6 matches done); report it with: ')
+    store.register_study("taken_in", {"imported": True})
+    assert told("taken_in") == '"taken_in" was imported; there is nothing to play'
+    gone = path.with_name("gone.sqlite")
+    with pytest.raises(ControlError, match="there is no store at "):
+        watch(gone, "small")
+    assert not gone.exists()
+
+
+@pytest.mark.parametrize(
+    ("what", "saying"),
+    [
+        ({"limits": {"vllm/tny": 3}}, 'no calls went to "vllm/tny" (did you mean "vllm/tiny"?)'),
+        ({"limits": {"tine": 3}}, 'a model is called "tine" (did you mean "tiny"?)'),
+        ({"limits": {"fair": 3}}, 'no player that is a model is called "fair" (known: tiny)'),
+        ({"limits": {"vllm/tiny": 0}}, "limits.vllm/tiny: should be greater than or equal to 1"),
+        ({"budget": {"cals": 3}}, 'budget: unknown key "cals" (did you mean "calls"?)'),
+        ({"budget": {"calls": -1}}, "budget: calls: should be greater than or equal to 1"),
+        ({"concurrency": 0}, "concurrency: should be greater than or equal to 1, not 0"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
+    store: Store, what: dict[str, Any], saying: str
+) -> None:
+    with under_way(store, Gate()):
+        with pytest.raises(ControlError) as caught:
+            give_order(store.path, "small", "set", **what)
+        assert saying in str(caught.value)
+        state = watch(store.path, "small")
+        assert (state.concurrency, state.lanes[0].fixed) == (2, False)
+        assert not {name for name in state.budget if name != "per_match"}
+
+
+def test_another_study_is_told_from_the_one_that_runs(store: Store) -> None:
+    with under_way(store, Gate()), pytest.raises(ControlError) as caught:
+        give_order(store.path, "other", "pause")
+    assert str(caught.value) == f'"other" is not running on {store.path}; "small" is'
+
+
+def test_orders_at_once_are_all_carried_out_in_order(store: Store) -> None:
+    with under_way(store, Gate()):
+        with ThreadPoolExecutor(8) as pool:
+            states = [
+                pool.submit(give_order, store.path, "small", "set", concurrency=number)
+                for number in range(3, 43)
+            ]
+            replies = {id_ for state in states for id_ in state.result(SOON).replies}
+        assert len(replies) == 40
+        last = watch(store.path, "small")
+        assert 3 <= last.concurrency <= 42
+
+
+def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
+    gate = Gate()
+    with under_way(store, gate):
+        state = watch(store.path, "small")
+        order = orders.Order(id="0", run="earlier", action="stop")
+        folder = Path(f"{store.path}.orders")
+        (folder / "0.json").write_text(order.model_dump_json())
+        (folder / "1.json").write_text("{")
+        later = eventually(store, lambda later: later.replies)
+        assert list(later.replies) == ["1"]
+        assert (later.state, later.run) == ("running", state.run)
+        assert list(folder.iterdir()) == []
+
+
+def test_an_account_that_cannot_be_read_is_named(store: Store) -> None:
+    Path(f"{store.path}.run.json").write_text("{")
+    with pytest.raises(ControlError, match=r"run\.json cannot be read: "):
+        watch(store.path, "small")
+
+
+def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "small.yaml").write_text("x")
+    with Server() as server:
+        (tmp_path / "small.json").write_text(
+            json.dumps(spec(**with_model(server.url) | {"deals": 500}))
+        )
+        command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store"]
+        with subprocess.Popen(
+            [*command, str(store.path)], cwd=tmp_path, stderr=subprocess.DEVNULL
+        ) as process:
+            state = eventually(store, lambda state: state.lanes)
+            assert state.pid == process.pid
+            process.kill()
+    account = Path(f"{store.path}.run.json")
+    assert account.exists()
+    with pytest.raises(ControlError, match=r'"small" is not running \(\d+ of 1,000 matches done'):
+        watch(store.path, "small")
+    with store.writing():
+        assert watch(store.path, "small").pid == process.pid, "slow, but alive"
+
+
+def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cheaptalk.studies.runs.scripted.CHUNK", 2)
+    stopping = threading.Event()
+
+    def stop_once(progress: ct.Progress) -> None:
+        if progress.done >= 4 and not stopping.is_set():
+            stopping.set()
+            folder = Path(f"{store.path}.orders")
+            folder.mkdir(exist_ok=True)
+            run = json.loads(Path(f"{store.path}.run.json").read_text())["run"]
+            order = orders.Order(id="1", run=run, action="stop")
+            (folder / "1.json").write_text(order.model_dump_json())
+
+    monkeypatch.setattr(control, "BEAT", 0.0)
+    progress = ct.run(study(deals=20), store, progress=stop_once)
+    assert progress.halted == control.STOPPED
+    assert progress.counts == {Status.FINISHED: 4}
+
+
+def test_a_run_in_which_nothing_happens_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "QUIET", 0.05)
+    with under_way(store, Gate()):
+        state = eventually(store, lambda state: state.notice)
+        assert state.notice == "nothing came back for 0 min"

@@ -1,0 +1,212 @@
+""""""
+
+import json
+import sqlite3
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.frames import MeasureError, match_frames
+from cheaptalk.rules import Measure, Result, registry
+from tests.played import BADLY, EVIL, WELL, play
+
+FRAMES = dict[str, pl.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return play(tmp_path_factory.mktemp("well"), WELL)
+
+
+@pytest.fixture(scope="module")
+def badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return play(tmp_path_factory.mktemp("badly"), BADLY)
+
+
+def frames_of(path: Path, study: str, **options: Any) -> FRAMES:
+    with ct.Store.open(path) as store:
+        return match_frames(store, study, **options)
+
+
+def records_of(path: Path) -> list[ct.MatchRecord]:
+    with ct.Store.open(path) as store:
+        return list(store.records(bodies=True))
+
+
+def test_every_match_is_a_row_with_what_its_record_says(well: Path) -> None:
+    frames = frames_of(well, "well")
+    rows = {row["match"]: row for frame in frames.values() for row in frame.rows(named=True)}
+    records = records_of(well)
+    assert len(rows) == len(records) == 8 * 4 * 8
+    for record in records:
+        row = rows[record.id]
+        assert row["status"] == "finished"
+        assert (row["deal"], row["repeat"]) == (record.deal_key, record.repeat)
+        for role in ("alice", "bob"):
+            assert row[f"player.{role}"] == record.label(role)
+            assert row[f"payoff.{role}"] == record.payoffs[role]  # type: ignore[index]
+            assert row[f"kind.{role}.ok"] == record.kinds[role]["ok"]
+            assert row[f"kind.{role}.refused"] == 0
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_measures_are_the_games_own(well: Path, as_published: bool) -> None:
+    frames = frames_of(well, "well", as_published=as_published)
+    for record in records_of(well):
+        row = frames[record.game].row(by_predicate=pl.col("match") == record.id, named=True)
+        outcome = record.replay().outcome
+        deal = record.table().deal
+        for measure in ct.game_box(record.game).measures.values():
+            value = measure.variant(as_published)(Result(record.rules, deal, outcome))
+            assert row[measure.name] == value
+
+
+def test_published_variants_differ_where_they_should(well: Path) -> None:
+    paper = frames_of(well, "well")["bargaining"]
+    published = frames_of(well, "well", as_published=True)["bargaining"]
+    apart = paper["agreement"] == 0
+    assert apart.any()
+    assert (paper["fairness"].filter(apart) == 1).all()
+    assert (published["fairness"].filter(apart) == 0).all()
+    assert (paper["fairness"] == published["fairness"]).filter(~apart).all()
+
+
+def test_a_strategy_of_one_name_in_two_games_is_two_players(well: Path) -> None:
+    used = {label: entry["strategies"] for label, entry in WELL["players"].items()}
+    assert used["luck"]["persuasion"] == used["hard & fast"]["negotiation"] == "random"
+    for frame in frames_of(well, "well").values():
+        assert set(frame["pairing"]) == {f"{one} / {other}" for one in used for other in used}
+
+
+def test_parameters_stand_in_typed_columns(well: Path) -> None:
+    frames = frames_of(well, "well")
+    assert frames["persuasion"]["game.myopic"].dtype == pl.Boolean
+    assert set(frames["negotiation"]["game.buyer_factor"]) == {0.8, 1.5}
+    horizons = {json.loads(text)["rounds"] for text in frames["bargaining"]["game.horizon"]}
+    assert horizons == {3, 9}
+
+
+def test_a_configurations_matches_share_deals_and_no_others(well: Path) -> None:
+    frame = frames_of(well, "well")["bargaining"]
+    assert frame["configuration"].n_unique() == 4
+    clusters = frame.group_by("configuration", "deal").agg(pl.col("pairing").n_unique(), pl.len())
+    assert clusters.height == 16
+    assert set(clusters["pairing"]) == {4}
+    assert set(clusters["len"]) == {8}
+
+
+def test_only_finished_matches_are_scored(badly: Path) -> None:
+    frames = frames_of(badly, "badly")
+    statuses: Counter[str] = Counter()
+    for name, frame in frames.items():
+        statuses.update(frame["status"])
+        scores = [*ct.game_box(name).measures, "payoff.alice", "payoff.bob"]
+        scored = frame.select(pl.any_horizontal(pl.col(scores).is_not_null())).to_series()
+        assert (scored == (frame["status"] == "finished")).all()
+    assert statuses["finished"]
+    assert statuses["forfeited"]
+    assert statuses["failed"]
+    assert EVIL in set(frames["bargaining"]["player.alice"])
+
+
+def test_kinds_count_every_answer(badly: Path) -> None:
+    frames = frames_of(badly, "badly")
+    for record in records_of(badly):
+        row = frames[record.game].row(by_predicate=pl.col("match") == record.id, named=True)
+        counted = {
+            (role, kind): row[f"kind.{role}.{kind}"]
+            for role in record.seats
+            for kind in ("ok", "repaired", "unparsable")
+        }
+        found = Counter(
+            (answer.seat.partition("_")[0], answer.kind.value) for answer in record.answers
+        )
+        assert {key: number for key, number in counted.items() if number} == dict(found)
+
+
+def test_matches_under_other_rules_keep_their_payoffs_and_get_no_measures(tmp_path: Path) -> None:
+    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    with sqlite3.connect(path) as database:
+        database.execute("update configurations set version = 7 where game = 'negotiation'")
+    frames = frames_of(path, "well")
+    other = frames["negotiation"]
+    assert set(other["rules"]) == {7}
+    assert other["fairness"].null_count() == other.height
+    assert other["payoff.alice"].null_count() == 0
+    assert frames["bargaining"]["fairness"].null_count() == 0
+
+
+def boom(result: Result) -> float:
+    """Fail."""
+    raise ZeroDivisionError("no surplus")
+
+
+def answers(result: Result) -> float:
+    """The number of answers."""
+    return float(len(result.given()))
+
+
+def with_measures(monkeypatch: pytest.MonkeyPatch, *measures: Measure) -> None:
+    box = ct.game_box("bargaining")
+    changed = replace(box, measures={measure.name: measure for measure in measures})
+    monkeypatch.setattr(registry, "games", lambda: ct.rules.games() | {"bargaining": changed})
+
+
+def test_measures_of_others_may_read_the_answers(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_measures(monkeypatch, Measure("answers", answers))
+    frame = frames_of(well, "well")["bargaining"]
+    counted = frame.select(pl.sum_horizontal("kind.alice.ok", "kind.bob.ok")).to_series()
+    assert (frame["answers"] == counted).all()
+
+
+def test_a_measure_that_fails_is_named_with_the_match(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_measures(monkeypatch, Measure("boom", boom))
+    with pytest.raises(MeasureError, match=r"measure boom of bargaining failed on match \w+: Zero"):
+        frames_of(well, "well")
+
+
+def test_a_measure_may_not_take_a_columns_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_measures(monkeypatch, Measure("status", answers))
+    with pytest.raises(MeasureError, match='no measure can be called "status"'):
+        frames_of(well, "well")
+
+
+def test_an_unknown_study_is_named_with_the_nearest(well: Path) -> None:
+    with pytest.raises(ct.StoreError, match='did you mean "well"'):
+        frames_of(well, "wel")
+
+
+def test_only_the_measures_asked_for_are_computed(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = frames_of(well, "well")
+    few = frames_of(well, "well", only=["efficiency", "honesty"])
+    for game, frame in few.items():
+        measures = [
+            name for name in ("efficiency", "honesty") if name in ct.game_box(game).measures
+        ]
+        others = ct.game_box(game).measures.keys() - set(measures)
+        assert frame.equals(whole[game].drop(others))
+    assert "honesty" in few["persuasion"].columns
+    with_measures(monkeypatch, Measure("boom", boom), Measure("answers", answers))
+    assert "answers" in frames_of(well, "well", only=["answers"])["bargaining"].columns
+
+
+def test_without_measures_payoffs_are_there_still(well: Path) -> None:
+    whole = frames_of(well, "well")
+    for game, frame in frames_of(well, "well", only=[]).items():
+        assert frame.equals(whole[game].drop(ct.game_box(game).measures))
+
+
+def test_a_measure_that_no_game_has_is_named_with_the_nearest(well: Path) -> None:
+    with pytest.raises(ct.CheaptalkError, match=r'"honest" \(did you mean "honesty"\?\)'):
+        frames_of(well, "well", only=["efficiency", "honest"])

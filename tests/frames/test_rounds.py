@@ -1,0 +1,192 @@
+"""Frames by round: rows for the matches that count, round by round."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.frames import MeasureError, match_frames, round_frames
+from cheaptalk.frames import rounds as module
+from cheaptalk.rules import Point, Result, Series, registry
+from tests.played import BADLY, WELL, play
+
+SILENT: dict[str, Any] = {
+    "name": "silent",
+    "games": [{"game": "item_bargaining"}],
+    "players": {
+        "soft": {"strategies": {"item_bargaining": "soft"}},
+        "mute": {"model": "vllm/mute"},
+    },
+    "deals": 1,
+}
+"""A model that says nothing readable makes an offer answered by walking away."""
+
+
+@pytest.fixture(scope="module")
+def well(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return play(tmp_path_factory.mktemp("well"), WELL)
+
+
+def rounds_of(path: Path, study: str, **options: Any) -> dict[str, pl.DataFrame]:
+    with ct.Store.open(path) as store:
+        return round_frames(store, study, **options)
+
+
+def matches_of(path: Path, study: str) -> dict[str, pl.DataFrame]:
+    with ct.Store.open(path) as store:
+        return match_frames(store, study)
+
+
+def test_a_row_says_which_match_round_place_and_player_it_is_of(well: Path) -> None:
+    frames, matches = rounds_of(well, "well"), matches_of(well, "well")
+    assert list(frames) == ["bargaining", "negotiation", "persuasion"]
+    for game, frame in frames.items():
+        told = ["match", "configuration", "deal", "repeat", "pairing"]
+        assert frame.columns[:8] == [*told, "round", "place", "player"]
+        assert frame.select(told).unique(maintain_order=True).equals(matches[game].select(told))
+        assert frame.select(["match", "round", "place"]).is_duplicated().sum() == 0
+        players = matches[game].unpivot(
+            ["player.alice", "player.bob"], index="match", variable_name="place", value_name="who"
+        ).with_columns(pl.col("place").str.strip_prefix("player."))  # fmt: skip
+        joined = frame.drop_nulls("place").join(players, on=["match", "place"], how="left")
+        assert (joined["player"] == joined["who"]).all()
+        assert frame.filter(pl.col("place").is_null())["player"].null_count() == (
+            frame["place"].null_count()
+        )
+
+
+def test_rows_stand_in_the_order_of_matches_rounds_and_places(well: Path) -> None:
+    frame = rounds_of(well, "well")["persuasion"]
+    first = frame.filter(pl.col("match") == frame["match"][0])
+    assert first["round"].to_list() == sorted([*range(1, 6)] * 2)
+    assert first["place"].to_list() == [None, "bob"] * 5
+
+
+def test_the_last_offers_of_agreements_are_what_was_agreed_on(well: Path) -> None:
+    for game, series, measure, stage in (
+        ("negotiation", "offered_price", "price", "rounds"),
+        ("bargaining", "alice_share", None, "rounds"),
+    ):
+        matches = matches_of(well, "well")[game].filter(pl.col("agreement") == 1)
+        last = rounds_of(well, "well")[game].group_by("match", maintain_order=True).last()
+        both = matches.join(last, on="match")
+        assert both.height == matches.height > 0
+        assert (both["round"] == both[stage]).all()
+        if measure:
+            assert (both[series] == both[measure]).all()
+
+
+def test_the_mean_by_round_is_the_measure_of_the_match(well: Path) -> None:
+    matches = matches_of(well, "well")["persuasion"]
+    bought = rounds_of(well, "well")["persuasion"].group_by("match").agg(pl.col("bought").sum())
+    both = matches.join(bought, on="match")
+    assert (both["sales"] == both["bought"]).all()
+
+
+def test_only_matches_that_count_have_rounds(tmp_path: Path) -> None:
+    path = play(tmp_path, BADLY)
+    found = matches_of(path, "badly").values()
+    matches = pl.concat([frame.select("match", "status") for frame in found])
+    frames = rounds_of(path, "badly", only=["bought", "demand"])
+    there = {match for frame in frames.values() for match in frame["match"]}
+    assert there == set(matches.filter(pl.col("status") == "finished")["match"])
+    assert there < set(matches["match"])
+
+
+@pytest.mark.parametrize("policy", ["keep", "drop"])
+def test_dropped_matches_have_no_rounds(tmp_path: Path, policy: str) -> None:
+    path = play(tmp_path, SILENT | {"unanswered": {"unparsable": policy}})
+    matches, rounds = matches_of(path, "silent"), rounds_of(path, "silent")
+    (frame,), (by_round,) = matches.values(), rounds.values()
+    with_mute = frame.filter(pl.col("pairing") == "soft / mute")["match"]
+    assert set(frame["status"]) == {"finished"}
+    assert set(with_mute) <= set(frame.filter(dropped=policy == "drop")["match"])
+    assert bool(set(with_mute) & set(by_round["match"])) == (policy == "keep")
+
+
+def test_matches_under_other_rules_have_no_rounds(tmp_path: Path) -> None:
+    path = play(tmp_path, WELL | {"deals": 1, "repeats": 1})
+    with sqlite3.connect(path) as database:
+        database.execute("update configurations set version = 7 where game = 'negotiation'")
+    frames = rounds_of(path, "well")
+    assert frames["negotiation"].is_empty()
+    assert frames["negotiation"].schema["offered_price"] == pl.Float64
+    assert frames["bargaining"].height
+
+
+def test_only_the_series_asked_for_are_there(well: Path) -> None:
+    frames = rounds_of(well, "well", only=["bought", "demand"])
+    assert {game: frame.columns[8:] for game, frame in frames.items()} == {
+        "bargaining": ["demand"],
+        "persuasion": ["bought"],
+    }
+    assert set(frames["persuasion"]["place"]) == {"bob"}
+    with pytest.raises(ct.CheaptalkError, match='did you mean "bought"'):
+        rounds_of(well, "well", only=["bougt"])
+    with pytest.raises(ct.StoreError, match='did you mean "well"'):
+        rounds_of(well, "wel")
+
+
+def test_parts_make_the_same_frame_as_one(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rounds_of(well, "well")
+    monkeypatch.setattr(module, "PART", 7)
+    for game, frame in rounds_of(well, "well").items():
+        assert frame.equals(whole[game])
+
+
+def late(result: Result) -> Iterator[Point]:
+    """Fail in the second round."""
+    yield Point(1, "alice", 1.0)
+    raise ZeroDivisionError("no surplus")
+
+
+def odd(result: Result) -> Iterator[Point]:
+    """Name somebody else."""
+    yield Point(1, "carol", 1.0)
+
+
+def doubled(result: Result) -> Iterator[Point]:
+    """As published."""
+    yield Point(1, "alice", 2.0)
+
+
+def once(result: Result) -> Iterator[Point]:
+    """As in the paper."""
+    yield Point(1, "alice", 1.0)
+
+
+def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
+    box = replace(ct.game_box("bargaining"), series={one.name: one for one in series})
+    monkeypatch.setattr(registry, "games", lambda: ct.rules.games() | {"bargaining": box})
+
+
+@pytest.mark.parametrize(
+    ("series", "saying"),
+    [
+        (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
+        (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
+        (Series("player", once), 'no series can be called "player"'),
+        (Series("round", once), 'no series can be called "round"'),
+    ],
+)
+def test_a_series_that_fails_is_named(
+    well: Path, monkeypatch: pytest.MonkeyPatch, series: Series, saying: str
+) -> None:
+    with_series(monkeypatch, series)
+    with pytest.raises(MeasureError, match=saying):
+        rounds_of(well, "well")
+
+
+def test_published_variants_are_taken_where_there_are_any(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_series(monkeypatch, Series("twice", once, doubled), Series("same", once))
+    frame = rounds_of(well, "well", as_published=True)["bargaining"]
+    assert set(frame["twice"]) == {2.0}
+    assert set(frame["same"]) == {1.0}
+    assert set(rounds_of(well, "well")["bargaining"]["twice"]) == {1.0}

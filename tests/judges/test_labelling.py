@@ -1,0 +1,172 @@
+"""Labels by hand: blind sheets, taken in as a judge, and compared with the others."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.judges import CHECK, find_rubric, take_labels, write_sheet
+from cheaptalk.records import Store
+from tests.judges.judged import STUDY, always, checked, judge_of, play
+from tests.reports.test_command import cheaptalk
+
+RUBRIC = find_rubric("hallucination")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def fill(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def labelled(store: Store, folder: Path, sample: int = 60) -> Path:
+    """A sheet with what the exact check says, and nothing where it says nothing."""
+    sheet = folder / "sheet.csv"
+    write_sheet(store, STUDY, RUBRIC, sheet, sample=sample)
+    known = checked(store)
+    rows = rows_of(sheet)
+    for row in rows:
+        row["verdict"] = known[row["match"]].get(row["item"], "") + " "
+    return fill(folder / "labels.csv", rows)
+
+
+def test_a_sheet_is_blind_shuffled_and_the_same_for_a_seed(store: Store, tmp_path: Path) -> None:
+    play(store)
+    sheets = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    for sheet, seed in zip(sheets, (0, 0, 1), strict=True):
+        assert write_sheet(store, STUDY, RUBRIC, sheet, sample=20, seed=seed) == 20
+    first, again, other = map(rows_of, sheets)
+    assert first == again != other
+    assert [row["match"] for row in first] != sorted(row["match"] for row in first)
+    assert all("one" not in row["judged"] and row["verdict"] == "" for row in first)
+    assert all("Player" in row["record"] for row in first)
+
+
+def test_what_a_judge_judged_is_what_is_drawn(store: Store, tmp_path: Path) -> None:
+    play(store)
+    ct.judge(store, STUDY, judge_of(), sample=2, models=always("consistent"))
+    number = write_sheet(store, STUDY, RUBRIC, tmp_path / "sheet.csv", sample=1_000)
+    judged = ct.judges.verdict_frame(store, STUDY)
+    assert number == judged.height
+    assert {row["match"] for row in rows_of(tmp_path / "sheet.csv")} == set(judged["match"])
+
+
+def test_labels_are_a_judge_that_models_are_held_against(store: Store, tmp_path: Path) -> None:
+    play(store)
+    ct.judge(store, STUDY, judge_of(), models=always("false value"))
+    labels = labelled(store, tmp_path)
+    written = [row["verdict"].strip() for row in rows_of(labels)]
+    said = [one for one in written if one]
+    taken = take_labels(store, STUDY, RUBRIC, labels, by="two authors")
+    assert taken == (len(said), 0, len(written) - len(said))
+    assert take_labels(store, STUDY, RUBRIC, labels, by="two authors") == (
+        0, len(said), len(written) - len(said),
+    )  # fmt: skip
+    found = {(one.judge, one.reference): one for one in ct.judges.agreements(store, STUDY)}
+    people = next(judge for judge, other in found if other == CHECK and judge != judge_of().digest)
+    with_check = found[people, CHECK]
+    assert with_check.same.value == with_check.alike.value == 1
+    model = found[judge_of().digest, people]
+    assert model.items == len(said)
+    finds = sum(one != "consistent" for one in said)
+    assert model.alike[:2] == (finds, len(said))
+    assert model.same[:2] == (said.count("false value"), len(said))
+    (section,) = [one for one in ct.reports.judge_sections(store, STUDY) if one.digest == people]
+    assert section.name == "hallucination by two authors"
+    assert section.as_json()["model"] == {"model": "two authors", "person": True}
+
+
+def test_wrong_labels_are_refused_with_their_row(store: Store, tmp_path: Path) -> None:
+    play(store, deals=2)
+    labels = labelled(store, tmp_path)
+    rows = [row for row in rows_of(labels) if row["verdict"].strip()]
+
+    def taking(*changed: dict[str, str], **options: str) -> str:
+        path = fill(tmp_path / "changed.csv", list(changed))
+        with pytest.raises(ct.CheaptalkError) as error:
+            take_labels(store, STUDY, RUBRIC, path, by="hand", **options)
+        return str(error.value)
+
+    assert 'row 2: hallucination has no verdict "fals value"' in taking(
+        rows[0] | {"verdict": "fals value"}
+    )
+    assert "row 2: talk has no item 99/player_1 of match" in taking(
+        rows[0] | {"item": "99/player_1"}
+    )
+    assert "has no item" in taking(rows[0] | {"match": "nowhere"})
+    short = [{name: row[name] for name in ("match", "item")} for row in rows]
+    assert "there is no column verdict" in taking(*short)
+    take_labels(store, STUDY, RUBRIC, labels, by="hand")
+    other = {"consistent": "false value"}.get(rows[0]["verdict"].strip(), "consistent")
+    assert "said" in taking(rows[0] | {"verdict": other})
+    with pytest.raises(ct.CheaptalkError, match="cannot be read as a CSV file"):
+        take_labels(store, STUDY, RUBRIC, tmp_path / "nowhere.csv", by="hand")
+
+
+def test_a_sheet_is_never_overwritten_and_needs_something_to_label(
+    store: Store, tmp_path: Path
+) -> None:
+    play(store, deals=1)
+    sheet = tmp_path / "sheet.csv"
+    write_sheet(store, STUDY, RUBRIC, sheet, sample=1)
+    with pytest.raises(ct.CheaptalkError, match="labels may stand in it"):
+        write_sheet(store, STUDY, RUBRIC, sheet)
+    mute = ct.judges.Rubric(
+        name="offers", item="move", actions=["Offer"], question="Is it fair?",
+        categories={"fair": "half", "unfair": "less"},
+    )  # fmt: skip
+    with pytest.raises(ct.CheaptalkError, match="nothing to label by offers: nobody gave"):
+        write_sheet(store, STUDY, mute, tmp_path / "other.csv")
+
+
+def test_scores_are_labels_too(store: Store, tmp_path: Path) -> None:
+    play(store, deals=3)
+    scale = ct.judges.Scale(low_means="hostile", high_means="warm")
+    warmth = ct.judges.Rubric(name="warmth", item="seat", question="How warm?", scale=scale)
+    sheet = tmp_path / "sheet.csv"
+    assert write_sheet(store, STUDY, warmth, sheet) == 6
+    rows = [row | {"verdict": "5"} for row in rows_of(sheet)]
+    taken = take_labels(store, STUDY, warmth, fill(tmp_path / "filled.csv", rows), by="me")
+    assert taken.taken == 6
+    assert ct.judges.verdict_frame(store, STUDY)["score"].to_list() == [5.0] * 6
+
+
+def test_the_command_writes_a_sheet_and_takes_it_in(store: Store, tmp_path: Path) -> None:
+    play(store)
+    at = ["--store", str(store.path), "--judge", "hallucination"]
+    done = cheaptalk("label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "sheet.csv: 5 items to label" in done.stdout
+    assert "false value: it states a worth" in done.stdout
+    assert (
+        f"cheaptalk label {STUDY} --judge hallucination --labels sheet.csv --store" in done.stdout
+    )
+    rows = [row | {"verdict": "consistent"} for row in rows_of(tmp_path / "sheet.csv")]
+    fill(tmp_path / "sheet.csv", rows)
+    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", folder=tmp_path)
+    assert f"{STUDY}: 5 labels taken in, 0 before, 0 without a verdict" in done.stdout
+    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", "--json", folder=tmp_path)
+    assert '"before": 5' in done.stdout
+    done = cheaptalk("label", STUDY, *at, "--sheet", "two.csv", "--json", folder=tmp_path)
+    assert '"items": 5' in done.stdout
+    rubric = {
+        "name": "warmth", "item": "seat", "question": "How warm is it?",
+        "scale": {"low_means": "hostile", "high_means": "warm"},
+    }  # fmt: skip
+    (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
+    scored = ["--store", str(store.path), "--judge", "my warmth.yaml", "--sheet", "warmth.csv"]
+    done = cheaptalk("label", STUDY, *scored, folder=tmp_path)
+    assert "  1: hostile\n  7: warm\n" in done.stdout
+    assert "--judge 'my warmth.yaml' --labels warmth.csv" in done.stdout
+    done = cheaptalk("label", STUDY, *at, folder=tmp_path)
+    assert done.returncode == 2
+    assert "name either --sheet" in done.stderr

@@ -1,0 +1,104 @@
+"""Rubrics: those that come with the package are legal, and what is wrong with another is said."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.judges import find_rubric, load_rubric, rubric_names
+
+GOOD: dict[str, Any] = {
+    "name": "tone", "item": "move", "question": "Is it rude?",
+    "categories": {"polite": "no offence", "rude": "an insult"},
+}  # fmt: skip
+
+FALLING = {"low": 3, "high": 1, "low_means": "a", "high_means": "b"}
+
+
+@pytest.mark.parametrize("name", rubric_names())
+def test_a_rubric_of_the_package_fits_games_and_its_checks_know_its_verdicts(name: str) -> None:
+    rubric = find_rubric(name)
+    assert rubric.name == name
+    assert rubric.games
+    assert set(rubric.finds) < set(rubric.labels)
+    assert rubric.examples
+    assert rubric.description
+
+
+def test_checks_of_games_belong_to_rubrics() -> None:
+    for box in ct.rules.games().values():
+        assert set(box.checks) <= set(rubric_names())
+        for name in box.checks:
+            assert find_rubric(name).fits(box.name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "saying"),
+    [
+        ({"item": "word"}, "item: should be 'move', 'seat' or 'match'"),
+        ({"categories": None}, "give either categories or a scale"),
+        ({"categories": {"one": "alone"}}, "categories: give two or more"),
+        ({"found": ["rud"]}, 'found: no category "rud" (did you mean "rude"?)'),
+        ({"games": ["bargain"]}, 'games: unknown game "bargain" (did you mean "bargaining"?)'),
+        ({"games": ["bargaining"], "actions": ["Offr"]}, '"Offr" (did you mean "Offer"?)'),
+        ({"actions": ["foo"]}, 'actions: no answer of any game is "foo" (known: Bid, '),
+        ({"item": "seat", "actions": ["Offer"]}, "actions go with item: move"),
+        ({"examples": [{"seen": "x", "category": "odd", "reason": "y"}]}, 'no category "odd"'),
+        ({"name": "no name"}, "name: should match pattern"),
+        ({"qestion": "?"}, 'unknown key "qestion" (did you mean "question"?)'),
+        ({"categories": None, "scale": FALLING}, "scale: high must be above low"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_rubric_is_said(
+    tmp_path: Path, changes: dict[str, Any], saying: str
+) -> None:
+    file = tmp_path / "tone.yaml"
+    file.write_text(yaml.safe_dump(GOOD | changes))
+    with pytest.raises(ct.CheaptalkError) as error:
+        load_rubric(file)
+    assert str(error.value).startswith(f"{file}: ")
+    assert saying in str(error.value)
+
+
+def test_a_rubric_of_a_game_that_is_gone_is_read_and_not_judged_by() -> None:
+    rubric = ct.judges.Rubric.model_validate(GOOD | {"games": ["gone"], "actions": ["Leave"]})
+    with pytest.raises(ct.CheaptalkError, match='games: unknown game "gone"'):
+        ct.judges.judge_of(rubric, "vllm/x")
+
+
+def test_a_file_that_is_no_rubric_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "list.yaml"
+    file.write_text("[1, 2]")
+    with pytest.raises(ct.CheaptalkError, match="a rubric is a mapping"):
+        find_rubric(str(file))
+    with pytest.raises(ct.CheaptalkError, match="there is no such file"):
+        find_rubric(str(tmp_path / "none.yaml"))
+    with pytest.raises(ct.CheaptalkError, match='did you mean "honesty"'):
+        find_rubric("honest")
+
+
+def test_a_scale_is_a_form_that_refuses_other_numbers() -> None:
+    scale = {"low": 1, "high": 3, "low_means": "cold", "high_means": "warm"}
+    rubric = ct.judges.Rubric.model_validate(GOOD | {"categories": None, "scale": scale})
+    assert rubric.labels == ["1", "2", "3"]
+    judge = ct.judges.judge_of(rubric, "vllm/x")
+    assert judge.answer.model_validate({"reason": "So.", "score": 3})
+    with pytest.raises(ValueError, match="less than or equal to 3"):
+        judge.answer.model_validate({"reason": "So.", "score": 4})
+
+
+@pytest.mark.parametrize(
+    ("model", "saying"),
+    [
+        ("gpt-4o", "is no model string"),
+        ({"temperature": 1}, "a judge needs a model"),
+        ({"model": "vllm/x", "persona": "selfish"}, 'no setting "persona"'),
+        ({"model": "vllm/x", "temperature": 9}, "temperature: should be less than or equal to 2"),
+    ],
+)
+def test_what_is_wrong_with_a_judges_model_is_said(model: Any, saying: str) -> None:
+    with pytest.raises(ct.CheaptalkError) as error:
+        ct.judges.judge_of("honesty", model)
+    assert saying in str(error.value)

@@ -1,0 +1,529 @@
+"""The tables and figures of GAMA-Bench: values recomputed from the records they stand on."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import polars as pl
+import pytest
+from scipy import stats
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.papers.gama.robustness import families
+from cheaptalk.papers.gama.scores import GAMES, NUMBER
+from cheaptalk.records import MatchRecord
+from cheaptalk.records.store.pages import Wanted, count, places_of
+from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from tests.reports.browser import CHROMIUM, Tab, browse
+
+NAME = "gama-scripted"
+EQUAL = {"strategy": "equilibrium"}
+CHANCE = {"strategy": "random"}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the preset that plays what the recipe shows."""
+    path = tmp_path_factory.mktemp("gama") / "store.sqlite"
+    study = ct.preset(NAME)
+    assert study is not None
+    with ct.Store.open(path, create=True) as store:
+        ct.run(study, store)
+    return path
+
+
+def made(path: Path, study: str = NAME, **options: Any) -> Findings:
+    with ct.Store.open(path) as store:
+        return findings(store, study, "gama", **{"draws": 200} | options)
+
+
+@pytest.fixture(scope="module")
+def found(path: Path) -> Findings:
+    return made(path, as_published=True)
+
+
+@pytest.fixture(scope="module")
+def records(path: Path) -> list[MatchRecord]:
+    with ct.Store.open(path) as store:
+        return list(store.records(NAME, bodies=True))
+
+
+def played(folder: Path, study: dict[str, Any], **options: Any) -> Path:
+    """The store of a small study."""
+    path = folder / "small.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.studies.parse_study({"pairing": "self"} | study, "here"), store, **options)
+    return path
+
+
+def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
+    chosen = [pl.col(name) == value for name, value in wanted.items()]
+    one: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
+    return one
+
+
+def labels(record: MatchRecord) -> list[str]:
+    return [record.label(place) for place in record.seats]
+
+
+def alone(
+    records: Sequence[MatchRecord], game: str, player: str, **parameters: Any
+) -> list[MatchRecord]:
+    """A player's matches with itself under these parameters."""
+    return [
+        record for record in records
+        if record.game == game and set(labels(record)) == {player}
+        and parameters.items() <= record.parameters.items()
+    ]  # fmt: skip
+
+
+def choices(records: Sequence[MatchRecord], round_: int) -> list[float]:
+    """All choices of a round."""
+    return [one for record in records for one in (record.outcome or {})["choices"][round_ - 1]]
+
+
+# Table 1
+
+# The scores of fixed strategies that follow from the rules, of battles by the published code.
+FIXED = {
+    ("simple", "guess_the_average"): 50,
+    ("simple", "divide_the_dollar"): 0,
+    ("simple", "public_goods"): 0,
+    ("simple", "diners_dilemma"): 0,
+    ("simple", "sealed_bid_auction"): 0,
+    ("simple", "battle_royale"): 100,
+    ("simple", "pirate_game"): 57,
+    ("equilibrium", "guess_the_average"): 100,
+    ("equilibrium", "divide_the_dollar"): 100,
+    ("equilibrium", "public_goods"): 100,
+    ("equilibrium", "diners_dilemma"): 100,
+    ("equilibrium", "sealed_bid_auction"): 9.45,
+    ("equilibrium", "pirate_game"): 100,
+    ("rider", "public_goods"): 100,
+    ("high", "divide_the_dollar"): 0,
+    ("low", "divide_the_dollar"): 10,
+}
+
+
+def test_fixed_strategies_score_what_follows_from_the_rules(found: Findings) -> None:
+    wide = found.tables["leaderboard"].frame
+    for (player, game), score in FIXED.items():
+        assert row(wide, player=player)[game] == pytest.approx(score), (player, game)
+
+
+def test_independent_choices_score_near_what_is_expected(found: Findings) -> None:
+    """Going with .6 is worth 79.9 in expectation, with .5 75.4; a hundred rounds are no more."""
+    wide = found.tables["leaderboard"].frame
+    for player, expected in (("goes-0.6", 79.9), ("chance", 75.4)):
+        own = row(wide, player=player)
+        assert abs(own["el_farol_bar"] - expected) < 3 * own["el_farol_bar.error"]
+
+
+def test_only_the_paper_s_settings_count_where_there_are_others(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    scores = [
+        100 - fmean(fmean(one) for one in (record.outcome or {})["choices"]) for record in own
+    ]
+    shown = row(found.tables["leaderboard"].frame, player="chance")
+    assert shown["guess_the_average"] == pytest.approx(fmean(scores))
+    assert shown["guess_the_average.spread"] == pytest.approx(stdev(scores))
+    assert shown["guess_the_average.n"] == shown["guess_the_average.clusters"] == len(scores) == 5
+    notes = found.tables["leaderboard"].notes
+    assert "Guess the average: with ratio 2/3, told nothing." in notes
+
+
+def test_overall_is_the_mean_of_games_with_welch_s_interval(found: Findings) -> None:
+    own = row(found.tables["leaderboard"].frame, player="chance")
+    errors = [own[f"{game}.error"] for game in GAMES]
+    error = sum(one**2 for one in errors) ** 0.5 / 8
+    freedom = sum(one**2 for one in errors) ** 2 / sum(one**4 / 4 for one in errors)
+    assert own["overall"] == pytest.approx(fmean(own[game] for game in GAMES))
+    assert own["overall.error"] == pytest.approx(error)
+    width = stats.t.ppf(0.975, freedom) * error
+    assert own["overall.high"] - own["overall"] == pytest.approx(width)
+    runs = row(found.tables["scores-by-run"].frame, game="overall", player="chance")
+    each = [runs[f"run {number}"] for number in range(1, 6)]
+    assert fmean(each) == pytest.approx(own["overall"])
+    assert own["overall.spread"] == pytest.approx(stdev(each))
+
+
+def test_who_lacks_a_game_has_no_rank(found: Findings) -> None:
+    table = found.tables["leaderboard"]
+    ranked = table.frame.drop_nulls("rank")
+    assert ranked["player"].to_list() == table.frame["player"].to_list()[:4]
+    assert ranked["rank"].to_list() == [1, 2, 3, 4]
+    assert any("not ranked" in note.lower() and "rider" in note for note in table.notes)
+    assert row(table.frame, player="rider")["overall"] is None
+
+
+def test_ranks_hold_the_noise_of_all_games(found: Findings) -> None:
+    frame = found.tables["leaderboard"].frame.drop_nulls("rank")
+    by = {one["player"]: one for one in frame.iter_rows(named=True)}
+    assert (by["equilibrium"]["rank.low"], by["equilibrium"]["rank.high"]) == (1, 1)
+    assert by["equilibrium"]["first"] == 1
+    assert {by[one]["rank.high"] for one in ("adaptive", "chance")} == {3}
+
+
+def test_published_scores_are_those_of_the_code(path: Path, found: Findings) -> None:
+    by_paper = made(path).tables["leaderboard"].frame
+    by_code = found.tables["leaderboard"].frame
+    for player in ("simple", "chance"):
+        mine, theirs = row(by_paper, player=player), row(by_code, player=player)
+        assert theirs["battle_royale"] == pytest.approx(10 * mine["battle_royale"])
+        assert theirs["guess_the_average"] == pytest.approx(mine["guess_the_average"])
+
+
+def test_rows_lead_to_the_matches_of_the_player_alone(found: Findings) -> None:
+    table = found.tables["scores-by-run"]
+    lead = table.leads(row(table.frame, game="divide_the_dollar", player="adaptive"))
+    assert lead is not None
+    assert {lead.query[f"player.player_{place}"] for place in range(1, 11)} == {"adaptive"}
+    plain = table.leads(row(table.frame, game="pirate_game", player="simple"))
+    assert plain is not None
+    assert plain.query["player"] == "simple"
+    assert table.leads(row(table.frame, game="overall", player="simple")) is None
+
+
+COUNTED = {
+    "scores-by-run": "score.n", "first-and-last-rounds": "choice.n", "battles": "rounds.n",
+    "pirates": "ballots.n", "told-of-others": "first_round.n", "mixed-tables": "payoff.n",
+    "choices-at-mixed-tables": "choice.n", "numbers-and-people": "first_round.n",
+}  # fmt: skip
+"""What says how many matches are behind a row of a table."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_row_leads_to_as_many_matches_as_are_behind_it(
+    path: Path, found: Findings, name: str
+) -> None:
+    table, led = found.tables[name], 0
+    with ct.Store.open(path) as store:
+        places = places_of(store, NAME)
+        for one in table.rows:
+            lead = table.leads(one)
+            if lead is not None:
+                seats = {key.removeprefix("player."): who for key, who in lead.query.items()
+                         if key.startswith("player.")}  # fmt: skip
+                digests = lead.query.get("configuration", "").split(",")
+                wanted = Wanted(
+                    lead.game, places[lead.game], lead.query["status"], lead.query.get("player"),
+                    seats, configurations=tuple(filter(None, digests)),
+                )  # fmt: skip
+                assert count(store, NAME, wanted) == one[COUNTED[name]], one
+                led += 1
+    assert led
+
+
+def test_a_fresh_deal_is_the_run_in_whose_place_it_is() -> None:
+    keys = pl.Series(["4", "4+1", "guess/x_v1_3", "a"])
+    assert keys.str.extract(NUMBER).to_list() == ["4", "4", "3", None]
+
+
+# Tables 5 to 8
+
+MODEL = {"model": "vllm/tiny"}
+
+
+def test_players_who_differ_in_one_setting_are_families() -> None:
+    roster: dict[str, dict[str, Any]] = {
+        "cold": MODEL | {"temperature": 0, "style": "v1"},
+        "warm": MODEL | {"temperature": 0.5, "style": "v1"},
+        "other": MODEL | {"temperature": 0.5, "style": "v2"},
+        "thinks": MODEL | {"temperature": 0.5, "style": "v1", "chain_of_thought": "step_by_step"},
+        "selfish": MODEL | {"temperature": 0.5, "style": "v1", "persona": "selfish"},
+        "else": {"model": "vllm/else", "temperature": 0.5, "style": "v1"},
+        "script": {"strategies": {"pirate_game": "textbook"}},
+    }
+    assert [(one.setting, one.name, one.values) for one in families(roster)] == [
+        ("temperature", "tiny", {"cold": "0", "warm": "0.5"}),
+        ("prompt version", "tiny", {"warm": "v1", "other": "v2"}),
+        ("reasoning strategy", "tiny",
+         {"warm": "default", "thinks": "CoT step by step", "selfish": "selfish"}),
+    ]  # fmt: skip
+
+
+class Guessers:
+    """Models that always choose ten times their temperature, or 7 where they have none."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        warmth = call.settings.temperature
+        chosen = 7 if warmth is None else round(10 * warmth)
+        return Reply(text=json.dumps({"chosen_number": chosen}))
+
+
+def test_temperatures_and_personas_have_tables_with_mean_and_spread(tmp_path: Path) -> None:
+    study = {
+        "name": "warmth",
+        "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2}}],
+        "players": {
+            "t-0": MODEL | {"temperature": 0},
+            "t-1": MODEL | {"temperature": 1},
+            "plain": MODEL,
+            "kind": MODEL | {"persona": "cooperative"},
+        },
+        "deals": 2,
+    }
+    path = played(tmp_path, study, models=Guessers())
+    with ct.Store.open(path) as store:
+        shown = findings(store, "warmth", "gama", draws=100)
+        write_findings(shown, tmp_path / "page.html")
+    assert "none answered" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    heat = shown.tables["temperature-tiny"]
+    assert heat.headings == [
+        "Game", "default (0 to 100)", "0 (0 to 100)", "1 (0 to 100)", "Mean (0 to 100)",
+        "Spread (s.d.)",
+    ]  # fmt: skip
+    own = row(heat.frame, game="guess_the_average")
+    assert [own[f"temperature {value}"] for value in ("default", "0", "1")] == [93, 100, 90]
+    assert own["mean"] == pytest.approx(fmean((93, 100, 90)))
+    assert own["spread"] == pytest.approx(stdev((93, 100, 90)))
+    tests = shown.tables["temperature-tiny-tests"].frame
+    assert tests["difference"].to_list() == [10, 7, -3]  # 0 and 1, 0 and default, 1 and default
+    assert (tests["p_holm"] >= tests["p"]).all()
+    ways = row(shown.tables["reasoning-strategy-tiny"].frame, game="guess_the_average")
+    assert ways["spread"] == 0
+    assert "Prompt versions" in shown.lacking
+
+
+def test_settings_have_a_row_each_and_count_once_in_mean_and_spread(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    frame = found.tables["settings-public-goods"].frame
+    assert frame["setting"].to_list()[:2] == ["factor 0.5", "factor 2"]
+    shares = []
+    for factor in (0.5, 2):
+        own = alone(records, "public_goods", "chance", factor=factor)
+        given = [fmean(fmean(one) for one in (match.outcome or {})["choices"]) for match in own]
+        shares.append(100 - 5 * fmean(given))
+        cell = row(frame, setting=f"factor {factor:g}")
+        assert cell["score chance"] == pytest.approx(shares[-1])
+    assert row(frame, setting="mean of the settings")["score chance"] == pytest.approx(
+        fmean(shares)
+    )
+    assert row(frame, setting="spread over the settings")["score chance"] == pytest.approx(
+        stdev(shares)
+    )
+    lead = found.tables["settings-public-goods"].leads
+    (kept,) = {record.parameters["factor"] for record in records
+               if record.game == "public_goods" and record.parameters["factor"] == 2}  # fmt: skip
+    two = lead(row(frame, setting="factor 2"))
+    assert kept == 2
+    assert two is not None
+    assert two.query["configuration"]
+    assert lead(row(frame, setting="mean of the settings")) is None
+
+
+# Round by round
+
+
+def test_first_and_last_rounds_are_means_over_seats_and_runs(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    shown = row(found.tables["first-and-last-rounds"].frame, game="guess_the_average",
+                player="chance")  # fmt: skip
+    assert shown["choice"] == pytest.approx(fmean(choices(own, 1)))
+    assert shown["last"] == pytest.approx(fmean(choices(own, 20)))
+    assert shown["choice.n"] == 5
+
+
+def test_bands_are_one_standard_deviation_and_the_interval_of_the_mean(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
+    panels = found.charts["rounds-guess-the-average"].panels
+    panel = next(one for one in panels if one.title == "chance")
+    below, above, _, _, aim, line = panel.data
+    values = choices(own, 3)
+    mean = fmean(values)
+    assert line["x"][2] == 3
+    assert line["y"][2] == pytest.approx(mean)
+    assert above["y"][2] - mean == pytest.approx(stdev(values))
+    assert mean - below["y"][2] == pytest.approx(stdev(values))
+    assert aim["y"] == [0, 0]
+    assert {tuple(one.layout["yaxis"]["range"]) for one in panels} == {
+        tuple(panel.layout["yaxis"]["range"])
+    }
+
+
+def test_variants_that_have_no_score_have_lines(found: Findings) -> None:
+    titles = [panel.title for panel in found.charts["rounds-sealed-bid-auction"].panels]
+    assert titles == [
+        title for one in ("adaptive", "chance", "equilibrium", "simple")
+        for title in (one, f"{one}, second price")
+    ]  # fmt: skip
+    assert "simple, explicit feedback" in [
+        panel.title for panel in found.charts["rounds-el-farol-bar"].panels
+    ]
+
+
+def test_what_players_are_told_has_a_row_each(found: Findings) -> None:
+    frame = found.tables["told-of-others"].frame
+    own = frame.filter(player="equilibrium")
+    assert own["told"].to_list()[0] == "nothing"
+    assert own["told"].to_list()[1].startswith("(a)")
+    assert own["least"].to_list() == [20] * 4
+    assert frame.filter(player="simple")["least"].to_list() == [0] * 4
+    assert set(frame["ratio"]) == {"2/3"}
+    assert len(found.charts["told-of-others"].panels) == 4
+
+
+def test_people_stand_beside_players_of_the_same_ratio(found: Findings) -> None:
+    frame = found.tables["numbers-and-people"].frame
+    people = frame.filter(player="people")
+    assert people.select("ratio", "first_round").rows() == [
+        ("1/2", 27.05), ("2/3", 36.73), ("2/3", 36.2), ("4/3", 60.12),
+    ]  # fmt: skip
+    assert row(frame, ratio="4/3", player="simple")["mean_number"] == 50
+    assert "2,423 subjects" in people["source"][2]
+
+
+# Battles and pirates
+
+
+def test_a_battle_is_drawn_shot_by_shot(found: Findings, records: list[MatchRecord]) -> None:
+    first = alone(records, "battle_royale", "chance")[0]
+    shots = (first.outcome or {})["shots"]
+    panel = next(one for one in found.charts["battles"].panels if one.title == "chance")
+    marks = {
+        name: sorted(x for trace in panel.data if trace.get("name") == name
+                     and trace.get("showlegend", True) for x in trace["x"])
+        for name in ("hit", "miss", "miss on purpose")
+    }  # fmt: skip
+    numbered = list(enumerate(shots, 1))
+    assert marks["hit"] == [at for at, shot in numbered if shot["hit"]]
+    assert marks["miss on purpose"] == [at for at, shot in numbered if shot["target"] is None]
+    assert marks["miss"] == [at for at, shot in numbered if not shot["hit"] and shot["target"]]
+    assert panel.layout["yaxis"]["tickvals"] == [f"player_{place}" for place in range(1, 11)]
+
+
+def test_a_voyage_has_its_plans_and_votes(found: Findings, records: list[MatchRecord]) -> None:
+    match = alone(records, "pirate_game", "chance")[0]
+    ballots = (match.outcome or {})["ballots"]
+    shown = found.tables["pirate-ballots"].frame.filter(who="chance")
+    assert shown.height == len(ballots)
+    for ballot, own in zip(ballots, shown.iter_rows(named=True), strict=True):
+        said = [own[f"pirate {place}"] for place in range(11 - len(ballot["plan"]), 11)]
+        assert said == [
+            f"{coins}\u00a0{'✓' if accepts else '✗'}"
+            for coins, accepts in zip(ballot["plan"], ballot["votes"], strict=True)
+        ]
+    bars = next(one for one in found.charts["pirates"].panels if one.title == "simple").data
+    assert bars[0]["y"] == [172 / 200]
+    assert bars[1]["y"] == [-1]
+
+
+# Mixed tables
+
+
+def test_a_dominant_bidder_leaves_the_others_one_coin(found: Findings) -> None:
+    frame = found.tables["mixed-tables"].frame
+    high = row(frame, lineup="low x 9, high", player="high")
+    low = row(frame, lineup="low x 9, high", player="low")
+    assert (high["payoff"], low["payoff"], high["score"]) == (20 * 91, 20, 100)
+    assert high["above"] == pytest.approx(20 * (91 - 10))
+    assert low["above"] == pytest.approx(20 * (1 - 10))
+    assert (high["alone"], low["alone"]) == (0, 20)
+
+
+def test_payoffs_at_mixed_tables_are_those_of_the_records(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    table = found.tables["mixed-tables"]
+    own = row(table.frame, lineup="adaptive x 9, rider", player="adaptive")
+    mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
+    got = [fmean(record.payoffs[at] for at in record.seats if record.label(at) == "adaptive")
+           for record in mixed if record.payoffs]  # fmt: skip
+    assert own["payoff"] == pytest.approx(fmean(got))
+    assert own["payoff.n"] == len(got) == 5
+    same = alone(records, "public_goods", "adaptive", factor=2)
+    assert own["alone"] == pytest.approx(
+        fmean(fmean(record.payoffs.values()) for record in same if record.payoffs)
+    )
+    lead = table.leads(own)
+    assert lead is not None
+    assert lead.query["player.player_1"] == "rider"
+    assert lead.query["player.player_2"] == "adaptive"
+
+
+def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    (panel,) = found.charts["against-public-goods"].panels
+    lines = {trace["name"]: trace for trace in panel.data}
+    assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]
+    mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
+    given = [
+        one / 20 for record in mixed
+        for at, one in zip(record.seats, (record.outcome or {})["choices"][4], strict=True)
+        if record.label(at) == "adaptive"
+    ]  # fmt: skip
+    assert lines["adaptive"]["y"][4] == pytest.approx(fmean(given))
+    assert set(lines["rider"]["y"]) == {0}
+    assert lines["adaptive, alone"]["line"]["dash"] == "dot"
+
+
+def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> None:
+    study = {
+        "name": "small",
+        "games": [
+            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2}},
+            {"game": "public_goods", "fixed": {"players": 3, "rounds": 2},
+             "pairing": [{"b": 2, "a": 1}]},
+        ],
+        "players": {"a": EQUAL, "b": CHANCE},
+        "deals": 4,
+    }  # fmt: skip
+    path = played(tmp_path, study)
+    with ct.Store.open(path) as store:
+        every = list(store.records("small", bodies=True))
+    table = made(path, "small").tables["choices-at-mixed-tables"]
+    shown = row(table.frame, player="b")
+    met, own = (
+        [fmean(one / 20 for choices in (record.outcome or {})["choices"] for one in choices[:seats])
+         for record in every if labels(record) == who]
+        for who, seats in ((["b", "b", "a"], 2), (["b"] * 3, 3))
+    )  # fmt: skip
+    test = stats.ttest_ind(met, own, equal_var=False).confidence_interval(0.95)
+    assert shown["change"] == pytest.approx(fmean(met) - fmean(own))
+    assert (shown["change.low"], shown["change.high"]) == pytest.approx((test.low, test.high))
+    lead = table.leads(shown)
+    assert lead is not None
+    assert lead.query["player.player_3"] == "a"
+
+
+# The page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_browser_shows_the_page_on_a_phone_and_opens_matches(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    with ct.Store.open(path) as store:
+        write_findings(findings(store, NAME, "gama", draws=100), out)
+
+    async def visit(tab: Tab) -> None:
+        await tab.visit(out.as_uri(), width=375)
+        await tab.until(
+            "[...document.querySelectorAll('.plot')].every(one => one.querySelector('.main-svg'))"
+        )
+        assert await tab.run("document.documentElement.scrollWidth") == 375
+        assert await tab.run("document.querySelectorAll('.plot').length") > 40
+        assert await tab.run("[...document.querySelectorAll('tbody')].every(b => b.rows.length)")
+        scroll = "document.querySelector('[data-name=scores-by-run] .scroll')"
+        assert await tab.run(f"{scroll}.tabIndex") == 0
+        await tab.run(f"""[...{scroll}.querySelectorAll('a')]
+            .find(link => link.textContent == 'Pirate game').focus()""")
+        await tab.press("Enter")
+        reader = "document.getElementById('reader')"
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 3")
+        await tab.press("Escape")
+        await tab.until(f"!{reader}.open")
+        assert tab.complaints == []
+        assert [url for url in tab.fetched if not url.startswith("data:")] == [out.as_uri()]
+
+    browse(tmp_path / "profile", visit)

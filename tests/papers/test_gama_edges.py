@@ -1,0 +1,148 @@
+"""GAMA-Bench's recipe where a study holds little: what is missing is said, nothing is invented."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.papers.gama.scores import GAMES
+from cheaptalk.reports.recipes.exports import latex
+from cheaptalk.reports.recipes.findings import findings, write_findings
+from tests.papers.test_gama import CHANCE, EQUAL, made, played, row
+
+# What is missing, and the edges of what is there
+
+
+def small(game: str) -> dict[str, Any]:
+    """The smallest table of a game."""
+    if game == "battle_royale":
+        return {"game": game, "fixed": {"hit_rates": [0.3, 0.8]}}
+    fixed = {"players": 2} if game == "pirate_game" else {"players": 2, "rounds": 1}
+    return {"game": game, "fixed": fixed}
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "one match": {"games": [small("guess_the_average")], "players": {"a": EQUAL}},
+    "one match a game": {"games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}},
+    "every seating": {
+        "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all",
+    },
+    "repeats of one deal": {
+        "games": [*map(small, GAMES)], "players": {"a": EQUAL, "b": CHANCE}, "repeats": 3,
+    },
+    "tables of two sizes": {
+        "games": [{"game": "public_goods", "fixed": {"rounds": 2}, "grid": {"players": [2, 3]}}],
+        "players": {"a": EQUAL, "b": CHANCE}, "pairing": "all", "deals": 2,
+    },
+    "nobody plays all games": {
+        "games": [small("public_goods"), small("el_farol_bar")],
+        "players": {
+            "a": {"strategies": {"public_goods": "free_rider"}},
+            "b": {"strategies": {"el_farol_bar": "capacity"}},
+        },
+    },
+    "mixed tables alone": {
+        "games": [small("public_goods")], "players": {"a": EQUAL, "b": CHANCE},
+        "pairing": [["a", "b"]],
+    },
+    "a large crew": {
+        "games": [{"game": "pirate_game", "fixed": {"players": 25}}], "players": {"b": CHANCE},
+    },
+    "second price": {
+        "games": [{"game": "sealed_bid_auction", "fixed": {"price": "second", "rounds": 2}}],
+        "players": {"a": {"strategy": "truthful"}},
+    },
+    "another game": {
+        "games": [{"game": "bargaining", "fixed": {"horizon": 2}}],
+        "players": {"a": {"strategy": "equal_split"}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_small_studies_have_pages_without_a_number_that_is_none(case: str, tmp_path: Path) -> None:
+    path = played(tmp_path, {"name": "small"} | SMALL[case])
+    with ct.Store.open(path) as store:
+        shown = findings(store, "small", "gama", draws=100)
+        write_findings(shown, tmp_path / "page.html")
+    assert str(shown)
+    assert all(latex(table) for table in shown.tables.values())
+    for charts in shown.charts.values():
+        json.dumps([panel._asdict() for panel in charts.panels], allow_nan=False)
+    assert "nan" not in str(shown).lower().split()
+    whole = set(shown.lacking) | {part.part.title for part in shown.parts if part.shown}
+    assert len(whole) == len(shown.parts)
+
+
+def test_one_run_has_no_interval_and_no_spread(tmp_path: Path) -> None:
+    path = played(tmp_path, {"name": "small"} | SMALL["one match a game"])
+    frame = made(path, "small").tables["leaderboard"].frame
+    assert frame["rank"].to_list() == [1, 2]
+    for name in ("rank.low", "overall.low", "overall.error", "overall.spread", "pirate_game.low"):
+        assert frame[name].null_count() == 2, name
+
+
+def test_repeats_of_a_deal_are_runs_and_one_cluster(tmp_path: Path) -> None:
+    path = played(tmp_path, {"name": "small"} | SMALL["repeats of one deal"])
+    tables = made(path, "small").tables
+    own = row(tables["leaderboard"].frame, player="b")
+    assert (own["public_goods.n"], own["public_goods.clusters"]) == (3, 1)
+    assert own["public_goods.low"] is None
+    assert own["public_goods.spread"] is not None
+    assert "run 3" in tables["scores-by-run"].frame.columns
+
+
+def test_a_page_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    lacking = made(played(tmp_path, {"name": "small"} | SMALL["another game"]), "small").lacking
+    assert "run the preset gama" in lacking["Leaderboard"]
+    assert "list a seating" in lacking["Mixed tables"]
+    apart = tmp_path / "apart"
+    apart.mkdir()
+    second = made(played(apart, {"name": "small"} | SMALL["second price"]), "small")
+    assert "no match that a player finished alone has a score" in second.lacking["Leaderboard"]
+    assert "first-and-last-rounds" in second.tables
+
+
+def test_settings_none_of_which_is_the_paper_s_count_alike(tmp_path: Path) -> None:
+    rates = [[0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.6, 0.7, 0.8, 0.9]]
+    study = {
+        "name": "small",
+        "games": [
+            {"game": "battle_royale", "fixed": {"horizon": 4}, "grid": {"hit_rates": rates}},
+            {"game": "guess_the_average", "fixed": {"players": 2, "rounds": 12, "maximum": 50}},
+        ],
+        "players": {"setting": CHANCE},
+        "deals": 12,
+    }
+    shown = made(played(tmp_path, study), "small")
+    board = shown.tables["leaderboard"]
+    assert "Battle royale: all 2 settings count alike." in board.notes
+    assert any(note.startswith("Overall is the mean of the games played.") for note in board.notes)
+    assert board.frame["battle_royale.n"].to_list() == [24]
+    settings = shown.tables["settings-battle-royale"].frame["setting"].to_list()
+    assert settings[:2] == ["hit rates 0.1 to 0.5", "hit rates 0.5 to 0.9"]
+    assert "guessed the average from 0 to 100 alone" in shown.lacking["People's numbers"]
+    runs = shown.tables["scores-by-run"]
+    assert runs.headings[-1] == "Run 10"
+    assert "run 12" in runs.frame.columns
+    assert runs.notes
+
+
+def test_without_a_second_run_nothing_is_tested(tmp_path: Path) -> None:
+    players = {
+        f"goes-{one}": {"strategies": {"el_farol_bar": {"strategy": "random", "probability": one}}}
+        for one in (0.2, 0.8)
+    }
+    study = {"name": "small", "games": [small("el_farol_bar")], "players": players}
+    tables = made(played(tmp_path, study), "small").tables
+    assert "strategies.el_farol_bar.probability-random" in tables
+    assert "strategies.el_farol_bar.probability-random-tests" not in tables
+
+
+def test_a_crew_too_large_for_a_table_is_cut_and_says_so(tmp_path: Path) -> None:
+    path = played(tmp_path, {"name": "small"} | SMALL["a large crew"])
+    table = made(path, "small").tables["pirate-ballots"]
+    assert table.notes == ("Of 25 pirates the first 20 are shown.",)
+    assert "pirate 25" in table.frame.columns

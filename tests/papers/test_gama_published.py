@@ -1,0 +1,120 @@
+"""GAMA-Bench's printed numbers from its recorded games, through the recipe.
+
+The games lie beside the repository; they are no part of it.
+"""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.papers.gama.importer.importer import read_gama
+from cheaptalk.records.imports import take_in
+from cheaptalk.reports.recipes.findings import Findings, findings
+from tests.papers.gama_scores import ORACLES, PREFIXES, RUNS, scores
+from tests.papers.test_import_gama_published import FOLDER, OVERALL, TABLE_1
+
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="the recorded games are not beside the repository"
+)
+
+GAMES = dict(
+    zip(
+        ORACLES,
+        ("guess_the_average", "el_farol_bar", "divide_the_dollar", "public_goods",
+         "diners_dilemma", "sealed_bid_auction", "battle_royale", "pirate_game"),
+        strict=True,
+    )
+)  # fmt: skip
+GPT = "gpt-3.5-turbo-0125"
+# Table 2: one voyage of GPT-3.5, as distance in coins and share of right votes by ballot.
+VOYAGE = ((8, 1.00), (6, 0.75), (94, 0.57))
+# Table 4: the overall score of GPT-3.5 in each of its five runs.
+RUNS_OVERALL = (45.9, 41.7, 47.1, 43.4, 44.1)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    store = ct.Store.open(tmp_path_factory.mktemp("gama") / "games.sqlite", create=True)
+    take_in(read_gama(FOLDER), store, "gama")
+    return findings(store, "gama", "gama", as_published=True, draws=200)
+
+
+def row(frame: pl.DataFrame, **wanted: str) -> dict[str, Any]:
+    chosen = [pl.col(name) == value for name, value in wanted.items()]
+    one: dict[str, Any] = frame.row(by_predicate=pl.all_horizontal(chosen), named=True)
+    return one
+
+
+def printed(row: dict[str, Any], key: str, cell: tuple[float, float]) -> bool:
+    """Whether mean and spread are these to the printed digit."""
+    return (row[key], row[f"{key}.spread"]) == pytest.approx(cell, abs=0.05 + 1e-9)
+
+
+def test_all_cells_of_table_1_come_out(found: Findings) -> None:
+    wide = found.tables["leaderboard"].frame
+    for place, model in enumerate(PREFIXES):
+        own = row(wide, player=model)
+        assert printed(own, "overall", OVERALL[place]), model
+        for game, cells in TABLE_1.items():
+            assert printed(own, GAMES[game], cells[place]), (model, game)
+
+
+def test_table_1_is_printed_as_in_the_paper(found: Findings) -> None:
+    table = found.tables["leaderboard-as-printed"]
+    assert row(table.frame, title="El Farol bar")[f"score {GPT}"] == "68.7 ± 2.7"
+    for place, model in enumerate(PREFIXES):
+        mean, spread = OVERALL[place]
+        assert row(table.frame, title="Overall")[f"score {model}"] == f"{mean} ± {spread}"
+
+
+def test_players_stand_in_the_order_of_the_paper_and_no_rank_is_surer_than_it_is(
+    found: Findings,
+) -> None:
+    wide = found.tables["leaderboard"].frame
+    best = sorted(zip(PREFIXES, OVERALL, strict=True), key=lambda one: -one[1][0])
+    assert wide["player"].to_list() == [model for model, _ in best]
+    assert wide["rank"].to_list() == [1, 2, 3, 4, 5]
+    assert (wide["rank.low"] <= wide["rank"]).all()
+    assert (wide["rank.high"] >= wide["rank"]).all()
+    assert wide["rank.high"][0] == wide["rank.low"][1] + 1 == 2  # 56.7 and 56.0 are no order
+    assert wide["rank.low"][2] == 3
+    assert wide["first"].sum() == pytest.approx(1)
+
+
+def test_every_run_of_every_game_is_the_oracle_s(found: Findings) -> None:
+    frame = found.tables["scores-by-run"].frame
+    for (game, model, run), score in scores(FOLDER).items():
+        own = row(frame, game=GAMES[game], player=model)
+        assert own[f"run {run}"] == pytest.approx(score, abs=1e-9), (game, model, run)
+
+
+def test_table_4_s_runs_come_out(found: Findings) -> None:
+    own = row(found.tables["scores-by-run"].frame, game="overall", player=GPT)
+    assert [own[f"run {run}"] for run in RUNS] == pytest.approx(RUNS_OVERALL, abs=0.0501)
+
+
+def test_table_2_s_voyage_comes_out(found: Findings) -> None:
+    ballots = found.tables["pirate-ballots"].frame.filter(who=GPT)
+    shown = ballots.select("plan_distance", "vote_accuracy").rows()
+    assert shown == [pytest.approx(one, abs=0.005) for one in VOYAGE]
+    third = ballots.row(2, named=True)
+    assert (third["pirate 2"], third["pirate 3"]) == (None, "50\u00a0✓")
+    assert third["pirate 10"] == "44\u00a0✓"
+
+
+def test_the_mean_number_is_the_one_held_against_people(found: Findings) -> None:
+    """Section 4.3: 34.59 in the run that the paper shows, beside 36.73 and 36.2 of people."""
+    frame = found.tables["numbers-and-people"].frame
+    first = row(found.tables["scores-by-run"].frame, game="guess_the_average", player=GPT)["run 1"]
+    assert 100 - first == pytest.approx(34.59, abs=0.005)
+    assert frame.filter(player="people")["first_round"].to_list() == [36.73, 36.2]
+    assert row(frame, player=GPT)["first_round"] == pytest.approx(50)
+
+
+def test_what_the_recorded_games_do_not_hold_is_said(found: Findings) -> None:
+    assert set(found.lacking) == {
+        "Temperatures", "Prompt versions", "Reasoning strategies", "Other settings of players",
+        "Game settings", "Against others", "Told of the others", "Mixed tables",
+    }  # fmt: skip

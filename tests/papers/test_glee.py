@@ -1,0 +1,514 @@
+"""GLEE's tables and figures: numbers worked out again, and studies that hold too little."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.equilibrium import model_choice
+from cheaptalk.papers.glee.anchoring import first_offers
+from cheaptalk.papers.glee.choice import Choice, gains, notes_of
+from cheaptalk.papers.glee.families import METRICS, ROLES, families
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.papers.glee.outcomes import reweighted
+from cheaptalk.papers.glee.pairs import pairs_of
+from cheaptalk.records import Store
+from cheaptalk.records.imports import take_in
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from tests.papers.glee_folders import write_all
+from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
+from tests.reports.browser import CHROMIUM, Tab, browse
+
+GAMES = ("bargaining", "negotiation", "persuasion")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(play(tmp_path_factory.mktemp("glee"))) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def found(store: Store) -> Findings:
+    return made(store)
+
+
+@pytest.fixture(scope="module")
+def frames(store: Store) -> dict[str, pl.DataFrame]:
+    """Matches with what regressions take as columns: the market and the pair as one text each."""
+    return {
+        one.game: one.frame.with_columns(
+            pl.concat_str(one.market, separator="|").alias("market"),
+            pl.concat_str("Alice", "Bob", separator="|").alias("pair"),
+        )
+        for one in families(Evidence(store, STUDY["name"]))
+    }
+
+
+def made(store: Store, study: str = STUDY["name"], **options: Any) -> Findings:
+    return findings(store, study, "glee", **{"draws": 100} | options)
+
+
+OTHERS = {
+    "bargaining": {"δ_A": "0.9", "δ_B": "0.9"},
+    "negotiation": {"F_A": "1", "F_B": "1"},
+    "persuasion": {"v": "1.25"},
+}
+MARKETS = {"bargaining": "yes|no|∞", "negotiation": "yes|1", "persuasion": "binary|no"}
+PLAYERS = dict.fromkeys(ROLES.values(), FLASH)
+
+
+def by_hand(frames: dict[str, pl.DataFrame], game: str, metric: str) -> Ols:
+    """The regression of the paper."""
+    reference = {"market": MARKETS[game], **OTHERS[game], **PLAYERS}
+    return regress(frames[game], metric, list(reference), reference)
+
+
+def check(row: dict[str, Any], name: str, expected: Ols, level: tuple[str, str]) -> None:
+    """That an effect and both its intervals are those worked out by hand, in points."""
+    for key, limits in ((name, expected.classical), (f"{name} clustered", expected.clustered)):
+        low, high = limits[level]
+        assert row[key] == pytest.approx(100 * expected.effects[level], abs=1e-6)
+        assert row[f"{key}.low"] == pytest.approx(100 * low, rel=1e-6, abs=1e-6)
+        assert row[f"{key}.high"] == pytest.approx(100 * high, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_market_effects_are_those_of_a_regression_by_hand(
+    found: Findings, frames: dict[str, pl.DataFrame], game: str
+) -> None:
+    table = found.tables[f"market-{game}"]
+    market = next(one.market for one in families(found.evidence) if one.game == game)
+    assert table.frame.height == frames[game]["market"].n_unique()
+    for metric in ("efficiency", "fairness"):
+        expected = by_hand(frames, game, metric)
+        for row in table.rows:
+            level = "|".join(row[name] for name in market)
+            if level == MARKETS[game]:
+                assert (row[metric], row[f"{metric}.low"]) == (0, None)
+            else:
+                check(row, metric, expected, ("market", level))
+    assert table.frame["efficiency"].is_sorted(descending=True)
+
+
+def test_self_gains_are_those_of_a_regression_by_hand(
+    found: Findings, frames: dict[str, pl.DataFrame]
+) -> None:
+    table = found.tables["self-gain"]
+    for game in GAMES:
+        for role, title in ROLES.items():
+            expected = by_hand(frames, game, f"{role}_gain")
+            for row in table.rows:
+                if row["player"] != FLASH:
+                    check(row, f"{game} {role}", expected, (title, row["player"]))
+    assert set(table.frame["kind"]) == {"script"}
+
+
+def test_effects_of_parameters_are_those_of_a_regression_by_hand(
+    found: Findings, frames: dict[str, pl.DataFrame]
+) -> None:
+    table = found.tables["impact"].frame.filter(family="Bargaining", metric="Fairness")
+    reference = {"CI": "yes", "MA": "no", "T": "∞", **OTHERS["bargaining"], **PLAYERS}
+    expected = regress(frames["bargaining"], "fairness", list(reference), reference)
+    assert table.height == len(expected.effects)
+    for row in table.iter_rows(named=True):
+        assert row["over"] == reference[row["parameter"]]
+        check(row, "effect", expected, (row["parameter"], row["level"]))
+
+
+def pair_effects(game: str, metric: str, frame: pl.DataFrame) -> dict[str, float]:
+    """The effect of every pair over the first, by a regression by hand."""
+    first = str(frame["pair"].min())
+    reference = {"market": MARKETS[game], **OTHERS[game], "pair": first}
+    found = regress(frame, metric, list(reference), reference)
+    return {first: 0.0} | {
+        level: of for (factor, level), of in found.effects.items() if factor == "pair"
+    }
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_pairs_stand_relative_to_the_mean_of_all_pairs(
+    found: Findings, frames: dict[str, pl.DataFrame], game: str
+) -> None:
+    table = found.tables[f"pairs-{game}"].frame
+    assert table.height == 9
+    for metric in METRICS:
+        effects = pair_effects(game, metric, frames[game])
+        middle = sum(effects.values()) / len(effects)
+        for row in table.iter_rows(named=True):
+            expected = 100 * (effects[f"{row['Alice']}|{row['Bob']}"] - middle)
+            assert row[metric] == pytest.approx(expected, abs=1e-6)
+            assert row[f"{metric}.low"] < row[metric] < row[f"{metric}.high"]
+        assert table[metric].sum() == pytest.approx(0, abs=1e-6)
+
+
+def test_copies_of_a_player_are_compared_with_different_ones(
+    found: Findings, frames: dict[str, pl.DataFrame]
+) -> None:
+    table = found.tables["same-player"].frame
+    assert table.height == 12
+    for row in table.iter_rows(named=True):
+        game = row["family"].lower()
+        metric = next(
+            key for key, title in METRICS.items() if title.casefold() == row["metric"].casefold()
+        )
+        effects = pair_effects(game, metric, frames[game])
+        same = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 1]
+        different = [of for pair, of in effects.items() if len(set(pair.split("|"))) == 2]
+        expected = 100 * (np.mean(same) - np.mean(different))
+        assert row["difference"] == pytest.approx(expected, abs=1e-6)
+        assert row["given"] == pytest.approx(expected, abs=1e-6)  # as everybody met everybody
+        assert 0 <= row["p"] <= row["corrected"] <= 1
+
+
+def test_equilibria_are_pairs_that_nobody_would_leave(found: Findings) -> None:
+    rows = found.tables["player-choice"].frame
+    for game in GAMES:
+        pairs = found.tables[f"pairs-{game}"].frame
+        gain = {(a, b): (x, y) for a, b, x, y in pairs.select(
+            "Alice", "Bob", "alice_gain", "bob_gain").iter_rows()}  # fmt: skip
+        names = sorted(set(pairs["Alice"]))
+        regrets = {
+            (a, b): (
+                max(gain[other, b][0] for other in names) - gain[a, b][0],
+                max(gain[a, other][1] for other in names) - gain[a, b][1],
+            )
+            for a, b in gain
+        }
+        listed = rows.filter(family=game.capitalize())
+        stable = listed.filter(estimates="an equilibrium")
+        assert set(stable.select("Alice", "Bob").iter_rows()) == {
+            pair for pair, of in regrets.items() if max(of) < 1e-9
+        }
+        for row in listed.iter_rows(named=True):
+            expected = regrets[row["Alice"], row["Bob"]]
+            assert (row["alice_regret"], row["bob_regret"]) == pytest.approx(expected, abs=1e-6)
+            assert 1 <= row["support"] <= 100
+
+
+def test_draws_move_pairs_as_much_as_their_clustered_errors_say(store: Store) -> None:
+    evidence = Evidence(store, STUDY["name"], draws=2_000)
+    tables = made(store).tables
+    for pairs in pairs_of(evidence):
+        estimates, drawn = gains(pairs, evidence)
+        for middle, draws, name in zip(estimates, drawn, ("alice", "bob"), strict=True):
+            table = tables[f"pairs-{pairs.game}"].frame
+            errors = table[f"{name}_gain clustered.error"].to_numpy()
+            assert middle == pytest.approx(table[f"{name}_gain"].to_numpy(), abs=1e-6)
+            assert draws.std(axis=0) == pytest.approx(errors, rel=0.15)
+
+
+def test_a_mean_over_other_configurations_weighs_their_means() -> None:
+    played = pl.DataFrame(
+        {
+            "who": ["x"] * 6 + ["y"] * 2,
+            "configuration": ["a", "a", "a", "a", "b", "b", "a", "a"],
+            "deal": ["1", "2", "3", "4", "1", "2", "1", "2"],
+            "gain": [1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 5.0, 7.0],
+        }
+    )
+    found = reweighted(played, ["gain"], ["who"], {"a": 1, "b": 3, "c": 1, "d": 0})
+    x, y = found.iter_rows(named=True)
+    assert x["gain"] == pytest.approx((1 * 2.5 + 3 * 15) / 4)
+    variances = (np.var([1, 2, 3, 4], ddof=1) / 4, np.var([10, 20], ddof=1) / 2)
+    assert x["gain.error"] == pytest.approx(((variances[0] + 9 * variances[1]) / 16) ** 0.5)
+    assert (y["gain"], x["gain.covered"], y["gain.covered"]) == (6, 0.8, 0.2)
+    clipped = reweighted(played, ["gain"], ["who"], {"a": 1}, bounds={"gain": (2.4, 2.6)})
+    assert clipped.row(0, named=True)["gain.low"] == 2.4
+    for weights in ({}, {"a": 0}, {"a": -1, "b": 2}):
+        with pytest.raises(ValueError, match="weights of configurations"):
+            reweighted(played, ["gain"], ["who"], weights)
+
+
+def test_configurations_can_weigh_alike(found: Findings, frames: dict[str, pl.DataFrame]) -> None:
+    table = found.tables["distributions"].frame
+    for game in GAMES:
+        each = frames[game].group_by("configuration").agg(pl.col(*METRICS).mean())
+        row = table.row(
+            by_predicate=(pl.col("family") == game.capitalize())
+            & (pl.col("weights") == "all alike"),
+            named=True,
+        )
+        for metric in METRICS:
+            assert row[metric] == pytest.approx(each[metric].mean())
+    inflation = table.filter(weights="high inflation").row(0, named=True)
+    low = frames["bargaining"].filter(pl.col("game.discounts") != "[0.9, 1.0]")
+    assert inflation["efficiency.n"] == low.height
+    assert inflation["efficiency"] == pytest.approx(low["efficiency"].mean())
+
+
+def test_first_offers_are_correlated_with_gains(store: Store, found: Findings) -> None:
+    records = list(store.records(STUDY["name"], bodies=True, games=["bargaining", "negotiation"]))
+    for row in found.tables["anchoring"].rows:
+        offers, gains_ = [], []
+        for record in records:
+            if record.game != row["family"].lower() or row["bob"] not in (
+                "everybody",
+                record.label("bob"),
+            ):
+                continue
+            move, of = record.answers[0].action, record.parameters
+            assert move is not None
+            assert record.payoffs is not None
+            if record.game == "bargaining":
+                offers.append(move["alice_gain"] / of["money"])
+                gains_.append(record.payoffs["alice"] / of["money"])
+            else:
+                offers.append(move["price"] / of["scale"] - of["seller_factor"])
+                gains_.append(record.payoffs["alice"] / of["scale"])
+        assert row["r.n"] == len(offers)
+        if row["r"] is not None:
+            assert row["r"] == pytest.approx(np.corrcoef(offers, gains_)[0, 1])
+            assert row["r clustered.low"] < row["r"] < row["r clustered.high"]
+
+
+def test_the_clustered_interval_of_a_correlation_is_that_of_draws(
+    store: Store, found: Findings
+) -> None:
+    offers = found.evidence.once(first_offers).filter(game="bargaining")
+    parts = [part for _, part in offers.group_by("configuration")]
+    generator = np.random.default_rng(1)
+    drawn = []
+    for _ in range(1_000):
+        some = pl.concat([parts[at] for at in generator.integers(len(parts), size=len(parts))])
+        drawn.append(np.corrcoef(some["offer"], some["gain"])[0, 1])
+    row = found.tables["anchoring"].frame.row(0, named=True)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    assert row["r clustered.high"] - row["r clustered.low"] == pytest.approx(high - low, rel=0.2)
+
+
+def test_reference_levels_are_the_papers_where_the_study_has_them(found: Findings) -> None:
+    rows = {(row["family"], row["parameter"]): row for row in found.tables["references"].rows}
+    assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
+    assert rows["Bargaining", "M"]["reference"] == "one level only"
+    assert rows["Negotiation", "F_A"]["reference"] == "1"
+    assert rows["Persuasion", "MT"]["levels"] == "binary (108); text (108)"
+    assert rows["Persuasion", "Bob"]["reference"] == FLASH
+
+
+def test_without_the_papers_levels_those_of_most_matches_are_taken(tmp_path: Path) -> None:
+    games = [
+        {
+            "game": "bargaining",
+            "grid": {"money": [100, 500, 500.5], "reminders": [True, False]},
+            "fixed": {"horizon": 4},
+        }
+    ]
+    players = {name: of for name, of in STUDY["players"].items() if name != FLASH}
+    with Store.open(play(tmp_path, games=games, players=players)) as store:
+        found = made(store)
+    rows = {row["parameter"]: row for row in found.tables["references"].rows}
+    assert rows["M"]["reference"] == "100"
+    assert rows["Alice"]["reference"] == "fair"
+    assert "reminders varied and is not controlled for" in found.tables["references"].notes[0]
+    assert "under two markets" in found.lacking["Effect of the market"]
+    assert "Effects are over fair." in found.tables["self-gain"].caption
+    assert found.tables["self-gain"].notes[-1].endswith("is not controlled for.")
+
+
+def test_another_reference_can_be_asked_for(store: Store) -> None:
+    found = made(store, options={"reference": "tough"})
+    frame = found.tables["self-gain"].frame
+    assert frame.filter(player="tough")["bargaining alice"].item() == 0
+    assert "Effects are over tough." in found.tables["self-gain"].caption
+    with pytest.raises(ct.CheaptalkError, match='no player "tuff"'):
+        made(store, options={"reference": "tuff"})
+
+
+def test_predictions_are_made_when_asked_for(store: Store) -> None:
+    for module in ("sklearn", "xgboost", "catboost"):
+        pytest.importorskip(module)
+    found = made(store, options={"splits": "1"})
+    table = found.tables["predictions"].frame
+    assert table.height == 12
+    deviation = pl.concat(
+        [one.frame.select(pl.col(*METRICS).std()) for one in families(found.evidence)]
+    )
+    for at, row in enumerate(table.iter_rows(named=True)):
+        spread = deviation[list(METRICS)[at % 4]][at // 4]
+        for learner in ("linear", "xgboost", "catboost"):
+            assert 0 <= row[learner] < 1.3 * spread + 1e-9
+            assert row[f"{learner}.n"] == 1
+    for wrong in ("0", "many", "-3"):
+        with pytest.raises(ct.CheaptalkError, match=f"whole number from 1, not {wrong}"):
+            made(store, options={"splits": wrong})
+
+
+def only(folder: Path, game: dict[str, Any], players: list[str], **changed: Any) -> Findings:
+    """What the recipe makes of one game between some players."""
+    chosen = {name: STUDY["players"][name] for name in players}
+    path = play(folder, games=[game], players=chosen, deals=1, **changed)
+    with Store.open(path) as store:
+        return made(store)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_one_match_gives_means_and_sentences(tmp_path: Path, game: str) -> None:
+    found = only(tmp_path, {"game": game}, ["fair"], pairing="self")
+    assert found.tables["outcomes"].frame["efficiency.n"].item() == 1
+    assert found.tables["distributions"].frame["alice_gain.low"].is_null().all()
+    assert set(found.lacking) >= {
+        "Effect of the market", "What players gain", "Who plays whom", "Copies of a player",
+        "Which players to choose", "Effect of every parameter",
+    }  # fmt: skip
+
+
+def test_one_configuration_has_no_clustered_intervals(tmp_path: Path) -> None:
+    found = only(tmp_path, {"game": "negotiation"}, [FLASH, "fair", "tough"], repeats=4)
+    frame = found.tables["self-gain"].frame
+    assert frame["negotiation alice.low"].drop_nulls().len() == 2
+    assert frame["negotiation alice clustered.low"].is_null().all()
+    assert any("one cluster" in note for note in found.tables["self-gain"].notes)
+
+
+def test_equal_outcomes_and_offers_have_effects_of_zero_and_no_correlation(tmp_path: Path) -> None:
+    game = {"game": "bargaining", "grid": {"complete_information": [True, False]}}
+    even = {"one": "equal_split", "two": {"strategy": "fixed_demand", "share": 0.5}}
+    players = {name: {"strategies": {"bargaining": of}} for name, of in even.items()}
+    with Store.open(play(tmp_path, games=[game], players=players)) as store:
+        found = made(store)
+    assert set(found.tables["market-bargaining"].frame["fairness"]) == {0}
+    assert found.tables["anchoring"].frame["r"].is_null().all()
+    assert found.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
+
+
+def test_factors_that_go_together_are_named(tmp_path: Path) -> None:
+    game = {
+        "game": "bargaining",
+        "grid": {"discounts": [[0.9, 0.9], [0.8, 1]], "messages": [True, False]},
+    }
+    found = only(tmp_path, game, [FLASH, "fair", "tough"], repeats=3)
+    assert "δ_A and δ_B cannot be told apart" in found.lacking["Effect of the market"]
+    assert "outcomes" in found.tables
+
+
+def test_players_that_did_not_meet_all_others_are_left_out_of_the_choice(tmp_path: Path) -> None:
+    pairs = [[FLASH, "fair"], ["fair", FLASH], ["fair", "fair"], [FLASH, FLASH], ["tough", "fair"]]
+    game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
+    found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    assert found.tables["pairs-negotiation"].frame.height == 5
+    notes = " ".join(found.tables["player-choice"].notes)
+    assert "left out, for not having met all others: tough as Alice" in notes
+
+
+def test_players_that_met_no_others_in_common_have_no_choice(tmp_path: Path) -> None:
+    game = {"game": "negotiation", "grid": {"complete_information": [True, False]}}
+    pairs = [[FLASH, "fair"], ["fair", "tough"]]
+    found = only(tmp_path, game, [FLASH, "fair", "tough"], pairing=pairs, repeats=3)
+    assert "no two players met the same others" in found.lacking["Which players to choose"]
+    assert "set the pairing to all" in found.lacking["Copies of a player"]
+
+
+def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
+    pairs = found.evidence.once(pairs_of)[0]
+    a = np.array([[1.0, 0.0], [0.0, 1.0]])
+    pennies = model_choice(a, 1 - a, ["x", "y"], ["x", "y"], draws=(a[None], 1 - a[None]))
+    choice = Choice(pairs, (a, 1 - a), pennies, ("z as Bob",))
+    assert list(notes_of(choice)) == [
+        "Bargaining: no pure equilibrium in 100.0% of draws.",
+        "Bargaining: the estimates have no pure equilibrium.",
+        "Bargaining: left out, for not having met all others: z as Bob.",
+    ]
+
+
+def test_players_that_share_no_role_have_references_of_their_own(tmp_path: Path) -> None:
+    game = {"game": "persuasion", "grid": {"myopic": [True, False]}, "fixed": {"horizon": 5}}
+    players: dict[str, Any] = {
+        name: {"strategies": {"persuasion": {role: strategy}}}
+        for name, role, strategy in (
+            ("honest", "alice", "honest"), ("pushy", "alice", "always_recommend"),
+            ("trusting", "bob", "trusting"), ("wary", "bob", "sceptical"),
+        )
+    }  # fmt: skip
+    with Store.open(play(tmp_path, games=[game], players=players)) as store:
+        found = made(store)
+    caption = found.tables["self-gain"].caption
+    assert "different players: honest in persuasion alice, trusting in persuasion bob" in caption
+    frame = found.tables["self-gain"].frame
+    assert frame.filter(player="wary")["persuasion alice"].is_null().all()
+    assert "set the pairing to all" in found.lacking["Copies of a player"]
+
+
+def test_one_player_gains_over_nobody(tmp_path: Path) -> None:
+    game = {"game": "negotiation", "grid": {"buyer_factor": [1, 1.5]}}
+    found = only(tmp_path, game, [FLASH], pairing="self", repeats=3)
+    assert "no role was played by two players" in found.lacking["What players gain"]
+    assert "only one pair met" in found.lacking["Who plays whom"]
+    assert set(found.tables["impact"].frame["parameter"]) == {"F_B"}
+
+
+def test_people_are_no_choice(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "people.sqlite", create=True) as store:
+        take_in(read_glee(write_all(tmp_path / "games")), store, "people")
+        found = made(store, "people")
+    assert "people sat in every match" in found.lacking["Who plays whom"]
+
+
+def test_a_family_of_which_too_little_is_known_is_named_beside_the_others(tmp_path: Path) -> None:
+    games = [
+        {"game": "bargaining", "grid": {"discounts": [[0.9, 0.9], [0.8, 1]]}},
+        {"game": "negotiation", "grid": {"complete_information": [True, False]}},
+    ]
+    with Store.open(play(tmp_path, games=games)) as store:
+        found = made(store)
+    for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
+        said = " ".join(found.tables[name].notes)
+        assert "δ_A and δ_B" in said
+        assert "cannot be told apart" in said
+
+
+def test_without_the_learners_it_says_how_to_get_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("cheaptalk.statistics.baselines.import_module", missing)
+    found = made(store, options={"splits": "1"})
+    assert 'pip install "cheaptalk[predict]"' in found.lacking["Predictions"]
+
+
+def test_other_games_alone_are_not_enough(tmp_path: Path) -> None:
+    games = [{"game": "pirate_game", "fixed": {"players": 3}, "pairing": "self"}]
+    players = {"p": {"strategies": {"pirate_game": "random"}}}
+    with Store.open(play(tmp_path, games=games, players=players)) as store:
+        found = made(store)
+    assert list(found.tables) == ["played", "played-by-player"]
+    assert all("run the preset glee" in why for why in found.lacking.values())
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_a_browser_draws_sorts_and_drills_down(found: Findings, tmp_path: Path) -> None:
+    out = tmp_path / "glee.html"
+    write_findings(found, out)
+
+    async def visit(tab: Tab) -> None:
+        await tab.visit(out.as_uri(), width=375)
+        plots = len([one for group in found.charts.values() for one in group.panels])
+        await tab.until(f"document.querySelectorAll('.plot .main-svg').length >= {plots}")
+        assert await tab.run("document.documentElement.scrollWidth") == 375
+        rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
+        rows += " one.querySelectorAll('tbody tr').length])"
+        assert dict(await tab.run(rows)) == {
+            name: table.frame.height for name, table in found.tables.items()
+        }
+        reader = "document.getElementById('reader')"
+        await tab.run("document.querySelector('[data-name=market-bargaining] tbody a').focus()")
+        await tab.press("Enter")
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
+        await tab.run(f"{reader}.close()")
+        heat = "document.querySelector('[data-name^=pairs-negotiation-figures] .plot')"
+        await tab.run(
+            f"{heat}.emit('plotly_click', {{points: [{{customdata:"
+            " {game: 'negotiation', 'player.alice': 'fair', 'player.bob': 'tough'}}]})"
+        )
+        await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
+        assert "Alice fair, Bob tough" in await tab.run(f"{reader}.querySelector('h2').textContent")
+        assert tab.complaints == []
+
+    browse(tmp_path / "profile", visit)

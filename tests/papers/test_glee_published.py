@@ -1,0 +1,183 @@
+"""The GLEE recipe on published games, where a sample lies beside the repository.
+
+Metrics are worked out here from the games' files alone, without our rules or measures.
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cheaptalk.papers.glee.families import families
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.records import Store
+from cheaptalk.records.imports import take_in
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import Findings, findings
+from tests.papers.test_import_glee_published import SAMPLE
+
+pytestmark = pytest.mark.skipif(
+    not SAMPLE.is_dir(), reason="the sample of published games is not beside the repository"
+)
+
+METRICS = ("alice_gain", "bob_gain", "efficiency", "fairness")
+Metrics = dict[str, float | None]
+
+
+def bargaining(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metrics, Metrics]:
+    """A game's metrics by the paper, and by its released code."""
+    args = config["game_args"]
+    deltas = [
+        args.get(f"delta_{number}") or config[f"player_{number}_args"].get("delta")
+        for number in (1, 2)
+    ]
+    name = config["player_1_args"]["public_name"].lower().replace(" ", "_")
+    last = int(float(rows[-1]["round"]))
+    if rows[-1]["decision"] != "accept":
+        left = deltas[1] ** (args["max_rounds"] - 1)
+        paper: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": 0, "fairness": 1}
+        code: Metrics = {"alice_gain": 0, "bob_gain": left, "efficiency": left, "fairness": 0}
+        return paper, code
+    share = float(rows[-2][f"{name}_gain"]) / args["money_to_divide"]
+    gains = [
+        part * delta ** (last - 1) for part, delta in zip((share, 1 - share), deltas, strict=True)
+    ]
+    found: Metrics = {
+        "alice_gain": gains[0], "bob_gain": gains[1], "efficiency": sum(gains),
+        "fairness": 1 - 4 * (share - 0.5) ** 2,
+    }  # fmt: skip
+    return found, found
+
+
+def negotiation(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metrics, Metrics]:
+    args = config["game_args"]
+    seller, buyer = args["seller_value"], args["buyer_value"]
+    traded = rows[-1]["decision"] == "AcceptOffer"
+    efficient = 1.0 if seller == buyer else float(traded == (buyer > seller))
+    if not traded:
+        found: Metrics = {"alice_gain": 0, "bob_gain": 0, "efficiency": efficient, "fairness": 1}
+        return found, found
+    price = float(rows[-2]["product_price"]) / args["product_price_order"]
+    fair = 1 - 4 * (price - (seller + buyer) / 2) ** 2
+    paper: Metrics = {
+        "alice_gain": price - seller, "bob_gain": buyer - price, "efficiency": efficient,
+        "fairness": fair,
+    }  # fmt: skip
+    return paper, paper | {"fairness": max(fair, 0.0)}
+
+
+def persuasion(config: dict[str, Any], rows: list[dict[str, str]]) -> tuple[Metrics, Metrics]:
+    args = config["game_args"]
+    value = max(args["v"], args["c"])
+    good = [row["round_quality"] == "high-quality" for row in rows if row["player"] == "Nature"]
+    bought = [row["decision"] == "yes" for row in rows if row["player"] != "Nature"][1::2]
+    rounds = len(good)
+    k = sum(high and buys for high, buys in zip(good, bought, strict=True))
+    lemons = sum(buys for buys in bought) - k
+    refused = rounds - sum(good) - lemons
+    paper: Metrics = {
+        "alice_gain": sum(bought) / rounds,
+        "bob_gain": (k * (value - 1) - lemons) / rounds,
+        "efficiency": k / sum(good) if any(good) else None,
+        "fairness": refused / (rounds - sum(good)) if not all(good) else None,
+    }
+    return paper, paper | {"bob_gain": (k * (value - 1) - refused) / rounds}
+
+
+FAMILIES = {"bargaining": bargaining, "negotiation": negotiation, "persuasion": persuasion}
+
+
+def published() -> Iterator[tuple[str, str, bool, bool, tuple[Metrics, Metrics]]]:
+    """Id, family, whether Alice and Bob are people, and metrics of every game."""
+    for file in sorted(SAMPLE.rglob("config.json")):
+        config = json.loads(file.read_text(encoding="utf-8"))
+        with (file.parent / "game.csv").open(encoding="utf-8", newline="") as text:
+            rows = list(csv.DictReader(text))
+        people = [config[f"player_{number}_type"] == "otree" for number in (1, 2)]
+        family = config["game_type"]
+        yield file.parent.name, family, *people, FAMILIES[family](config, rows)
+
+
+GAMES = list(published()) if SAMPLE.is_dir() else []
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store.open(tmp_path_factory.mktemp("sample") / "games.sqlite", create=True) as store:
+        take_in(read_glee(SAMPLE), store, "sample")
+        yield store
+
+
+@pytest.fixture(scope="module")
+def found(store: Store) -> Findings:
+    return findings(store, "sample", "glee")
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_metrics_of_all_68_games_are_those_in_their_files(store: Store, as_published: bool) -> None:
+    rows = {
+        row["deal"]: row
+        for one in families(Evidence(store, "sample", as_published))
+        for row in one.frame.iter_rows(named=True)
+    }
+    assert len(rows) == len(GAMES) == 68
+    for id_, _, _, _, metrics in GAMES:
+        expected = metrics[as_published]
+        assert {name: rows[id_][name] for name in METRICS} == pytest.approx(expected, abs=1e-9)
+
+
+def mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_family_tables_are_means_over_these_games(store: Store, as_published: bool) -> None:
+    table = findings(store, "sample", "glee", as_published=as_published).tables["outcomes"]
+    sorts = {"person": {True}, "model": {False}, "everybody": {True, False}}
+    seen = 0
+    for row in table.rows:
+        games = [
+            metrics[as_published]
+            for _, family, alice, bob, metrics in GAMES
+            if family == row["family"].lower()
+            and alice in sorts[row["alice"]] and bob in sorts[row["bob"]]
+        ]  # fmt: skip
+        seen += len(games)
+        for name in METRICS:
+            assert row[name] == pytest.approx(mean([game[name] for game in games]), abs=1e-9)
+            assert row[f"{name}.n"] == sum(game[name] is not None for game in games)
+    assert seen == 2 * 68
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_bobs_gain_in_persuasion_by_both_definitions(store: Store, as_published: bool) -> None:
+    made = findings(store, "sample", "glee", as_published=as_published)
+    for row in made.tables["bob-gain"].rows:
+        games = [
+            metrics
+            for _, family, alice, bob, metrics in GAMES
+            if family == "persuasion"
+            and (alice, bob) == (row["alice"] == "person", row["bob"] == "person")
+        ]
+        assert row["paper"] == pytest.approx(mean([paper["bob_gain"] for paper, _ in games]))
+        assert row["code"] == pytest.approx(mean([code["bob_gain"] for _, code in games]))
+    assert made.tables["bob-gain"].frame.height == 3
+
+
+def test_people_are_a_player_of_table_3_and_gemini_flash_its_reference(found: Findings) -> None:
+    frame = found.tables["self-gain"].frame
+    players = dict(frame.select("player", "kind").iter_rows())
+    assert players["human"] == "person"
+    reference = frame.row(by_predicate=pl.col("player") == "gemini-1.5-flash", named=True)
+    assert {reference[name] for name in ("bargaining alice", "bargaining bob")} == {0}
+    assert "Effects are over gemini-1.5-flash." in found.tables["self-gain"].caption
+
+
+def test_what_so_few_games_cannot_tell_is_said(found: Findings) -> None:
+    assert "cannot tell" in found.lacking["Who plays whom"]
+    assert "--set splits=100" in found.lacking["Predictions"]
+    assert {"outcomes", "anchoring", "impact", "distributions"} <= found.tables.keys()

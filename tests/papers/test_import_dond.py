@@ -1,0 +1,322 @@
+"""People's dialogues of Deal or No Deal become matches of ours, or are left out with the reason."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.papers.self_play.importer import read_dond, read_line
+from cheaptalk.players import ImportedSeat, Kind
+from cheaptalk.records import Store
+from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.rules import CheaptalkError
+
+# One book, four hats, one ball; worth 0, 2, 2 to Ada and 4, 1, 2 to Ben.
+ADA, BEN = "1 0 4 2 1 2", "1 4 4 1 1 2"
+TALK = ("i would like 4 hats .", "deal")
+HATS, REST = (0, 4, 0), (1, 0, 1)
+WORTH = {(ADA, HATS): 8, (BEN, REST): 6}
+CLAIMS = {"books": 0, "hats": 4, "balls": 0}, {"books": 1, "hats": 0, "balls": 1}
+Items = tuple[int, ...] | str
+
+
+def items(selected: Items) -> str:
+    if isinstance(selected, str):
+        return selected
+    return " ".join(f"item{number}={count}" for number, count in enumerate(selected))
+
+
+def said(messages: Sequence[str], began: bool, selection: str = "") -> str:
+    """A dialogue as one side sees it, who began or did not, with the selection that ends it."""
+    speakers = ("YOU", "THEM") if began else ("THEM", "YOU")
+    turns = [*messages, f"<selection> {selection}".strip()]
+    return " <eos> ".join(f"{speakers[turn % 2]}: {text}" for turn, text in enumerate(turns))
+
+
+def plain(
+    selected: Items, status: str = "agree", began: bool = True, messages: Sequence[str] = TALK,
+    reward: object = None,
+) -> str:  # fmt: skip
+    """A line of data.txt: Ada began, Ben answered."""
+    own, other = (ADA, BEN) if began else (BEN, ADA)
+    if reward is None:
+        values = map(int, own.split()[1::2])
+        worth = 0 if isinstance(selected, str) else sum(map(int.__mul__, values, selected))
+        reward = selected if isinstance(selected, str) else worth
+    talk = said(messages, began, items(selected))
+    return f"{own} {talk} <eos> reward={reward} {status} {other}"
+
+
+def tagged(output: str, began: bool = True, messages: Sequence[str] = TALK) -> str:
+    """A line of val.txt or test.txt."""
+    own, other = (ADA, BEN) if began else (BEN, ADA)
+    parts = {"input": own, "dialogue": said(messages, began), "output": output}
+    parts["partner_input"] = other
+    return " ".join(f"<{name}> {text} </{name}>" for name, text in parts.items())
+
+
+AGREED = [plain(HATS), plain(REST, began=False)]
+TAGGED = [
+    tagged(f"{items(HATS)} {items(REST)}"), tagged(f"{items(REST)} {items(HATS)}", began=False)
+]  # fmt: skip
+
+
+def write(folder: Path, *lines: str, name: str = "data.txt", end: str = "\n") -> Path:
+    path = folder / name
+    path.write_bytes("".join(line + end for line in lines).encode())
+    return path
+
+
+def read(*paths: Path) -> list[ForeignGame | Skipped]:
+    return list(read_dond(paths).games)
+
+
+def one(folder: Path, *lines: str) -> ForeignGame:
+    """The one dialogue that these lines tell of, which must be fit."""
+    (game,) = read(write(folder, *lines))
+    assert isinstance(game, ForeignGame), game
+    return game
+
+
+def reason(folder: Path, *lines: str) -> str:
+    """Why the one dialogue that these lines tell of is left out."""
+    (game,) = read(write(folder, *lines))
+    assert isinstance(game, Skipped), game
+    return game.reason
+
+
+def moves(game: ForeignGame) -> list[tuple[str, Any]]:
+    return [
+        (one.seat, one.action and one.action.model_dump(exclude_none=True))
+        for one in game.table.given
+    ]
+
+
+def outcome(game: ForeignGame) -> dict[str, Any]:
+    assert game.table.outcome is not None
+    return game.table.outcome.model_dump()
+
+
+# What becomes of a dialogue
+
+
+@pytest.mark.parametrize("lines", [AGREED, AGREED[::-1], TAGGED, TAGGED[1:], AGREED + TAGGED])
+def test_all_lines_of_a_dialogue_are_one_match(games: Path, lines: list[str]) -> None:
+    game = one(games, *lines)
+    assert moves(game) == [
+        ("player_1", {"message": TALK[0]}), ("player_2", {"message": TALK[1]}),
+        ("player_1", CLAIMS[0]), ("player_2", CLAIMS[1]),
+    ]  # fmt: skip
+    deal = game.table.deal.model_dump(mode="json")
+    assert deal["context"]["counts"] == [1, 4, 1]
+    assert deal["context"]["values"] == [[0, 2, 2], [4, 1, 2]]
+    assert outcome(game)["ending"] == "agreement"
+    assert outcome(game)["points"] == (8, 6)
+    assert set(game.seats.values()) == {ImportedSeat(imported="dond", person=True)}
+    assert game.id == one(games, *AGREED).id
+
+
+def test_both_lines_are_named(games: Path) -> None:
+    assert one(games, *AGREED).source["folder"] == "data.txt, line 1; data.txt, line 2"
+
+
+def test_of_an_agreement_one_line_is_enough(games: Path) -> None:
+    for line in AGREED:
+        assert moves(one(games, line)) == moves(one(games, *AGREED))
+
+
+def test_a_disagreement_is_two_proposals_that_do_not_fit(games: Path) -> None:
+    lines = plain(HATS, "disagree"), plain((1, 1, 1), "disagree", began=False)
+    game = one(games, *lines)
+    assert outcome(game)["ending"] == "mismatch"
+    assert outcome(game)["claims"] == (HATS, (1, 1, 1))
+    assert game.failures == {}
+
+
+@pytest.mark.parametrize("word", ["no agreement", "disconnect"])
+def test_who_selects_a_word_aborts(games: Path, word: str) -> None:
+    kind = {"no agreement": Kind.REFUSED, "disconnect": Kind.TIMED_OUT}[word]
+    game = one(games, plain(word), plain(word, began=False))
+    assert moves(game)[2:] == [("player_1", None)]
+    assert (outcome(game)["ending"], outcome(game)["aborted_by"]) == ("aborted", "player_1")
+    assert game.failures == {2: kind}
+    assert game.source["selections"] == {"player_1": word, "player_2": word}
+    output = " ".join([f"<{word.replace(' ', '_')}>"] * 6)
+    assert moves(one(games, tagged(output))) == moves(game)
+
+
+def test_the_partner_aborts_after_a_proposal(games: Path) -> None:
+    lines = plain(HATS, "disagree"), plain("no agreement", "disagree", began=False)
+    game = one(games, *lines)
+    assert moves(game)[2:] == [("player_1", CLAIMS[0]), ("player_2", None)]
+    assert outcome(game)["aborted_by"] == "player_2"
+    assert game.failures == {3: Kind.REFUSED}
+
+
+def test_a_selection_that_no_line_tells_is_never_invented(games: Path) -> None:
+    expected = "what player_2 selected stands in no line that was read"
+    assert reason(games, plain(HATS, "disagree")) == expected
+    expected = "what player_1 selected stands in no line that was read"
+    assert reason(games, plain((1, 1, 1), "disagree", began=False)) == expected
+    disagreed = " ".join(["<disagree>"] * 6)
+    assert reason(games, tagged(disagreed)) == expected
+    told = plain(HATS, "disagree"), plain((1, 1, 1), "disagree", began=False)
+    assert outcome(one(games, tagged(disagreed), *told))["ending"] == "mismatch"
+
+
+def test_who_speaks_first_is_player_1(games: Path) -> None:
+    messages = ("hi", "hi .", "4 hats ?")
+    game = one(games, plain(REST, began=False, messages=messages))
+    assert [seat for seat, _ in moves(game)] == ["player_1", "player_2"] * 2 + ["player_1"][:1]
+    assert moves(game)[3] == ("player_2", CLAIMS[1])
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8")), min_size=1))
+def test_messages_are_kept_character_for_character(texts: list[str]) -> None:
+    messages = tuple(text for text in texts if "<eos>" not in text and "<" not in text) or ("x",)
+    assert read_line("here", plain(HATS, messages=messages)).messages == messages
+    assert read_line(
+        "here", tagged(f"{items(HATS)} {items(REST)}", messages=messages)
+    ).messages == (messages)
+
+
+def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
+    lines = plain(HATS, "disagree"), plain("no agreement", "disagree", began=False)
+    take_in(read_dond([write(games, *lines)]), store, "dond-import")
+    (record,) = store.records("dond-import", bodies=True)
+    assert record.kinds == {"player_1": {"ok": 2}, "player_2": {"ok": 1, "refused": 1}}
+    assert record.payoffs == {"player_1": 0, "player_2": 0}
+    assert record.replay().over
+
+
+def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store: Store) -> None:
+    plain_, tagged_ = write(games, *AGREED), write(games, *TAGGED, name="val.txt")
+    assert take_in(read_dond([plain_]), store, "people").imported == 1
+    intake = take_in(read_dond([tagged_]), store, "people")
+    assert (intake.imported, intake.present, intake.skipped) == (0, 1, [])
+
+
+# What does not fit
+
+BAD = {
+    "neither format": ("hello", "is in neither of the two formats of the published files"),
+    "cut off": (AGREED[0][:60], "is in neither of the two formats"),
+    "no partner": (AGREED[0].removesuffix(" " + BEN), "is in neither of the two formats"),
+    "tag not closed": (TAGGED[0].replace("</output>", ""), "is in neither of the two formats"),
+    "text for a number": (AGREED[0].replace(ADA, "1 0 4 two 1 2"), '"input": "1 0 4 two 1 2" is'),
+    "five numbers": (TAGGED[0].replace(f"> {BEN}", "> 1 4 4 1 1"), '"partner_input": "1 4 4 1'),
+    "a number below zero": (AGREED[0].replace(BEN, "1 -4 4 1 1 2"), '"partner_input": "1 -4 4'),
+    "other counts": (AGREED[0].replace(BEN, "2 2 4 1 1 2"), '"partner_input": has other counts'),
+    "an illegal context": (AGREED[0].replace(BEN, "1 5 4 1 1 2"), "worth 10 to player 2, not 11"),
+    "a stranger": (AGREED[0].replace("THEM:", "EVE:"), 'turn 2: begins with neither "YOU: " nor'),
+    "twice in a row": (AGREED[0].replace("THEM:", "YOU:"), "turn 2: YOU is not to speak again"),
+    "no selection": (AGREED[0].replace("<selection> ", ""), "does not end with a selection"),
+    "two items": (AGREED[0].replace(" item2=0", ""), '"selection": "item0=0 item1=4" is not item0'),
+    "half an item": (AGREED[0].replace("item2=0", "item2=0.5"), "is not item0=N item1=N item2=N"),
+    "an unknown word": (plain("perhaps"), '"selection": "perhaps" is not item0=N'),
+    "another reward": (plain(HATS, reward=7), '"reward": is "7"; by the selection 8'),
+    "a reward for a word": (plain("disconnect", reward=0), '"0"; by the selection disconnect'),
+    "an unknown output": (tagged("<maybe>"), '"output": "<maybe>" is not item0=N'),
+    "one output": (tagged(items(HATS)), '"output": "" is not item0=N item1=N item2=N'),
+    "a selection too early": (
+        TAGGED[0].replace("<selection>", "<selection> item0=1"), 'selects "item0=1" before the out',
+    ),
+    "more than there is": (plain((0, 5, 0)), "5 hats cannot be claimed: there are only 4"),
+    "nothing said": (plain(HATS, messages=()), "nothing has been said yet"),
+    "a long message": (plain(HATS, messages=("x" * 4001,)), "at most 4,000 are possible"),
+    "outputs that do not fit": (
+        tagged(f"{items(HATS)} {items(HATS)}"), "the selections do not fit, unlike what is said",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_line_that_does_not_fit_is_named(games: Path, case: str) -> None:
+    line, expected = BAD[case]
+    found = read(write(games, line, plain(HATS, messages=("another",))))
+    (skipped,) = [one for one in found if isinstance(one, Skipped)]
+    assert skipped.game == "data.txt, line 1"
+    assert expected in skipped.reason
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([AGREED[0], plain((1, 1, 1), began=False)], "do not fit, unlike what is said"),
+        ([plain(HATS, "disagree"), plain(REST, "disagree", False)], "selections fit, unlike what"),
+        ([AGREED[0], plain((0, 3, 0))], "contradict each other on what player_1 selected"),
+        ([AGREED[0], plain(REST, "disagree", began=False)], "contradict each other on whether"),
+    ],
+)
+def test_lines_that_contradict_each_other_are_left_out(
+    games: Path, lines: list[str], expected: str
+) -> None:
+    assert expected in reason(games, *lines)
+
+
+def test_damaged_files_are_named_and_the_rest_goes_in(games: Path) -> None:
+    write(games, *AGREED)
+    write(games, name="empty.txt")
+    (games / "latin.txt").write_bytes(b"caf\xe9")
+    write(games, ADA, BEN, name="selfplay.txt")
+    (games / "notes.md").write_text("no file of dialogues")
+    found = read(games)
+    assert found[:3] == [
+        Skipped("empty.txt", "is empty"),
+        Skipped("latin.txt", "is not UTF-8 text (byte 3)"),
+        Skipped("selfplay.txt", "holds contexts, no dialogue"),
+    ]
+    assert isinstance(found[3], ForeignGame)
+    assert len(found) == 4
+
+
+def test_line_ends_of_any_kind_and_blank_lines_do_not_matter(games: Path) -> None:
+    path = write(games, *AGREED, "", end="\r\n")
+    (game,) = read(path)
+    assert isinstance(game, ForeignGame)
+    assert moves(game) == moves(one(games, *AGREED))
+
+
+def test_a_path_without_files_is_refused(games: Path) -> None:
+    with pytest.raises(CheaptalkError, match=r"no \.txt file is there"):
+        read_dond([games])
+    with pytest.raises(CheaptalkError, match="there is no such file or folder"):
+        read_dond([games / "missing.txt"])
+
+
+@given(st.text(max_size=200))
+def test_no_line_is_raised_over(line: str) -> None:
+    for text in (line, plain(HATS).replace("deal", line), tagged(line)):
+        with suppress(Unfit):
+            assert read_line("here", text).place == "here"
+
+
+def test_the_command_reads_files_and_folders(games: Path, tmp_path: Path) -> None:
+    write(games, *AGREED)
+    lines = [plain(HATS, messages=("other",)), plain(HATS, "disagree", messages=("more",))]
+    other = write(tmp_path, *lines, name="more.txt")
+    command = [
+        sys.executable,
+        "-m",
+        "cheaptalk",
+        "import",
+        "dond",
+        str(games),
+        str(other),
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["study"], told["imported"], told["present"]) == ("dond-import", 2, 0)
+    (skipped,) = told["skipped"]
+    assert skipped["game"] == "more.txt, line 2"

@@ -1,0 +1,390 @@
+"""Recorded games of GAMA become matches of ours, or are left out with file, field and reason."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.papers.gama.importer.importer import read_gama
+from cheaptalk.players import ImportedSeat
+from cheaptalk.records import Store, transcript
+from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.rules import CheaptalkError, game_box
+from tests.papers.gama_folders import (
+    KINDS,
+    Written,
+    auction,
+    bar,
+    battle,
+    diners,
+    dollar,
+    goods,
+    guess,
+    pirates,
+    write,
+    write_all,
+)
+
+
+def one(folder: Path, data: Written, name: str = "game") -> ForeignGame:
+    """The game of a file, which must be fit."""
+    write(folder, name, data)
+    (game,) = read_gama(folder).games
+    assert isinstance(game, ForeignGame), game
+    return game
+
+
+def reason(folder: Path, data: Written) -> str:
+    """Why the game of a file is left out."""
+    write(folder, "game", data)
+    (game,) = read_gama(folder).games
+    assert isinstance(game, Skipped), game
+    return game.reason
+
+
+def payoffs(game: ForeignGame) -> dict[str, float]:
+    assert game.table.outcome is not None
+    return game.table.game.place_payoffs(game.table.outcome)
+
+
+def parameters(game: ForeignGame) -> dict[str, Any]:
+    return game.table.game.model_dump(mode="json")
+
+
+# What becomes of a game
+
+
+def test_every_kind_becomes_a_match_of_ours(games: Path, store: Store) -> None:
+    intake = take_in(read_gama(write_all(games)), store, "gama-import")
+    assert (intake.imported, intake.present, intake.skipped) == (8, 0, [])
+    found = {record.deal_key: record for record in store.records("gama-import", bodies=True)}
+    assert {id_: record.game for id_, record in found.items()} == {
+        "guess/guess_1": "guess_the_average", "bar/bar_1": "el_farol_bar",
+        "dollar/dollar_1": "divide_the_dollar", "goods/goods_1": "public_goods",
+        "diners/diners_1": "diners_dilemma", "auction/auction_1": "sealed_bid_auction",
+        "battle/battle_1": "battle_royale", "pirates/pirates_1": "pirate_game",
+    }  # fmt: skip
+    for record in found.values():
+        assert record.replay().over
+        assert transcript(record)
+        assert {kind for kinds in record.kinds.values() for kind in kinds} == {"ok"}
+        assert record.body["source"]["meta"]["version"] == "v1"
+        assert record.body["source"]["opening"] == "You are playing a game."
+        for measure in game_box(record.game).measures.values():
+            assert measure.variant(as_published=True)(record.result()) is not None
+    again = take_in(read_gama(games), store, "gama-import")
+    assert (again.imported, again.present) == (0, 8)
+
+
+def test_who_won_the_guess(games: Path) -> None:
+    game = one(games, guess())
+    # 30 and 10 are at distance 10 from 20, as are none of the others: half a win would be 0.5 / 2.
+    assert payoffs(game) == pytest.approx({"player_1": 0, "player_2": 0.5, "player_3": 0.5})
+    assert parameters(game)["players"] == 3
+
+
+def test_what_going_paid(games: Path) -> None:
+    game = one(games, bar())
+    assert payoffs(game) == {"player_1": 0 + 10, "player_2": 0 + 5, "player_3": 5 + 5}
+    assert parameters(game)["feedback"] == "implicit"
+
+
+def test_what_bids_brought(games: Path) -> None:
+    assert payoffs(one(games, dollar())) == {"player_1": 100, "player_2": 0, "player_3": 0}
+
+
+def test_contributions_above_the_tokens_are_kept(games: Path) -> None:
+    game = one(games, goods())
+    # 2 * 30 / 3 = 20 for all, then 2 * 25 / 3.
+    assert payoffs(game) == pytest.approx(
+        {"player_1": 30 + 20 + 50 / 3, "player_2": 20 - 5 + 50 / 3, "player_3": 40 + 20 + 50 / 3}
+    )
+
+
+def test_an_order_that_is_not_cheap_was_counted_as_costly(games: Path) -> None:
+    game = one(games, diners())
+    moves = [given.action.model_dump() for given in game.table.given if given.action]
+    assert [move["chosen_dish"] for move in moves] == ["cheap", *["costly"] * 5]
+    assert game.source["unused"] == {
+        "counted_as_costly": [
+            {"request": 1, "seat": "player_1", "chosen_dish": "costly_dish"},
+            {"request": 1, "seat": "player_2", "chosen_dish": "cheap_dish"},
+            {"request": 1, "seat": "player_3", "chosen_dish": "costly_or_cheap"},
+        ]
+    }
+    assert payoffs(game) == pytest.approx(
+        {"player_1": 15 - 50 / 3 + 0, "player_2": 20 - 50 / 3, "player_3": 20 - 50 / 3}
+    )
+
+
+def test_recorded_valuations_and_winners_of_ties(games: Path) -> None:
+    game = one(games, auction())
+    assert payoffs(game) == {"player_1": 0, "player_2": -10, "player_3": 20}
+
+
+def test_the_second_price(games: Path) -> None:
+    data = auction()
+    data["meta"]["mode"] = "second highest bid"
+    data["round_records"][1]["bid_winner_payment"] = 80
+    assert payoffs(one(games, data)) == {"player_1": 0, "player_2": 0, "player_3": 20}
+
+
+def test_recorded_shots_at_oneself_and_at_the_dead(games: Path) -> None:
+    game = one(games, battle())
+    moves = [given.action.model_dump() for given in game.table.given if given.action]
+    assert [move["target"] for move in moves] == [
+        None, "player_3", "player_1", "player_3", "player_2",
+    ]  # fmt: skip
+    assert payoffs(game) == {"player_1": 1, "player_2": 0, "player_3": 0}
+    assert parameters(game)["hit_rates"] == [0.35, 0.4, 0.45]
+    assert game.source["unused"] == {}
+
+
+def test_in_battle_the_rounds_tell_what_happened(games: Path) -> None:
+    data = battle()
+    data["player_data"][0]["records"] = ["2"]
+    game = one(games, data)
+    assert payoffs(game)["player_1"] == 1
+    assert game.source["unused"]["player_records"]["player_1"] == ["2"]
+
+
+def test_a_battle_ends_when_its_rounds_are_used_up(games: Path) -> None:
+    data = battle()
+    nothing = data["round_records"][0] | {"player_shooting": "1"}
+    opening = [data["round_records"][0] | {"player_shooting": str(turn % 3)} for turn in range(20)]
+    assert nothing["shot_player"] == "null"
+    data["round_records"] = opening
+    game = one(games, data)
+    assert payoffs(game) == {"player_1": 0, "player_2": 0, "player_3": 0}
+    data["round_records"] = opening[:19]
+    expected = '"round_records": the game is not over after the last round'
+    assert reason(games, data) == expected
+
+
+def test_the_proposer_of_a_plan_is_not_asked_to_vote(games: Path) -> None:
+    game = one(games, pirates())
+    assert [given.seat for given in game.table.given] == [
+        "player_1", "player_2", "player_3", "player_2", "player_3",
+    ]  # fmt: skip
+    assert payoffs(game) == {"player_1": 0, "player_2": 99, "player_3": 1}
+
+
+def test_choices_are_those_of_the_players_records(games: Path) -> None:
+    """GAMA shuffled the choices of a round in place."""
+    game, data = one(games, guess()), guess()
+    data["round_records"][0]["responses"].reverse()
+    assert one(games, data).table.given == game.table.given
+
+
+def test_models_have_short_names_and_the_version_meant(games: Path) -> None:
+    data = bar()
+    data["player_data"][1]["model"] = "gpt-3.5-turbo"
+    seats = one(games, data).seats
+    assert seats["player_1"] == ImportedSeat(imported="gama", model="Talker-7B")
+    assert seats["player_2"].label == "gpt-3.5-turbo-0125"
+    data["meta"]["models"] = "maker/Exact-1"
+    game = one(games, data)
+    assert {seat.label for seat in game.seats.values()} == {"Exact-1"}
+    assert game.source["models"] == ["gpt-3.5-turbo", "lab/Talker-7B"]
+
+
+def test_conversations_in_parts_are_read(games: Path) -> None:
+    data = bar()
+    data["player_data"][0]["prompt"] = [{"role": "user", "parts": ["One, ", "two."]}]
+    assert one(games, data).source["opening"] == "One, two."
+    data["player_data"][0]["prompt"] = []
+    assert one(games, data).source["opening"] is None
+
+
+def test_folders_tell_games_of_one_name_apart(games: Path) -> None:
+    write(games, "first_price/auction_1", auction())
+    write(games, "second_price/auction_1", auction())
+    ids = [game.id for game in read_gama(games).games if isinstance(game, ForeignGame)]
+    assert ids == ["first_price/auction_1", "second_price/auction_1"]
+    (game,) = read_gama(games / "first_price").games
+    assert isinstance(game, ForeignGame)
+    assert game.id == "first_price/auction_1"
+
+
+# What does not fit
+
+
+def put(*path: str | int) -> Callable[[Written, Any], None]:
+    """A change at a place in a file; a value of ``...`` takes it out."""
+
+    def change(data: Any, value: Any) -> None:
+        for step in path[:-1]:
+            data = data[step]
+        if value is ...:
+            del data[path[-1]]
+        else:
+            data[path[-1]] = value
+
+    return change
+
+
+def alone(data: Written, _: Any) -> None:
+    data["meta"]["player_num"] = 1
+    del data["player_data"][1:]
+
+
+def extra_player(data: Written, _: Any) -> None:
+    data["player_data"].append(data["player_data"][0] | {"id": "player_3"})
+
+
+ROUND = ("round_records", 0)
+PLAYER = ("player_data", 0)
+BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any, str]] = {
+    "no meta": (bar, put("meta"), ..., '"meta.name_exp": names none of the games'),
+    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": names none of the games'),
+    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '"meta.name_exp": names none'),
+    "two games": (bar, put("meta", "name_exp"), "bar_game divide_dollar", "names none of the game"),
+    "no players": (bar, put("player_data"), ..., '"player_data": is missing'),
+    "no rounds": (bar, put("round_records"), [], '"round_records": is empty'),
+    "rounds are text": (bar, put("round_records"), "20", '"round_records": should be a valid list'),
+    "unknown part": (bar, put("notes"), "x", '"notes": is a setting that the importer does not'),
+    "unknown setting": (bar, put("meta", "tax"), 3, '"meta.tax": is a setting that the importer'),
+    "missing setting": (bar, put("meta", "ratio"), ..., '"meta.ratio": is missing'),
+    "unknown version": (bar, put("meta", "version"), "v6", "\"meta.version\": should be 'v1', 'v2"),
+    "no version": (bar, put("meta", "version"), ..., '"meta.version": is missing'),
+    "text for a number": (bar, put("meta", "home"), "5", '"meta.home": should be a valid integer'),
+    "truth for a number": (bar, put("meta", "player_num"), True, '"meta.player_num": should be'),
+    "ratio above one": (bar, put("meta", "ratio"), 1.5, '"round_records.0.winner": is stay'),
+    "other mode": (bar, put("meta", "mode"), "loud", "\"meta.mode\": should be 'implicit' or"),
+    "extra player": (bar, extra_player, None, '"player_data": is 4 players; by the rest of the'),
+    "nobody else": (auction, alone, None, '"player_data": holds fewer than 2 players'),
+    "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; by the rest'),
+    "other id": (bar, put(*PLAYER, "id"), "player_1", '"player_data.0.id": is player_1; by'),
+    "no model": (bar, put(*PLAYER, "model"), "", '"player_data.0.model": String should have at'),
+    "unknown choice": (bar, put(*PLAYER, "records", 1), "run", '"player_data.0.records.1": should'),
+    "choice missing": (bar, put(*PLAYER, "records"), ["go"], '"player_data.0.records": is 1 choic'),
+    "other choice": (bar, put(*PLAYER, "records", 0), "stay", '"round_records.0.responses": is'),
+    "half a round": (bar, put("meta", "round_id"), 3, '"meta.round_id": is 3; by the rest of the'),
+    "went": (bar, put(*ROUND, "go_num"), 3, '"round_records.0.go_num": is 3; by the rest of the'),
+    "share": (bar, put(*ROUND, "go_ratio"), 0.5, '"round_records.0.go_ratio": is 0.5; by'),
+    "odd message": (bar, put(*PLAYER, "prompt", 0, "content"), 7, '"player_data.0.prompt.0.conten'),
+    "share of the crowd": (bar, put("meta", "ratio"), 0.2, "round_records.1.winner"),
+    "average": (guess, put(*ROUND, "mean"), 31, '"round_records.0.mean": is 31.0; by the rest'),
+    "target": (guess, put(*ROUND, "mean_ratio"), 21, '"round_records.0.mean_ratio": is 21.0; by'),
+    "winners": (guess, put(*ROUND, "winner_num"), 2, '"round_records.0.winner_num": is 2; by'),
+    "half a number": (guess, put(*PLAYER, "records", 0), 60.5, '"player_data.0.records.0": should'),
+    "too great": (guess, put("meta", "max"), 50, 'data.0.records.0": recorded answer 0 of seat'),
+    "no range": (guess, put("meta", "max"), 0, '"meta": "maximum": should be greater than'),
+    "sum of bids": (dollar, put(*ROUND, "total_proposal"), 12, '"round_records.0.total_proposal"'),
+    "sum of tokens": (goods, put(*ROUND, "total_tokens"), 12, '"round_records.0.total_tokens": is'),
+    "tokens kept": (goods, put("meta", "reset"), False, '"meta.reset": should be True'),
+    "bill": (diners, put(*ROUND, "total_cost"), 60, '"round_records.0.total_cost": is 60; by'),
+    "share of it": (diners, put(*ROUND, "avg_cost"), 16.0, '"round_records.0.avg_cost": is 16.0'),
+    "unknown dish": (diners, put(*PLAYER, "records", 0), "soup", '"player_data.0.records.0": shou'),
+    "highest bid": (auction, put(*ROUND, "bid_winner_proposed"), 60, "bid_winner_proposed"),
+    "price": (auction, put(*ROUND, "bid_winner_payment"), 10, "bid_winner_payment"),
+    "nobody won": (auction, put(*ROUND, "bid_winner"), "player_9", 'there is no player "player_9"'),
+    "loser won": (auction, put(*ROUND, "bid_winner"), "player_1", "is 50; by the rest of the file"),
+    "no valuation": (auction, put(*ROUND, "valuations"), [60, 20], '"round_records.0.valuations"'),
+    "unknown mode": (auction, put("meta", "mode"), "third", "\"meta.mode\": should be 'highest bi"),
+    "no such target": (battle, put(*ROUND, "shot_player"), "7", '"round_records.0.responses": is'),
+    "out of turn": (battle, put(*ROUND, "player_shooting"), "1", 'shot_player": recorded answer 0'),
+    "no such shooter": (battle, put(*ROUND, "player_shooting"), "9", 'there is no player "9"'),
+    "missed and hit": (battle, put(*ROUND, "out"), True, 'shot_player": there is no player "null"'),
+    "hit the dead": (battle, put("round_records", 3, "out"), True, 'player "2" was out before'),
+    "other action": (battle, put(*ROUND, "action"), "shoot", '"round_records.0.action": is shoot'),
+    "other rates": (battle, put("meta", "interval"), 6, '"round_records.0.initial_players": is'),
+    "wrong sum": (pirates, put(*ROUND, "gold_distribution"), [99, 0, 0], "must add up to 100"),
+    "negative": (pirates, put(*ROUND, "gold_distribution"), [101, -1, 0], "fewer than 0 coins"),
+    "short plan": (pirates, put(*ROUND, "gold_distribution"), [99, 1], "is 2 pirates; by the rest"),
+    "voters": (pirates, put(*ROUND, "responses"), ["accept"], '"round_records.0.responses": is 1'),
+    "other vote": (pirates, put("player_data", 1, "records"), ["accept"], '"player_data.1.records'),
+    "own veto": (pirates, put(*ROUND, "responses", 0), "reject", '"round_records.0.responses.0": '),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_file_that_does_not_fit_is_named_by_field(games: Path, case: str) -> None:
+    make, change, value, expected = BAD[case]
+    data = make()
+    change(data, value)
+    assert expected in reason(games, data)
+
+
+FILES = {
+    "truncated": (b'{"meta": {"name_', "is not JSON"),
+    "empty": (b"", "is not JSON"),
+    "a list": (b"[1, 2]", '"meta.name_exp": names none of the games'),
+    "a number": (b"7", '"meta.name_exp": names none of the games'),
+    "deep": (b"[" * 200_000, "is not JSON"),
+    "latin-1": (b'{"meta": "caf\xe9"}', "is not UTF-8 text (byte 13)"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_damaged_file_is_named(games: Path, case: str) -> None:
+    content, expected = FILES[case]
+    write(games, "game", bar()).write_bytes(content)
+    (game,) = read_gama(games).games
+    assert isinstance(game, Skipped)
+    assert game.game == "game.json"
+    assert expected in game.reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_without_any_one_of_its_parts_is_left_out(games: Path, kind: str) -> None:
+    for part, inner in KINDS[kind]().items():
+        held = inner if isinstance(inner, dict) else inner[0]
+        for name in held:
+            if name in ("removed_player_info", "gold"):
+                continue
+            data = KINDS[kind]()
+            del (data[part] if isinstance(inner, dict) else data[part][0])[name]
+            assert f'{name}": ' in reason(games, data)
+
+
+ODD: tuple[Any, ...] = (
+    None, True, -1, 10**30, 1.5, float("inf"), float("nan"), "", "null", "9", "²", [], [1], {},
+)  # fmt: skip
+
+
+def steps(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """All places in a file."""
+    yield path
+    if isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from steps(value, (*path, step))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_whatever_stands_in_a_file_nothing_is_raised(kind: str, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from([*steps(KINDS[kind]())][1:]))
+    with TemporaryDirectory() as folder:
+        changed = KINDS[kind]()
+        put(*path)(changed, data.draw(st.sampled_from(ODD)))
+        write(Path(folder), "game", changed)
+        (game,) = read_gama(Path(folder)).games
+    assert isinstance(game, ForeignGame) or game.reason
+
+
+def test_the_rest_goes_in_where_one_file_does_not_fit(games: Path, tmp_path: Path) -> None:
+    write_all(games)
+    (games / "bar" / "bar_1.json").write_text("{")
+    command = [sys.executable, "-m", "cheaptalk", "import", "gama", str(games), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["study"], told["imported"]) == ("gama-import", 7)
+    (skipped,) = told["skipped"]
+    assert skipped["game"] == "bar/bar_1.json"
+    assert skipped["reason"].startswith("is not JSON")
+
+
+def test_a_folder_without_files_is_refused(games: Path) -> None:
+    with pytest.raises(CheaptalkError, match=r"no folder in it holds a \.json file"):
+        read_gama(games)
+    with pytest.raises(CheaptalkError, match="there is no such folder"):
+        read_gama(games / "missing")

@@ -1,0 +1,444 @@
+"""Games in the format of GLEE become matches of ours, or are left out with the reason."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.players import ImportedSeat
+from cheaptalk.records import MatchRecord, Status, Store, configuration_digest, transcript
+from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.rules import game_box
+from tests.papers.glee_folders import (
+    AGREED,
+    BUYERS,
+    OFFERS,
+    PITCHED,
+    PITCHES,
+    PRICES,
+    SOLD,
+    bargaining,
+    by_id,
+    models,
+    negotiation,
+    persuasion,
+    write,
+    write_agreed,
+    write_all,
+)
+
+
+def one(folder: Path, **options: Any) -> ForeignGame:
+    """The one game in a folder, which must be fit."""
+    (game,) = read_glee(folder, **options).games
+    assert isinstance(game, ForeignGame), game
+    return game
+
+
+def reason(folder: Path) -> str:
+    """Why the one game in a folder is left out."""
+    (game,) = read_glee(folder).games
+    assert isinstance(game, Skipped), game
+    return game.reason
+
+
+def measured(record: MatchRecord, as_published: bool = False) -> dict[str, float | None]:
+    measures = game_box(record.game).measures.values()
+    return {one.name: one.variant(as_published)(record.result()) for one in measures}
+
+
+def texts(record: MatchRecord) -> list[str]:
+    """All messages of a match, in order."""
+    actions = [answer.action or {} for answer in record.answers]
+    return [action["message"] for action in actions if "message" in action]
+
+
+# Both releases
+
+
+def test_every_game_becomes_a_match_of_ours(games: Path, store: Store) -> None:
+    intake = take_in(read_glee(write_all(games)), store, "glee-import")
+    assert (intake.imported, intake.present, intake.skipped) == (3, 0, [])
+    found = by_id(store)
+    assert {record.game for record in found.values()} == {"bargaining", "negotiation", "persuasion"}
+    for record in found.values():
+        assert record.status is Status.FINISHED
+        assert record.replay().over
+        assert transcript(record)
+        assert record.seats["alice"]["label"] == "human"
+        assert record.seats["bob"]["label"] == "gemini-1.5-flash"
+        assert set(record.kinds["alice"]) == {"ok"}
+    assert found["AGREED"].payoffs == {"alice": 30 * 0.8, "bob": 70 * 0.9}
+    assert found["SOLD"].payoffs == pytest.approx({"alice": 10, "bob": 30})
+    assert found["PITCHED"].payoffs == {"alice": 1, "bob": 20}
+    assert found["SOLD"].body["source"]["folder"] == "one/SOLD"
+    assert store.study("glee-import").spec == {"imported": "glee", "folder": "games"}
+
+
+def test_the_configuration_is_the_one_of_our_own_studies(games: Path, store: Store) -> None:
+    write_agreed(games)
+    take_in(read_glee(games), store, "glee-import")
+    (record,) = by_id(store).values()
+    own = game_box("bargaining").rules.model_validate(
+        {"money": 100, "discounts": [0.8, 0.9], "horizon": 2}
+    )
+    assert configuration_digest(record.rules) == configuration_digest(own)
+
+
+def test_older_discounts_stand_with_the_players(games: Path) -> None:
+    written = bargaining(delta_1=None, delta_2=None) | models(0.95, 1.0)
+    game = one(write(games, "OLD", written, OFFERS, AGREED))
+    assert game.table.game.model_dump()["discounts"] == (0.95, 1.0)
+    assert game.seats["alice"] == ImportedSeat(imported="glee", model="talk-7B")
+    assert game.seats["bob"].label == "chat-1"
+    assert game.source["date"] == "2024-08-01 10:00:00"
+    assert game.source["config"]["player_1_args"]["model_kwargs"] == {"num_gpus": 1}
+
+
+def test_the_larger_value_is_that_of_high_quality(games: Path) -> None:
+    for name, (v, c) in {"NEW": (3.0, 0), "OLD": (0.0, 3.0)}.items():
+        game = one(write(games, name, persuasion(v=v, c=c), PITCHES, PITCHED)).table.game
+        assert (game.model_dump()["value"], game.model_dump()["low_value"]) == (3.0, 0.0)
+
+
+def test_myopic_buyers_of_the_older_release(games: Path) -> None:
+    written = (
+        persuasion(
+            is_myopic=True, v=0.0, c=3.0, seller_message_type="binary", allow_buyer_message=True
+        )
+        | models()
+    )
+    rows = [
+        "low-quality,0.0,Nature,1,,", ",,Alice,1,yes,", ',,the buyer,1,yes,"Fine, I buy."',
+        "high-quality,30.0,Nature,2,,", ",,Alice,2,yes,so good", ",,the buyer,2,no,",
+    ]  # fmt: skip
+    game = one(write(games, "MYOPIC", written, BUYERS, rows))
+    seats = [(given.seat, given.action.model_dump()) for given in game.table.given if given.action]
+    assert seats[1] == ("bob_1", {"decision": "yes", "message": "Fine, I buy."})
+    assert seats[3] == ("bob_2", {"decision": "no", "message": ""})
+    assert game.source["unused"] == [{"request": 2, "cells": {"message": "so good"}}]
+
+
+@pytest.mark.parametrize("absent", ["", "None", "nan"])
+def test_an_absent_message_is_an_empty_one(games: Path, absent: str) -> None:
+    rows = [f"60,40,{absent},Alice,1,None", f",,{absent},Bob,1,accept"]
+    game = one(write(games, "QUIET", bargaining(), OFFERS, rows, "\r\n"))
+    action = game.table.given[0].action
+    assert action is not None
+    assert action.model_dump()["message"] == ""
+    assert game.source["unused"] == []
+
+
+def test_where_messages_are_off_there_is_none(games: Path) -> None:
+    rows = ["60,40,nan,Alice,1,", ",,,Bob,1,accept"]
+    game = one(write(games, "MUTE", bargaining(messages_allowed=False), OFFERS, rows))
+    assert game.table.given[0].action is not None
+    assert "message" not in game.table.given[0].action.model_dump()
+
+
+def test_messages_are_kept_character_for_character(games: Path, store: Store) -> None:
+    said = 'Two lines,\r\nand "quotes" — ünïcode; 1,000 & a tab\t.\n\n'
+    quoted = '"' + said.replace('"', '""') + '"'
+    rows = [f"60,40,{quoted},Alice,1,", ",,,Bob,1,accept"]
+    write(games, "LINES", bargaining(), OFFERS, rows, "\r\n")
+    take_in(read_glee(games), store, "glee-import")
+    assert texts(by_id(store)["LINES"]) == [said]
+
+
+def test_words_that_were_passed_on_to_nobody_are_kept_apart(games: Path) -> None:
+    rows = ["60,40,Take it.,Alice,1,", ",,I would rather not.,Bob,1,accept"]
+    game = one(write(games, "STRAY", bargaining(), OFFERS, rows))
+    assert game.source["unused"] == [{"request": 1, "cells": {"message": "I would rather not."}}]
+
+
+@pytest.mark.parametrize(
+    "caption",
+    ["SellToJhon", "BuyFromJhon", "DealWithJhon", "SellToJohn", "BuyFromJohn", "DealWithJohn"],
+)
+def test_john_is_one_option_under_every_caption(games: Path, caption: str) -> None:
+    rows = ["Hello.,90,Alice,1,", f",,Bob,1,{caption}"]
+    game = one(write(games, "JOHN", negotiation(), PRICES, rows))
+    assert game.table.outcome is not None
+    assert game.table.outcome.model_dump()["ended"] == "john"
+
+
+def test_the_rejection_of_the_only_price_leads_to_john(games: Path) -> None:
+    rows = ["Hello.,90,Alice,1,", ",,Bob,1,RejectOffer"]
+    game = one(write(games, "ONCE", negotiation(max_rounds=1), PRICES, rows))
+    assert game.table.outcome is not None
+    assert game.table.outcome.model_dump() == {"stage": 1, "price": None, "ended": "john"}
+
+
+@pytest.mark.parametrize(("rounds", "hidden"), [(2, False), (20, False), (21, True), (99, True)])
+def test_many_rounds_are_a_hidden_horizon(games: Path, rounds: int, hidden: bool) -> None:
+    for written, header, rows in (
+        (bargaining(max_rounds=rounds), OFFERS, AGREED),
+        (negotiation(max_rounds=rounds), PRICES, SOLD),
+    ):
+        game = one(write(games, written["game_type"], written, header, rows))
+        horizon = game.table.game.model_dump()["horizon"]
+        assert horizon == {"rounds": rounds, "hidden": hidden}
+
+
+def test_persuasion_tells_any_number_of_rounds(games: Path) -> None:
+    rows = [row.replace(",2,", f",{round_},") for round_ in range(1, 26) for row in PITCHED[3:]]
+    game = one(write(games, "LONG", persuasion(total_rounds=25), PITCHES, rows))
+    assert game.table.game.model_dump()["horizon"] == {"rounds": 25, "hidden": False}
+
+
+def test_public_names_are_players_names_and_columns(games: Path) -> None:
+    written = bargaining()
+    written["player_1_args"]["public_name"] = "Red Team"
+    header = OFFERS.replace("alice", "red_team")
+    rows = [row.replace("Alice", "Red Team") for row in AGREED]
+    game = one(write(games, "NAMED", written, header, rows)).table
+    assert game.game.names == {"alice": "Red Team"}
+    assert game.outcome is not None
+    assert game.outcome.model_dump()["alice_gain"] == 30
+
+
+def test_no_agreement_by_the_paper_and_as_published(games: Path, store: Store) -> None:
+    rows = ["60,40,,Alice,1,", ",,,Bob,1,reject", "30,70,,Bob,2,", ",,,Alice,2,reject"]
+    write(games, "NONE", bargaining(), OFFERS, rows)
+    take_in(read_glee(games), store, "glee-import")
+    record = by_id(store)["NONE"]
+    paper, published = measured(record), measured(record, as_published=True)
+    names = ("alice_gain", "bob_gain", "efficiency", "fairness")
+    assert [paper[name] for name in names] == [0, 0, 0, 1]
+    # d_B ** (T - 1) = 0.9 ** 1 for Bob, who is taken to hold the other share of nothing
+    assert [published[name] for name in names] == [0, 0.9, 0.9, 0]
+
+
+# What does not fit
+
+
+def changed(path: tuple[str, ...], value: Any) -> Callable[[dict[str, Any]], None]:
+    """A change to a configuration at a path; a value of ``...`` takes the key out."""
+
+    def change(written: dict[str, Any]) -> None:
+        place = written
+        for step in path[:-1]:
+            place = place[step]
+        if value is ...:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+
+    return change
+
+
+CONFIGURATIONS = {
+    "unknown game": (("game_type",), "poker", '"game_type": unknown game "poker"'),
+    "game of no type": (("game_type",), 7, '"game_type": unknown game "7"'),
+    "no game type": (("game_type",), ..., '"game_type": unknown game "None"'),
+    "misspelt game": (("game_type",), "bargainning", 'did you mean "bargaining"?'),
+    "no players": (("player_1_args",), ..., '"player_1_args": is missing'),
+    "player is text": (("player_2_args",), "Bob", '"player_2_args": should be a valid dictionary'),
+    "no name": (("player_1_args", "public_name"), "", '"player_1_args.public_name": String should'),
+    "no model": (("player_2_type",), "hf", ""),
+    "no arguments": (("game_args",), None, '"game_args": should be a valid dictionary'),
+    "unknown setting": (
+        ("game_args", "shot_clock"), 3,
+        '"game_args.shot_clock": is a setting that the importer does not know',
+    ),
+    "missing setting": (("game_args", "max_rounds"), ..., '"game_args.max_rounds": is missing'),
+    "text for a number": (("game_args", "max_rounds"), "12", '"game_args.max_rounds": should be'),
+    "half a round": (("game_args", "max_rounds"), 1.5, '"game_args.max_rounds": should be'),
+    "no rounds": (("game_args", "max_rounds"), 0, '"rounds": should be greater'),
+    "number for a truth": (("game_args", "messages_allowed"), 1, '"game_args.messages_allowed"'),
+    "money below zero": (("game_args", "money_to_divide"), -5, '"money": should be greater than 0'),
+    "no money": (("game_args", "money_to_divide"), float("nan"), '"money": should be'),
+    "no discount": (
+        ("game_args", "delta_1"), ...,
+        '"player_1_args.delta": is missing, and so is "game_args.delta_1"',
+    ),
+    "two discounts": (
+        ("player_2_args", "delta"), 0.5,
+        '"player_2_args.delta": contradicts "game_args.delta_2"',
+    ),
+    "discount above one": (("game_args", "delta_2"), 1.2, '"discounts.1": should be less'),
+    "two of one name": (("player_1_args", "public_name"), "Bob", "two places may not have"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONFIGURATIONS)
+def test_a_configuration_that_does_not_fit_is_named_by_field(games: Path, case: str) -> None:
+    path, value, expected = CONFIGURATIONS[case]
+    written = bargaining()
+    if case == "no model":
+        written["player_2_args"].pop("model_name")
+        expected = '"player_2_args.model_name": is missing'
+    changed(path, value)(written)
+    write(games, "BAD", written, OFFERS, AGREED)
+    assert reason(games).startswith("config.json: ")
+    assert expected in reason(games)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (persuasion(v=0.5), '"value": should be greater than or equal to 1'),
+        (persuasion(seller_message_type="song"), "should be 'binary' or 'text'"),
+        (negotiation(seller_value=None), '"game_args.seller_value": should be a valid number'),
+        ([1, 2], "is no JSON object"),
+    ],
+)
+def test_the_other_families_configurations_too(games: Path, written: Any, expected: str) -> None:
+    write(games, "BAD", written, PITCHES, PITCHED)
+    assert expected in reason(games)
+
+
+FILES = {
+    "truncated": ("config.json", b'{"game_type": "barg', "config.json: is not JSON"),
+    "deep": ("config.json", b"[" * 200_000, "config.json: is not JSON"),
+    "empty": ("config.json", b"", "config.json: is not JSON"),
+    "latin-1": ("config.json", b'{"game_type": "caf\xe9"}', "config.json: is not UTF-8 text (byte"),
+    "utf-16": ("game.csv", "player,round".encode("utf-16"), "game.csv: is not UTF-8 text (byte 0)"),
+    "binary": ("game.csv", bytes(range(256)), "game.csv: is not UTF-8"),
+    "zeros": ("game.csv", b"\0" * 50, 'game.csv: column "player" is missing'),
+    "no text": ("game.csv", b"", "game.csv: is empty"),
+    "header only": ("game.csv", OFFERS.encode(), "game.csv: has no rows"),
+    "open quote": ("game.csv", f'{OFFERS}\n1,2,"x'.encode(), "game.csv, line 2: unexpected end"),
+    "huge cell": ("game.csv", OFFERS.encode() + b"\n" + b"x" * 200_000, "field larger than"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_damaged_file_is_named(games: Path, case: str) -> None:
+    name, content, expected = FILES[case]
+    (write_agreed(games) / name).write_bytes(content)
+    assert expected in reason(games)
+
+
+@pytest.mark.parametrize("name", ["config.json", "game.csv"])
+def test_a_missing_file_is_named(games: Path, name: str) -> None:
+    (write_agreed(games) / name).unlink()
+    assert reason(games) == f"{name}: is missing"
+
+
+def test_a_folder_for_a_file_is_named(games: Path) -> None:
+    folder = write_agreed(games)
+    (folder / "game.csv").unlink()
+    (folder / "game.csv").mkdir()
+    assert reason(games).startswith("game.csv: cannot be read: ")
+
+
+def test_a_game_that_the_other_system_gave_up_is_listed(games: Path) -> None:
+    (games / "FAILED").mkdir()
+    (games / "FAILED" / "failure_report.txt").write_text("gave up")
+    assert reason(games) == "config.json: is missing"
+
+
+def test_a_folder_that_cannot_be_opened_is_listed(
+    games: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_agreed(games)
+    walk = os.walk
+
+    def guarded(root: Path, onerror: Callable[[OSError], None]) -> Any:
+        onerror(PermissionError(13, "Permission denied", str(games / "locked")))
+        return walk(root)
+
+    monkeypatch.setattr("cheaptalk.records.imports.files.os.walk", guarded)
+    locked, fit = read_glee(games).games
+    assert locked == Skipped("locked", "cannot be read: Permission denied")
+    assert isinstance(fit, ForeignGame)
+
+
+def test_a_byte_order_mark_is_no_damage(games: Path) -> None:
+    folder = write_agreed(games)
+    for name in ("config.json", "game.csv"):
+        path = folder / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert one(games).table.over
+
+
+ROWS = {
+    "no column": (OFFERS.replace("message,", ""), [], 'game.csv: column "message" is missing'),
+    "column twice": (OFFERS + ",round", [], 'game.csv: column "round" stands there twice'),
+    "short row": (OFFERS, ["60,40,x,Alice,1"], "row 2: has 5 cells, the header has 6"),
+    "no round": (OFFERS, ["60,40,x,Alice,,"], 'row 2: "round": "" is no whole number'),
+    "half round": (OFFERS, ["60,40,x,Alice,1.5,"], 'row 2: "round": "1.5" is no whole number'),
+    "wrong order": (OFFERS, [AGREED[1], AGREED[0]], 'row 2: is round 1 of "Bob"; round 1 of Alice'),
+    "wrong round": (OFFERS, [AGREED[0], ",,,Bob,2,accept"], 'row 3: is round 2 of "Bob"; round 1'),
+    "stranger": (OFFERS, ["60,40,x,Carol,1,"], 'row 2: is round 1 of "Carol"'),
+    "nobody": (OFFERS, ["60,40,x,,1,"], 'row 2: is round 1 of ""'),
+    "no end": (OFFERS, AGREED[:3], "game.csv: the game is not over after its last row"),
+    "no beginning": (OFFERS, AGREED[2:], 'row 2: is round 2 of "Bob"; round 1 of Alice is due'),
+    "row after the end": (OFFERS, [*AGREED, "9,91,,Alice,3,"], "row 6: the game is over before it"),
+    "no amount": (OFFERS, ["60,,x,Alice,1,"], 'of seat "alice" is refused: "bob_gain": is missing'),
+    "text for an amount": (OFFERS, ["60,lots,x,Alice,1,"], '"bob_gain": should be a number'),
+    "endless amount": (OFFERS, ["inf,-inf,x,Alice,1,"], '"alice_gain": should be a finite number'),
+    "wrong sum": (OFFERS, ["60,41,x,Alice,1,"], "the two parts must add up to 100, not 101"),
+    "negative share": (OFFERS, ["-5,105,x,Alice,1,"], "no part of a division can be negative"),
+    "unknown decision": (OFFERS, [AGREED[0], ",,,Bob,1,maybe"], '"decision": should be \'accept\''),
+    "no decision": (OFFERS, [AGREED[0], ",,,Bob,1,"], '"decision": is missing'),
+    "long message": (OFFERS, [f"60,40,{'x' * 4001},Alice,1,"], "at most 4,000 are possible"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_row_that_does_not_fit_is_named(games: Path, case: str) -> None:
+    header, rows, expected = ROWS[case]
+    write(games, "BAD", bargaining(), header, rows)
+    assert reason(games).startswith("game.csv")
+    assert expected in reason(games)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([",-1,Alice,1,"], "the price must lie between 0 and 10,000, not be -1"),
+        ([",90,Alice,1,", ",,Bob,1,SellToJim"], "\"decision\": should be 'accept', 'reject' or"),
+        ([",,Alice,1,"], '"price": is missing'),
+    ],
+)
+def test_a_price_that_does_not_fit_is_named(games: Path, rows: list[str], expected: str) -> None:
+    write(games, "BAD", negotiation(), PRICES, rows)
+    assert expected in reason(games)
+
+
+NATURE = {
+    "missing round": (PITCHED[:3], "game.csv: has 1 of 2 rounds"),
+    "out of order": ([PITCHED[0], *PITCHED[3:], *PITCHED[1:3]], "row 3: round 2 of Nature is out"),
+    "again": ([PITCHED[0], *PITCHED[:3]], "row 3: round 1 of Nature is out of order"),
+    "unknown quality": (["fine,30,Nature,1,,"], '"round_quality": "fine" is none of high-quality'),
+    "no quality": ([",30,Nature,1,,"], '"round_quality": "" is none of'),
+    "another worth": (["high-quality,31,Nature,1,,"], '"product_worth": is 31; by the config'),
+    "no worth": (["high-quality,lots,Nature,1,,"], '"product_worth": is lots'),
+    "no decision": ([*PITCHED[:5], ",,Bob,2,,"], 'row 7: recorded answer 3 of seat "bob"'),
+}
+
+
+@pytest.mark.parametrize("case", NATURE)
+def test_a_round_of_nature_that_does_not_fit_is_named(games: Path, case: str) -> None:
+    rows, expected = NATURE[case]
+    write(games, "BAD", persuasion(), PITCHES, rows)
+    assert expected in reason(games)
+
+
+@given(config_=st.binary(max_size=200), rows=st.binary(max_size=200), fit=st.booleans())
+def test_whatever_the_files_hold_nothing_is_raised(
+    tmp_path_factory: pytest.TempPathFactory, config_: bytes, rows: bytes, fit: bool
+) -> None:
+    folder = write_agreed(tmp_path_factory.mktemp("games"))
+    if not fit:
+        (folder / "config.json").write_bytes(config_)
+    (folder / "game.csv").write_bytes(OFFERS.encode() + b"\n" + rows)
+    assert reason(folder)
+
+
+@given(at=st.integers(0, 200), length=st.integers(0, 20), with_=st.binary(max_size=5))
+def test_a_damaged_game_is_left_out_or_still_ours(
+    tmp_path_factory: pytest.TempPathFactory, at: int, length: int, with_: bytes
+) -> None:
+    path = write_agreed(tmp_path_factory.mktemp("games")) / "game.csv"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:at] + with_ + whole[at + length :])
+    (game,) = read_glee(path.parent).games
+    assert isinstance(game, Skipped) or game.table.over

@@ -1,0 +1,165 @@
+"""Collections of other systems' games are stored once, whole, and with what was left out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.players import SEAT_SPECS, ImportedSeat, make_player
+from cheaptalk.records import Store
+from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.rules import CheaptalkError, game_box
+from tests.papers.glee_folders import (
+    AGREED,
+    OFFERS,
+    bargaining,
+    by_id,
+    write,
+    write_agreed,
+    write_all,
+)
+
+
+def test_the_rest_goes_in_where_one_game_does_not_fit(games: Path, store: Store) -> None:
+    write_all(games)
+    (games / "one" / "SOLD" / "game.csv").unlink()
+    seen: list[int] = []
+    intake = take_in(
+        read_glee(games), store, "glee-import", lambda intake: seen.append(intake.read)
+    )
+    assert intake.imported == 2
+    assert intake.skipped == [Skipped("one/SOLD", "game.csv: is missing")]
+    assert set(by_id(store)) == {"AGREED", "PITCHED"}
+    assert seen == [3]
+
+
+def test_importing_again_adds_nothing(games: Path, store: Store) -> None:
+    write_all(games)
+    take_in(read_glee(games), store, "glee-import")
+    before = {id_: record.id for id_, record in by_id(store).items()}
+    again = take_in(read_glee(games), store, "glee-import")
+    assert (again.imported, again.present) == (0, 3)
+    assert {id_: record.id for id_, record in by_id(store).items()} == before
+    assert store.study("glee-import").counts == {"finished": 3}
+
+
+def test_another_study_shares_the_same_matches(games: Path, store: Store) -> None:
+    write_all(games)
+    take_in(read_glee(games), store, "one")
+    other = take_in(read_glee(games), store, "other")
+    assert (other.imported, other.present) == (0, 3)
+    assert by_id(store, "one").keys() == by_id(store, "other").keys()
+    assert len(list(store.records())) == 3
+
+
+def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: Store) -> None:
+    write_agreed(games, "a/SAME")
+    write_agreed(games, "b/SAME")
+    write(games, "c/SAME", bargaining(delta_1=0.5), OFFERS, AGREED)
+    intake = take_in(read_glee(games), store, "glee-import")
+    assert (intake.imported, intake.present) == (1, 1)
+    assert [skipped.game for skipped in intake.skipped] == ["c/SAME"]
+    assert "under this id, with other moves or settings" in intake.skipped[0].reason
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a/b", "x" * 81])
+def test_a_study_needs_a_name(games: Path, store: Store, name: str) -> None:
+    write_agreed(games)
+    with pytest.raises(CheaptalkError, match="is no name for a study"):
+        take_in(read_glee(games), store, name)
+    assert store.studies() == []
+
+
+def test_a_study_that_was_played_is_not_added_to(games: Path, store: Store) -> None:
+    store.register_study("played", {"players": {}})
+    write_agreed(games)
+    with pytest.raises(CheaptalkError, match='"played" is another study'):
+        take_in(read_glee(games), store, "played")
+
+
+def test_a_folder_without_games_is_refused(games: Path) -> None:
+    with pytest.raises(CheaptalkError, match=r"no folder in it holds a config\.json"):
+        read_glee(games)
+    with pytest.raises(CheaptalkError, match="there is no such folder"):
+        read_glee(games / "missing")
+
+
+def test_a_game_folder_itself_can_be_read(games: Path) -> None:
+    (game,) = read_glee(write_agreed(games)).games
+    assert isinstance(game, ForeignGame)
+    assert (game.id, game.place) == ("AGREED", "AGREED")
+
+
+def test_many_games_are_stored_in_parts(
+    games: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.records.imports.intake.CHUNK", 2)
+    for number in range(5):
+        write_agreed(games, f"G{number}")
+    seen: list[int] = []
+    intake = take_in(read_glee(games), store, "many", lambda intake: seen.append(intake.read))
+    assert (intake.imported, seen) == (5, [2, 4, 5])
+    assert len(by_id(store, "many")) == 5
+
+
+def test_an_imported_player_cannot_be_asked() -> None:
+    game = game_box("bargaining").rules.model_validate({})
+    seat = ImportedSeat(imported="glee", person=True)
+    with pytest.raises(CheaptalkError, match="human played in a match imported from glee"):
+        make_player(seat, game, {})
+    for neither in ({}, {"model": "m", "person": True}):
+        with pytest.raises(ValueError, match="either a model or a person"):
+            ImportedSeat.model_validate({"imported": "glee"} | neither)
+    assert SEAT_SPECS.validate_python(seat.model_dump(mode="json")) == seat
+
+
+# The command
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cheaptalk", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_the_command_ends_with_what_was_imported_and_skipped(games: Path, tmp_path: Path) -> None:
+    write_all(games)
+    done = run("import", "glee", games, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert list(shown)[-2:] == ["imported", "skipped"]
+    assert (shown["imported"], shown["present"], shown["skipped"]) == (3, 0, [])
+    (games / "one" / "SOLD" / "config.json").write_text("{")
+    again = run("import", "glee", games, "--json", cwd=tmp_path)
+    assert again.returncode == 1
+    assert json.loads(again.stdout)["present"] == 2
+    (skipped,) = json.loads(again.stdout)["skipped"]
+    assert skipped["game"] == "one/SOLD"
+    plain = run("import", "glee", games, cwd=tmp_path)
+    assert "one/SOLD: config.json: is not JSON" in plain.stdout
+    assert "Traceback" not in plain.stderr
+
+
+def test_the_command_lists_some_of_many_that_were_skipped(games: Path, tmp_path: Path) -> None:
+    for number in range(25):
+        (write_agreed(games, f"G{number:02}") / "game.csv").unlink()
+    none = run("import", "glee", games, cwd=tmp_path)
+    assert none.returncode == 2
+    said = " ".join(none.stderr.split())
+    assert "games holds no game to import: " in said
+    assert "game.csv: is missing (and 24 more left out)" in said
+    assert not list(tmp_path.glob("*.sqlite*"))
+    write_agreed(games, "whole")
+    done = run("import", "glee", games, "--redact-names", "--name", "Zelda", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("game.csv: is missing") == 20
+    assert "and 5 more; --json lists all" in done.stdout
+
+
+def test_a_wrong_folder_makes_no_store(tmp_path: Path) -> None:
+    done = run("import", "glee", "missing", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is no such folder" in done.stderr
+    assert list(tmp_path.iterdir()) == []
