@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.papers.glee.importer import read_glee
-from cheaptalk.players import SEAT_SPECS, ImportedSeat, make_player
+from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.rules import CheaptalkError, game_box
@@ -109,11 +109,11 @@ def test_an_imported_player_cannot_be_asked() -> None:
     game = game_box("bargaining").rules.model_validate({})
     seat = ImportedSeat(imported="glee", person=True)
     with pytest.raises(CheaptalkError, match="human played in a match imported from glee"):
-        make_player(seat, game, {})
+        seat.player(game)
     for neither in ({}, {"model": "m", "person": True}):
         with pytest.raises(ValueError, match="either a model or a person"):
             ImportedSeat.model_validate({"imported": "glee"} | neither)
-    assert SEAT_SPECS.validate_python(seat.model_dump(mode="json")) == seat
+    assert ImportedSeat.model_validate(seat.model_dump(mode="json")) == seat
 
 
 # The command

@@ -65,7 +65,7 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
     assert name not in said.model_dump(mode="json")
     changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
     assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
-    assert Entry.model_validate(changed.model_dump(mode="json", exclude_none=True)).spec == changed
+    assert Entry.model_validate(changed.model_dump(mode="json", exclude_none=True)).form == changed
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
     game = game_box("deal_or_no_deal").rules()
     tagged = ModelSeat(model="openai/gpt-4o", answers="schema", style="tagged")
     with pytest.raises(ValueError, match='answers: by "schema" JSON is asked for, but answers in'):
-        tagged.at(game)
-    assert tagged.model_copy(update={"answers": "text"}).at(game).style == "tagged"
+        tagged.seat(game, "player_1")
+    assert tagged.model_copy(update={"answers": "text"}).seat(game, "player_1").style == "tagged"
 
 
 def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
@@ -122,7 +122,7 @@ def test_a_form_leaves_no_room_to_think_unless_the_model_reasons(answers: str) -
     with pytest.raises(ValidationError, match=f'answers: by "{answers}" there is no room for a c'):
         Entry.model_validate(said)
     assert ModelSeat.model_validate(said).route == answers  # as a record may have it
-    assert Entry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).spec
+    assert Entry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).form
 
 
 def test_the_guide_lists_every_setting() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.script import ScriptedModels
-from cheaptalk.players import ModelSeat, make_player
+from cheaptalk.players import ModelSeat
 from cheaptalk.players.language_model import replies as forms
 from cheaptalk.players.language_model.preview import STAND_IN, preview
 from cheaptalk.rules import Chance, Decide, Game, Table, game_box, games, strategies
@@ -36,7 +36,7 @@ def sent(
 ) -> list[list[tuple[ModelCall, str]]]:
     """The calls of a whole match with a scripted model in the place, by answer."""
     table = Table(rules, rules.deal(Chance(seed).apart("deal")), seed)
-    player = make_player(spec.model_copy(update={"model": STAND_IN}), rules, {})
+    player = spec.model_copy(update={"model": STAND_IN}).player(rules)
     places = {one.name: one.place for one in rules.seats}
     answers = []
     while table.pending:

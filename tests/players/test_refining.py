@@ -169,5 +169,6 @@ def test_candidates_need_a_style_that_is_written_in_json() -> None:
     game = game_box("deal_or_no_deal").rules()
     refined = ModelSeat.model_validate({"model": "vllm/tiny", "refine": {}, "style": "tagged"})
     with pytest.raises(ValueError, match='in the style "tagged" of deal_or_no_deal are not'):
-        refined.at(game)
-    assert refined.model_copy(update={"style": "plain"}).at(game).style == "plain"
+        refined.seat(game, next(iter(game.places)))
+    plain = refined.model_copy(update={"style": "plain"})
+    assert plain.seat(game, next(iter(game.places))).style == "plain"

@@ -46,7 +46,7 @@ def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
 
 
 def seat(name: str, label: str) -> ModelSeat:
-    spec = Entry.model_validate(chosen(f"{name}:{label}")[label]).spec
+    spec = Entry.model_validate(chosen(f"{name}:{label}")[label]).form
     assert isinstance(spec, ModelSeat)
     return spec
 

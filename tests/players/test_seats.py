@@ -18,13 +18,14 @@ from cheaptalk.players import (
     PersonSeat,
     Recorded,
     RecordedSeat,
+    Recording,
     Scripted,
     SeatSpec,
+    Sources,
     StrategySeat,
-    make_player,
 )
 from cheaptalk.players.language_model.prompts import Prompt
-from cheaptalk.rules import CheaptalkError, Game, Given, UnknownName, game_box
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, game_box
 from cheaptalk.styles import style
 
 EACH_ROLE = {"strategies": {"persuasion": {"alice": "honest"}}}
@@ -64,9 +65,9 @@ def sit_everywhere(written: Any) -> None:
     [
         (None, "a player is written as a mapping, such as {strategy: equal_split}"),
         ("linear", "a player is written as a mapping"),
-        ({}, "a player needs one of strategy, strategies, model, person, recorded"),
+        ({}, "a player needs one of model, person, recorded, strategies, strategy"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
-        ({5: "linear"}, 'unknown key "5" (known: strategy, strategies, model, person, recorded)'),
+        ({5: "linear"}, 'unknown key "5" (known: model, person, recorded, strategies, strategy)'),
         ({"strategy": 5}, '{"strategy": 5} is no strategy: write its name, or {strategy: NAME, '),
         ({"strategy": ["linear"]}, '{"strategy": ["linear"]} is no strategy'),
         ({"strategy": "linear", "strat": 1}, 'unknown key "strat" (did you mean "start"?)'),
@@ -88,7 +89,7 @@ def sit_everywhere(written: Any) -> None:
             '"start" does not go with strategies: settings stand with a strategy',
         ),
         ({"model": "gpt-4o"}, '"gpt-4o" is no model string: for the model write openai/gpt-4o'),
-        ({"model": "vllm/x", "strategy": "linear"}, "strategy and model do not go together: "),
+        ({"model": "vllm/x", "strategy": "linear"}, "model and strategy do not go together: "),
         ({"model": "vllm/x", "stop": [""]}, "at least 1 character"),
         ({"model": "mine"}, '"mine" is no model string: write provider/NAME or'),
         ({"strategy:linear": None}, '"strategy:linear" lacks a space behind its colon'),
@@ -99,7 +100,7 @@ def sit_everywhere(written: Any) -> None:
         ({"model": "vllm/x", "tries": 0}, "greater than or equal to 1"),
         ({"model": "vllm/x", "deadline": 0}, "greater than 0"),
         ({"model": "vllm/x", "style": "plan"}, 'unknown style of bargaining "plan" (did you mean'),
-        ({"person": "browser"}, "'terminal'"),
+        ({"person": "browser"}, "should be terminal, not browser"),
         ({"person": "terminal", "name": "Ann"}, 'unknown key "name"'),
         ({"recorded": 5}, "valid string"),
     ],
@@ -125,7 +126,9 @@ def test_a_strategy_for_one_role_does_not_sit_in_another() -> None:
 
 
 def test_a_strategy_for_a_place_goes_before_one_for_its_role(toys: None) -> None:
-    entry = Entry(strategies={"collecting": {"giver": "random", "giver_2": "steady"}})
+    entry = Entry.model_validate(
+        {"strategies": {"collecting": {"giver": "random", "giver_2": "steady"}}}
+    )
     game = game_box("collecting").rules()
     seats = [entry.seat(game, place) for place in game.places]
     named = [seat.strategy if isinstance(seat, StrategySeat) else None for seat in seats]
@@ -191,8 +194,8 @@ def test_a_key_that_must_be_set_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_settings_make_a_player(spec: SeatSpec, kind: type) -> None:
-    recorded: dict[str, list[Given]] = {"abc": []}
-    assert isinstance(make_player(spec, bargaining(), recorded), kind)
+    sources = Sources(lambda _: Recording("bargaining", []))
+    assert isinstance(spec.player(bargaining(), sources), kind)
 
 
 def test_a_model_seat_s_settings_reach_its_player() -> None:
@@ -200,8 +203,7 @@ def test_a_model_seat_s_settings_reach_its_player() -> None:
         model="vllm/tiny", temperature=0.25, tries=7, style="plain",
         persona="selfish", chain_of_thought="Think twice.",
     )  # fmt: skip
-    player = make_player(spec, bargaining(), {})
-    assert isinstance(player, LanguageModel)
+    player = spec.player(bargaining())
     assert (player.model, player.tries) == ("vllm/tiny", 7)
     assert player.prompt == Prompt("selfish", "Think twice.")
     assert player.settings == ModelSettings(temperature=0.25)
@@ -214,8 +216,8 @@ def test_a_model_is_asked_as_often_as_its_game_says_unless_its_seat_does() -> No
 
         tries: ClassVar[int] = 5
 
-    found = [make_player(ModelSeat(model="vllm/x"), game, {}) for game in (Patient(), Bargaining())]
-    assert [one.tries for one in found if isinstance(one, LanguageModel)] == [5, 3]
+    found = [ModelSeat(model="vllm/x").player(game) for game in (Patient(), Bargaining())]
+    assert [one.tries for one in found] == [5, 3]
 
 
 @pytest.mark.parametrize("field", ["persona", "chain_of_thought"])
@@ -227,4 +229,4 @@ def test_one_word_that_names_nothing_ready_is_no_persona(field: str) -> None:
 def test_whoever_played_elsewhere_cannot_be_asked_to_play() -> None:
     spec = ImportedSeat(imported="glee", model="gpt-4o")
     with pytest.raises(CheaptalkError, match="imported from glee and cannot be asked"):
-        make_player(spec, bargaining(), {})
+        spec.player(bargaining())

@@ -13,8 +13,8 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
 from cheaptalk.records.store import pages as browsing
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.pages import Pairing, Wanted, parameters_text
+from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.records.store.store import adopt
 from tests.records.stored import Shelf
 
@@ -198,7 +198,7 @@ def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
     ids=["readonly", "unopened", "io", "busy"],
 )
 def test_an_error_of_the_database_is_told_with_its_cure(error: Exception, said: str) -> None:
-    with pytest.raises(StoreError) as caught, clear_errors(Path("a.sqlite")):
+    with pytest.raises(StoreError) as caught, SqliteBackend(Path("a.sqlite")).explaining():
         raise error
     assert str(caught.value).startswith(f"a.sqlite: {error}: ")
     assert said in str(caught.value)
@@ -207,7 +207,7 @@ def test_an_error_of_the_database_is_told_with_its_cure(error: Exception, said: 
 def test_an_error_without_a_known_cure_is_passed_on_in_its_own_words() -> None:
     with (
         pytest.raises(StoreError, match=r"^a\.sqlite: no such table: x$"),
-        clear_errors(Path("a.sqlite")),
+        SqliteBackend(Path("a.sqlite")).explaining(),
     ):
         raise sqlite3.OperationalError("no such table: x")
 

@@ -486,7 +486,7 @@ def test_a_match_takes_little_room(tmp_path: Path) -> None:
     quickstart = ct.preset("quickstart")
     assert quickstart is not None
     laid = lay_out(quickstart, None)
-    some = ct.studies.Plan(laid.study, laid.matches[:2_000])
+    some = ct.studies.Plan.of(laid.study, laid.matches[:2_000])
     with Store.open(path, create=True) as store:
         assert ct.run(some, store).done == 2_000
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".sqlite-wal"] == []

@@ -1,12 +1,15 @@
 """The plan: every match of a study, the same for everyone who lays it out."""
 
+import tracemalloc
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.studies import Plan, plan
+from cheaptalk.studies.plans.matches import Marks
 from tests.fakes import spec, study
 
 ROSTER = {
@@ -261,12 +264,46 @@ def test_one_strategy_name_in_two_games_is_two_players() -> None:
     assert [player.label for player in laid.players().values()] == ["luck"] * 3
 
 
-def test_more_matches_than_memory_holds_are_refused_before_they_are_laid_out() -> None:
-    huge = {
+def huge(**changes: Any) -> ct.studies.Plan:
+    written = {
         "name": "huge",
-        "games": [{"game": "bargaining", "grid": {"money": list(range(1, 61))}}],
-        "players": {"a": {"strategy": "equal_split"}},
-        "deals": 100_000,
+        "games": [{"game": "bargaining"}],
+        "players": {"a": {"strategy": "equal_split"}, "b": {"strategy": "linear"}},
+        "deals": 2_500_000,
     }
-    with pytest.raises(ct.StudyError, match="6,000,000 matches are possible, more than 5,000,000"):
-        plan(ct.studies.parse_study(huge, "study.yaml"))
+    return plan(ct.studies.parse_study(written | changes, "study.yaml"))
+
+
+def test_more_matches_than_anybody_plays_are_refused() -> None:
+    with pytest.raises(ct.StudyError, match="4,000,000,000 matches are possible, more than 1,000"):
+        huge(deals=1_000_000_000)
+
+
+def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
+    tracemalloc.start()
+    laid = huge()
+    assert len(laid.matches) == 10_000_000
+    assert laid.counts()["bargaining", ("a", "b")] == 2_500_000
+    last = laid.matches[-1]
+    assert (last.dealt.key, [one.label for one in last.seating]) == ("2499999", ["b", "b"])
+    assert [match.id for match in islice(laid.matches, 3, 9)] == [
+        match.id for match in laid.matches[3:9]
+    ]
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+
+
+def test_what_is_left_of_a_plan_is_found_by_marks() -> None:
+    laid = huge(deals=5)
+    done = Marks()
+    for number in (0, 7, 19):
+        done.set(number)
+    left = list(laid.matches.left(done, instant=True))
+    assert left == [match for n, match in enumerate(laid.matches) if n not in (0, 7, 19)]
+    assert list(laid.matches.left(done, instant=False)) == []
+
+
+def test_one_configuration_listed_twice_has_each_match_once() -> None:
+    twice = [{"game": "bargaining", "deals": 2}, {"game": "bargaining", "deals": 3}]
+    laid = huge(games=twice)
+    assert len(laid.matches) == len({match.id for match in laid.matches}) == 3 * 4

@@ -16,7 +16,7 @@ import cheaptalk as ct
 from cheaptalk.records import Status, Store
 from cheaptalk.rules import Asked, CheaptalkError, strategy
 from cheaptalk.studies import Progress, lay_out
-from cheaptalk.studies.plans.plan import PlannedMatch
+from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
 from tests.fakes import essence, study
 from tests.toys import BOX, Guessing, own_card

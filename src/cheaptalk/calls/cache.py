@@ -1,7 +1,9 @@
 """The cache on the path of a call: what was bought before is not bought again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 from cheaptalk.calls.pace import Pace
@@ -30,6 +32,20 @@ class CacheUse(NamedTuple):
         said += f", {counted(self.saved, 'token')} saved" if self.saved else ""
         anew = f"; {counted(self.damaged, 'damaged entry')} bought anew"
         return said + (anew if self.damaged else "")
+
+
+@contextmanager
+def open_cache(path: Path | None) -> Iterator["CacheStation | None"]:
+    """The cache in a file, made where there is none; None for no cache.
+
+    Raises:
+        CacheError: the file is something else, or cannot be used.
+    """
+    if path is None:
+        yield None
+        return
+    with Cache(path) as kept:
+        yield CacheStation(kept)
 
 
 class CacheStation:

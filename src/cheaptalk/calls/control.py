@@ -3,21 +3,20 @@
 import asyncio
 import os
 import secrets
-import shutil
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from cheaptalk.calls.desk import Desk
-from cheaptalk.calls.orders import LaneState, Matches, Order, RunState, places, write_whole
+from cheaptalk.calls.orders import LaneState, Matches, Order, RunState
 from cheaptalk.calls.purse import Budget, amount_text, unpriced
 from cheaptalk.models.flow import Lane
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.store.backend import Mailbox
 from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import first_problem
 
@@ -31,19 +30,19 @@ class Control:
     """The run's side: gives account and takes orders. Use as a context manager.
 
     Args:
-        store: the store's file.
+        mailbox: of the store.
         study: the study's name.
         matches: counts the matches.
     """
 
-    def __init__(self, store: Path, study: str, matches: Callable[[], Matches]) -> None:
+    def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], Matches]) -> None:
         self.run = secrets.token_hex(8)
         self.study = study
         self.matches = matches
         self.desk: Desk | None = None
         self.halted: str | None = None
         self.started = time.time()
-        self._account, self._orders = places(store)
+        self._mailbox = mailbox
         self._replies: dict[str, str] = {}
         self._due = time.monotonic() + BEAT
         self._rates: deque[tuple[float, int, dict[str, int]]] = deque(maxlen=60)
@@ -51,11 +50,11 @@ class Control:
         self._last_heard = time.monotonic()
 
     def __enter__(self) -> "Control":
-        self._clear()
+        self._mailbox.clear()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._clear()
+        self._mailbox.clear()
 
     @asynccontextmanager
     async def minding(self, desk: Desk, tell: Callable[[RunState], None]) -> AsyncIterator[None]:
@@ -85,29 +84,22 @@ class Control:
         now = time.monotonic()
         self._due = now + BEAT
         with suppress(OSError):  # a full disk, or on Windows a reader: the run goes on without
-            self._orders.mkdir(exist_ok=True)
-            for path in sorted(self._orders.glob("*.json")):
-                self._take(path)
+            for id_, text in self._mailbox.take():
+                self._take(id_, text)
         state = self._state(now)
         with suppress(OSError):
-            write_whole(self._account, state.model_dump_json())
+            self._mailbox.write_account(state.model_dump_json())
         return state
 
-    def _clear(self) -> None:
-        """Remove what belongs to no run any more."""
-        self._account.unlink(missing_ok=True)
-        shutil.rmtree(self._orders, ignore_errors=True)
-
-    def _take(self, path: Path) -> None:
+    def _take(self, id_: str, text: str) -> None:
         """Carry an order out, once, and note what became of it."""
         try:
-            order = Order.model_validate_json(path.read_text(encoding="utf-8"))
+            order = Order.model_validate_json(text)
+        except ValidationError as error:
+            self._replies[id_] = f"the order cannot be read: {error}"
+        else:
             if order.run == self.run and order.id not in self._replies:
                 self._replies[order.id] = self._obey(order) or ""
-        except (OSError, ValidationError) as error:
-            self._replies[path.stem] = f"the order cannot be read: {error}"
-        with suppress(OSError):
-            path.unlink()
         while len(self._replies) > 100:
             del self._replies[next(iter(self._replies))]
 

@@ -4,11 +4,11 @@ A bought answer is in the ledger before anything acts on it, and an intent befor
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
 from cheaptalk.calls.cache import CacheStation
@@ -16,7 +16,7 @@ from cheaptalk.calls.pace import Pace
 from cheaptalk.calls.purse import Halted, Purse
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow import Lanes, Retries, trouble_of
-from cheaptalk.players import Call, ModelSeat, PersonCall, SeatSpec
+from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request
 from cheaptalk.records.costs import Cost
@@ -26,7 +26,24 @@ from cheaptalk.records.ledger.spending import spent_on
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.rules.play import describe
 
-AskPerson = Callable[[PersonCall], Awaitable[Reply]]
+T = TypeVar("T")
+C = TypeVar("C", bound=Call)
+
+
+class Thought(NamedTuple, Generic[T]):
+    """What came of thinking.
+
+    Attributes:
+        said: the result.
+        calls: what the record keeps of each call, in order.
+        keys: where the calls stand in the ledger.
+        last: the reply to the last call; None where there was none.
+    """
+
+    said: T
+    calls: list[dict[str, Any]]
+    keys: list[CallKey]
+    last: Reply | None
 
 
 class Models(Protocol):
@@ -46,7 +63,7 @@ class Desk:
         concurrency: matches that may be under way at once.
         halted: why the run is to stop, once it is.
         live: matches under way.
-        begun: the matches that the ledger has calls of; None where nobody looked.
+        begun: the matches that the ledger has calls of.
         cache: where replies bought before are, if anywhere.
         batches: where calls go that wait for a provider's batch; None where they go out at once.
     """
@@ -55,12 +72,11 @@ class Desk:
     ledger: Ledger
     models: Models
     purse: Purse
-    ask_person: AskPerson | None = None
     lanes: Lanes = field(default_factory=Lanes)
     concurrency: int = 1
     halted: str | None = None
     live: int = 0
-    begun: frozenset[str] | None = None
+    begun: set[str] = field(default_factory=set)
     cache: CacheStation | None = None
     batches: Batches | None = None
     pace: Pace = field(default_factory=Pace)
@@ -107,6 +123,26 @@ class Desk:
         self.live -= 1
         self._room.set()
 
+    async def work_on(
+        self, things: Iterable[T], work: Callable[[T], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Work on things, as many at once as the desk allows, until they end or the run stops."""
+
+        async def at_the_desk(thing: T) -> None:
+            try:
+                await work(thing)
+            finally:
+                self.get_up()
+                self.pace.rest()
+
+        async with asyncio.TaskGroup() as group:
+            for thing in things:
+                await self.sit_down()
+                if self.halted:
+                    break
+                self.pace.go()
+                group.create_task(at_the_desk(thing))
+
     def _wake(self) -> None:
         self._stopped.set()
         self._room.set()
@@ -116,19 +152,50 @@ class Desk:
 
 
 class Caller:
-    """Makes the calls of one match."""
+    """Makes the calls of one match.
 
-    def __init__(self, match_id: str, desk: Desk, seed: str = "") -> None:
+    Args:
+        match_id: what the ledger calls it.
+        seed: tells calls apart that ask the same, for the cache.
+        ask_person: asks the people at the table; None where there are none.
+    """
+
+    def __init__(
+        self, match_id: str, desk: Desk, seed: str = "", ask_person: AskPerson | None = None
+    ) -> None:
+        self.match_id = match_id
         self.desk = desk
         self.seed = seed
+        self.ask_person = ask_person
         self.past: dict[CallKey, PastCall] = {}
         self.sent: dict[CallKey, int] = {}
         spent: Cost | None = None
-        if desk.begun is None or match_id in desk.begun:
+        if match_id in desk.begun:
             self.past = past_calls(desk.store, match_id)
             self.sent = sendings(desk.store, match_id)
             spent = spent_on(desk.store, match_id)
         self.tab = desk.purse.tab(spent)
+
+    async def think(
+        self, thinking: Generator[C, Reply, T], request: int, seat: str, spec: SeatSpec
+    ) -> Thought[T]:
+        """Let a player think to its end, making the calls it wants.
+
+        Args:
+            request, seat: the question that is thought about.
+            spec: the player's settings.
+        """
+        calls: list[dict[str, Any]] = []
+        keys: list[CallKey] = []
+        reply: Reply | None = None
+        while True:
+            try:
+                call = next(thinking) if reply is None else thinking.send(reply)
+            except StopIteration as end:
+                return Thought(end.value, calls, keys, reply)
+            keys.append(CallKey(self.match_id, request, seat, len(calls)))
+            reply, entry = await self.make(keys[-1], call, spec)
+            calls.append(entry)
 
     async def make(self, key: CallKey, call: Call, spec: SeatSpec) -> tuple[Reply, dict[str, Any]]:
         """Make a call, or take its reply from the ledger; with what the record keeps of it."""
@@ -145,8 +212,7 @@ class Caller:
         if isinstance(call, PersonCall):
             reply = await self._ask_person(key, call, data)
         else:
-            assert isinstance(spec, ModelSeat)
-            reply = await self._look_up(key, call, data, spec.deadline)
+            reply = await self._look_up(key, call, data, spec.call_deadline())
         written = reply.model_dump(mode="json", exclude_none=True)
         return reply, {"call": data, "reply": written, "sending": self.sent.pop(key, 0)}
 
@@ -266,13 +332,13 @@ class Caller:
             raise
 
     async def _ask_person(self, key: CallKey, call: PersonCall, data: dict[str, Any]) -> Reply:
-        assert self.desk.ask_person is not None
+        assert self.ask_person is not None
         self.desk.check()
         ledger = self.desk.ledger
         self.sent[key] = sending = self.sent.get(key, 0) + 1
         number = await ledger.intend(key, sending, data)
         try:
-            reply = await self._settled_if_broken(number, self.desk.ask_person(call))
+            reply = await self._settled_if_broken(number, self.ask_person(call))
         except Halted as left:
             gone = Reply(failure=Failure.TIMED_OUT, detail=f"left without an answer: {left}")
             await ledger.settle(number, "failed", gone)

@@ -1,16 +1,25 @@
-"""Running a coroutine to its end, stopped by Ctrl-C without losing what is under way."""
+"""Opening a desk and running what sits there to its end; Ctrl-C loses nothing that is under way."""
 
 import asyncio
 import gc
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any
 
+from cheaptalk.calls.batches import Batches, Batching, Carrier
+from cheaptalk.calls.cache import CacheStation
 from cheaptalk.calls.desk import Desk, Models
+from cheaptalk.calls.purse import Halted, Purse
+from cheaptalk.models.flow import PATIENCE, Lanes
+from cheaptalk.models.prices import Prices
+from cheaptalk.models.routes import Known
+from cheaptalk.records import Store
+from cheaptalk.records.ledger.batches import open_batches, refused_in_batches
+from cheaptalk.records.ledger.ledger import Ledger, begun_matches
 
 INTERRUPTED = "interrupted"
 """Why a run halts that is stopped from the keyboard."""
@@ -50,15 +59,6 @@ def _alone(main: Coroutine[Any, Any, None]) -> None:
         raise _first(group) from group
 
 
-def over_the_wire(stack: AsyncExitStack) -> Models:
-    """The way to all models, closed with the stack."""
-    connect = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-    client = connect.open_models()
-    stack.push_async_callback(client.close)
-    models: Models = client
-    return models
-
-
 @contextmanager
 def _collecting_seldom() -> Iterator[None]:
     """Look for garbage less often: thousands of live matches are none, and are many objects."""
@@ -68,6 +68,44 @@ def _collecting_seldom() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@asynccontextmanager
+async def open_desk(
+    store: Store,
+    purse: Purse,
+    *,
+    models: Models | None = None,
+    concurrency: int,
+    patience: float = PATIENCE,
+    cache: CacheStation | None = None,
+    signals: bool = True,
+) -> AsyncIterator[Desk]:
+    """A desk over a store's ledger, closed at the end.
+
+    Args:
+        store: held for writing.
+        purse: what may be spent.
+        models: makes the calls to models; by default over HTTP.
+        concurrency: matches that may be under way at once.
+        patience: seconds for which a model's server may be overloaded or away before it is given
+            up.
+        cache: where replies bought before are, if anywhere.
+        signals: whether Ctrl-C halts it.
+    """
+    async with AsyncExitStack() as stack:
+        ledger = stack.enter_context(Ledger(store))
+        if models is None:
+            clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
+            models = client = clients.open_models()
+            stack.push_async_callback(client.close)
+        desk = Desk(
+            store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),
+            concurrency=concurrency, begun=begun_matches(store), cache=cache,
+        )  # fmt: skip
+        if signals:
+            stack.enter_context(interruptible(desk))
+        yield desk
 
 
 @contextmanager
@@ -98,6 +136,38 @@ def interruptible(desk: Desk) -> Iterator[None]:
         raise KeyboardInterrupt from None
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+@asynccontextmanager
+async def in_batches(
+    desk: Desk,
+    batching: Batching,
+    prices: Prices,
+    tell: Callable[[str], None],
+    matches: Iterable[str],
+) -> AsyncIterator[None]:
+    """Have a desk's calls go out in batches, once those of earlier runs are collected.
+
+    The desk halts where some of these have not ended and are not to be waited for.
+
+    Args:
+        tell: told how far all batches are.
+        matches: the ids of those that are played.
+    """
+    clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
+    routes = Known()
+    for model, reply in refused_in_batches(desk.store):
+        routes.note(model, reply.route, reply)
+    carrier = Carrier(desk.ledger, batching, clients.open_batches, prices, routes, tell)
+    desk.batches = Batches(desk.ledger, desk.pace, carrier, routes)
+    try:
+        try:
+            await desk.batches.recover(open_batches(desk.store, matches))
+        except Halted as halt:
+            desk.halt(str(halt))
+        yield
+    finally:
+        await desk.batches.close()
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

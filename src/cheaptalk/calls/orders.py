@@ -1,12 +1,13 @@
-"""Orders to a running study, and its accounts of how it is doing: both are files beside the store.
+"""Orders to a running study, and its accounts of how it is doing: both lie in its store's mailbox.
 
-The run writes its account to ``STORE.run.json``, about once a second, each time as a whole. Orders
-are files in ``STORE.orders``, one each. Both are gone when the run has ended.
+The run gives account about once a second. Account and orders are gone when the run has ended.
 """
 
 import secrets
 import shlex
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -146,37 +147,54 @@ class Order(_Plain):
     budget: dict[str, float | None] = Field(default_factory=dict)
 
 
-def watch(store: Path, study: str) -> RunState:
+def watch(store: Path | str, study: str) -> RunState:
     """How a study's run is doing.
+
+    Args:
+        store: the store's file or URL.
 
     Raises:
         ControlError: the study is not running; the message says how far it is.
     """
+    with _opened(store) as opened:
+        return _watch(opened, study)
+
+
+@contextmanager
+def _opened(where: Path | str) -> Iterator[Store]:
+    try:
+        opened = Store.open(where)
+    except StoreError as error:
+        raise ControlError(str(error)) from None
+    with opened:
+        yield opened
+
+
+def _watch(store: Store, study: str) -> RunState:
     state = _account_of(store)
     if state is None:
         raise ControlError(_why_idle(store, study))
     if state.study != study:
-        raise ControlError(f'"{study}" is not running on {store}; "{state.study}" is')
+        raise ControlError(f'"{study}" is not running on {store.name}; "{state.study}" is')
     return state
 
 
-def _why_idle(path: Path, study: str) -> str:
+def _why_idle(store: Store, study: str) -> str:
     """Why nobody plays a study, and what to do."""
-    where = f"--store {shlex.quote(str(path))}"
+    where = f"--store {shlex.quote(store.name)}"
     try:
-        with Store.open(path) as store:
-            found = store.study(study)
-            if "players" not in found.spec:
-                return f'"{study}" was imported; there is nothing to play'
-            with_providers = sum(one.calls for one in waiting_batches(store, study))
+        found = store.study(study)
+        if "players" not in found.spec:
+            return f'"{study}" was imported; there is nothing to play'
+        with_providers = sum(one.calls for one in waiting_batches(store, study))
     except StoreError as error:
         return str(error)
     done, planned = found.done, found.planned
     how_far = f"{done:,} of {counted(planned, 'match')} done" if planned else f"{done:,} done"
-    if _is_held(path):
+    if store.held():
         return (
             f'"{study}" is not being played ({how_far}), though another cheaptalk is writing to '
-            f"{path}: wait for it, or try again if a run is just beginning"
+            f"{store.name}: wait for it, or try again if a run is just beginning"
         )
     if with_providers:
         return (
@@ -192,31 +210,22 @@ def _why_idle(path: Path, study: str) -> str:
     )
 
 
-def _account_of(store: Path) -> RunState | None:
+def _account_of(store: Store) -> RunState | None:
     """A run's latest account; None where no run is alive."""
+    mailbox = store.backend.mailbox
     try:
-        state = RunState.model_validate_json(places(store)[0].read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+        text = mailbox.read_account()
+        state = None if text is None else RunState.model_validate_json(text)
     except (OSError, ValidationError) as error:
-        raise ControlError(f"{places(store)[0]} cannot be read: {error}") from None
-    return state if _is_held(store) else None
+        raise ControlError(f"{mailbox.place} cannot be read: {error}") from None
+    return state if state is not None and store.held() else None
 
 
-def _is_held(path: Path) -> bool:
-    """Whether somebody writes to a store; who was killed does not any more."""
-    with Store.open(path) as store:
-        try:
-            with store.writing():
-                return False
-        except StoreError:
-            return True
-
-
-def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
+def give_order(store: Path | str, study: str, action: str, **what: Any) -> RunState:
     """Tell a running study to do something, and wait until it has heard.
 
     Args:
+        store: the store's file or URL.
         action: ``pause``, ``resume``, ``stop`` or ``set``.
         what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`; limits
             by model, or by the label of a player that is one.
@@ -227,30 +236,29 @@ def give_order(store: Path, study: str, action: str, **what: Any) -> RunState:
     Raises:
         ControlError: the study is not running, or refuses.
     """
-    state = watch(store, study)
-    if "limits" in what:
-        what["limits"] = _by_model(what["limits"], store, state)
-    id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-    try:
-        order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
-    except ValidationError as error:
-        raise ControlError(first_problem(error)) from None
-    path = places(store)[1] / f"{id_}.json"
-    try:
-        write_whole(path, order.model_dump_json())
-    except OSError as error:
-        raise ControlError(f"{path} cannot be written: {error.strerror}") from None
-    return _reply_to(order, path, store, state)
+    with _opened(store) as opened:
+        state = _watch(opened, study)
+        if "limits" in what:
+            what["limits"] = _by_model(what["limits"], opened, state)
+        id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
+        try:
+            order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
+        except ValidationError as error:
+            raise ControlError(first_problem(error)) from None
+        try:
+            opened.backend.mailbox.post(id_, order.model_dump_json())
+        except OSError as error:
+            raise ControlError(f"{error.filename} cannot be written: {error.strerror}") from None
+        return _reply_to(order, opened, state)
 
 
-def _by_model(limits: dict[str, Any], path: Path, state: RunState) -> dict[str, Any]:
+def _by_model(limits: dict[str, Any], store: Store, state: RunState) -> dict[str, Any]:
     """Limits by model string, where some may go by a player's label or a model's short name.
 
     Raises:
         ControlError: a label is of no player that is a model.
     """
-    with Store.open(path) as store:
-        players = store.study(state.study, counted=False).spec["players"]
+    players = store.study(state.study, counted=False).spec["players"]
     models = {label: one["model"] for label, one in players.items() if "model" in one}
     for name in limits:
         if name not in models and "/" not in name:
@@ -260,7 +268,7 @@ def _by_model(limits: dict[str, Any], path: Path, state: RunState) -> dict[str, 
     return {models.get(name, name): limit for name, limit in limits.items()}
 
 
-def _reply_to(order: Order, path: Path, store: Path, before: RunState) -> RunState:
+def _reply_to(order: Order, store: Store, before: RunState) -> RunState:
     """Wait until the run says what became of an order; take it back if nobody does."""
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
@@ -275,19 +283,7 @@ def _reply_to(order: Order, path: Path, store: Path, before: RunState) -> RunSta
             raise ControlError(refusal)
         if refusal is not None:
             return state
-    path.unlink(missing_ok=True)
+    store.backend.mailbox.withdraw(order.id)
     raise ControlError(
         f'"{before.study}" did not take the order within {REPLY_WAIT:g} seconds; try again'
     )
-
-
-def places(store: Path) -> tuple[Path, Path]:
-    """Where a store's run gives account, and where orders to it lie."""
-    return Path(f"{store}.run.json"), Path(f"{store}.orders")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file as a whole: who reads sees the old one or the new one."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

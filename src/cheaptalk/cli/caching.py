@@ -212,8 +212,13 @@ def _in_store(match: str, store: Path) -> Iterator[Asked]:
     """The calls of a match, recorded or not."""
     with ct.Store.open(store) as opened:
         record = opened.find(match)
-        seed = record.body.get("seed") or ct.studies.seed_of(opened, record)
+        seed = record.body.get("seed")
         open_calls = opened.open_calls(record.id)
+    if seed is None:
+        raise ct.CheaptalkError(
+            f"the seed of match {record.id} is not in the store: it was begun by an earlier "
+            "version; resume its study first"
+        )
     for answer in record.answers:
         for attempt, call in enumerate(answer.calls):
             if "model" in call["call"]:

@@ -1,24 +1,22 @@
 """Coding free answers: a judge reads what people wrote in a survey, and says what is in it."""
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, interruptible, over_the_wire
+from cheaptalk.calls.driver import INTERRUPTED, drive, open_desk
 from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.judges.items import Item, quote
 from cheaptalk.judges.judges import Judge, Verdict
 from cheaptalk.judges.runs import CONCURRENCY, label
 from cheaptalk.models import Reply
-from cheaptalk.models.flow import Lanes
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import ledger_id
-from cheaptalk.records.ledger.ledger import CallKey, Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent_on
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.styles.quotes import disarmed
@@ -59,7 +57,7 @@ def code_answers(
             the provider failed; what was answered until then is kept.
         KeyboardInterrupt: stopped by Ctrl-C; what was answered is kept.
     """
-    if models is None and (missing := by.seat.missing()):
+    if models is None and (missing := by.seat.unreachable()):
         raise CheaptalkError(f"the judge cannot be asked: {missing}")
     known = prices or load_prices()
     if budget.dollars and known.of(by.seat.model) is None:
@@ -96,39 +94,20 @@ class _Coding:
     desk: Desk | None = None
 
     async def go(self, purse: Purse, concurrency: int, models: Models | None) -> None:
-        async with AsyncExitStack() as stack:
-            ledger = stack.enter_context(Ledger(self.store))
-            models = models or over_the_wire(stack)
-            self.desk = desk = Desk(
-                self.store, ledger, models, purse, begun=begun_matches(self.store),
-                lanes=Lanes(concurrency=concurrency), concurrency=concurrency,
-            )  # fmt: skip
-            with interruptible(desk):
-                async with asyncio.TaskGroup() as group:
-                    for key in self.items:
-                        await desk.sit_down()
-                        if desk.halted:
-                            break
-                        group.create_task(self.code(key, desk))
+        async with open_desk(self.store, purse, models=models, concurrency=concurrency) as desk:
+            self.desk = desk
+            await desk.work_on(self.items, partial(self.code, desk=desk))
 
     async def code(self, key: str, desk: Desk) -> None:
         """Put one answer to the judge."""
         name = ledger_id(self.by.digest, key)
         try:
             caller = Caller(name, desk)
-            thinking, reply, asked = self.by.think(self.items[key]), None, 0
-            while True:
-                try:
-                    call = next(thinking) if reply is None else thinking.send(reply)
-                except StopIteration as end:
-                    self.settle(key, end.value, reply)
-                    break
-                reply, _ = await caller.make(CallKey(name, 0, "judge", asked), call, self.by.seat)
-                asked += 1
+            thinking = self.by.think(self.items[key])
+            thought = await caller.think(thinking, 0, "judge", self.by.seat)
+            self.settle(key, thought.said, thought.last)
         except Halted as halt:
             desk.halt(str(halt))
-        finally:
-            desk.get_up()
 
     def settle(self, key: str, verdict: Verdict, reply: Reply | None) -> None:
         """Note a verdict, or why there is none yet."""

@@ -7,28 +7,25 @@ runs, ``cheaptalk ctl`` looks after it as after a study.
 What judges said of a study, as a frame: one row an item.
 """
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.calls.cache import CacheStation
+from cheaptalk.calls.cache import CacheStation, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, interruptible, over_the_wire
+from cheaptalk.calls.driver import INTERRUPTED, drive, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.judges.items import Item, items_of
-from cheaptalk.judges.judges import Judge, Verdict, matches_for, why_nothing
+from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric
-from cheaptalk.models import Reply
-from cheaptalk.models.flow import Lanes
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
@@ -43,10 +40,9 @@ from cheaptalk.records.judgements import (
     register_judge,
     write_judgement,
 )
-from cheaptalk.records.ledger.ledger import CallKey, Ledger, begun_matches, mark_unresolved
+from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.store.pages import some
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
-from cheaptalk.studies.runs.stations import opened
 
 CONCURRENCY = 32
 """Matches that are judged at once."""
@@ -148,12 +144,12 @@ def judge(
         KeyboardInterrupt: stopped by Ctrl-C; what was bought stays.
     """
     chosen = matches_for(store, study, by, sample=sample, seed=seed)
-    if models is None and (missing := by.seat.missing()):
+    if models is None and (missing := by.seat.unreachable()):
         raise CheaptalkError(f"the judge cannot be asked: {missing}")
     known = prices or load_prices()
     if budget.dollars and known.of(by.seat.model) is None:
         raise CheaptalkError(unpriced(by.seat.model))
-    with opened(cache) as station, store.writing():
+    with open_cache(cache) as station, store.writing():
         register_judge(store, by.digest, by.written)
         run = _Run(store, study, by, chosen, progress)
         spent = judge_cost(store, by.digest, study)
@@ -178,7 +174,7 @@ class _Run:
         self.chosen = chosen
         self.report = report
         self.state = Judging(len(chosen), unresolved=mark_unresolved(store))
-        self.control = Control(store.path, study, self.matches)
+        self.control = Control(store.backend.mailbox, study, self.matches)
         self.desk: Desk | None = None
         self.known = judged_items(store, study, by.digest)
 
@@ -188,21 +184,11 @@ class _Run:
     async def go(
         self, purse: Purse, cache: CacheStation | None, concurrency: int, models: Models | None
     ) -> None:
-        async with AsyncExitStack() as stack:
-            ledger = stack.enter_context(Ledger(self.store))
-            models = models or over_the_wire(stack)
-            self.desk = desk = Desk(
-                self.store, ledger, models, purse, cache=cache, begun=begun_matches(self.store),
-                lanes=Lanes(concurrency=concurrency), concurrency=concurrency,
-            )  # fmt: skip
-            await stack.enter_async_context(self.control.minding(desk, self.tell))
-            with interruptible(desk):
-                async with asyncio.TaskGroup() as group:
-                    for record in some(self.store, self.study, self.chosen):
-                        await desk.sit_down()
-                        if desk.halted:
-                            break
-                        group.create_task(self.look_at(record, desk))
+        opened = open_desk(self.store, purse, models=models, concurrency=concurrency, cache=cache)
+        async with opened as desk, self.control.minding(desk, self.tell):
+            self.desk = desk
+            records = some(self.store, self.study, self.chosen)
+            await desk.work_on(records, partial(self.look_at, desk=desk))
         self.state.halted, self.state.short = desk.halted, purse.short
         self.state.spent = purse.spent
         if not self.state.kinds and self.state.done == len(self.chosen):
@@ -230,8 +216,6 @@ class _Run:
         except ReplayMismatch as mismatch:
             state.problems[str(mismatch)] += 1
             state.failed += 1
-        finally:
-            desk.get_up()
         self.report(state)
 
     def fresh(self, record: MatchRecord) -> list[Item]:
@@ -252,27 +236,22 @@ class _Run:
             Whether it is settled: not where the provider failed.
         """
         thinking = self.by.think(item)
-        calls: list[dict[str, Any]] = []
-        keys: list[CallKey] = []
-        reply: Reply | None = None
-        while True:
-            try:
-                call = next(thinking) if reply is None else thinking.send(reply)
-            except StopIteration as end:
-                verdict: Verdict = end.value
-                break
-            match_id = ledger_id(self.by.digest, record.id)
-            keys.append(CallKey(match_id, item.request, item.seat, len(calls)))
-            reply, entry = await caller.make(keys[-1], call, self.by.seat)
-            calls.append(entry)
+        thought = await caller.think(thinking, item.request, item.seat, self.by.seat)
+        verdict, last = thought.said, thought.last
         if verdict.kind is Kind.PROVIDER_ERROR:
-            detail = reply.detail if reply else None
+            detail = last.detail if last else None
             self.state.problems[detail or "the provider failed"] += 1
             return False
         made = Judgement(
-            record.id, self.by.digest, item.name, verdict.kind, verdict.data, calls, time.time()
+            record.id,
+            self.by.digest,
+            item.name,
+            verdict.kind,
+            verdict.data,
+            thought.calls,
+            time.time(),
         )
-        await desk.ledger.write(lambda connection: write_judgement(connection, made, keys))
+        await desk.ledger.write(lambda connection: write_judgement(connection, made, thought.keys))
         self.state.note(made)
         return True
 

@@ -1,28 +1,29 @@
 """Who can sit down: scripted strategies, language models, people, recorded answers."""
 
+from cheaptalk.players.imported import ImportedSeat
 from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.preview import Preview, preview
 from cheaptalk.players.language_model.prompts import LastTurns, Prompt, Refine
 from cheaptalk.players.language_model.seat import ModelSeat
-from cheaptalk.players.person import Person, since_answer
+from cheaptalk.players.person import MEDIA, Person, PersonSeat, since_answer
 from cheaptalk.players.player import Answer, Call, Kind, PersonCall, Player, Thinking
-from cheaptalk.players.recorded import Recorded
+from cheaptalk.players.recorded import Recorded, RecordedSeat
 from cheaptalk.players.rosters import Roster, roster, roster_names
-from cheaptalk.players.scripted import Scripted
 from cheaptalk.players.seats import (
-    SEAT_SPECS,
+    SEATS,
+    AskPerson,
     Entry,
-    ImportedSeat,
-    PersonSeat,
-    RecordedSeat,
+    Recording,
+    RosterForm,
     SeatSpec,
-    StrategySeat,
-    make_player,
+    Sources,
 )
+from cheaptalk.players.strategy import Scripted, StrategySeat
 
 __all__ = [
-    "SEAT_SPECS", "Answer", "Call", "Entry", "ImportedSeat", "Kind", "LanguageModel", "LastTurns",
-    "ModelSeat", "Person", "PersonCall", "PersonSeat", "Player", "Preview", "Prompt", "Recorded",
-    "RecordedSeat", "Refine", "Roster", "Scripted", "SeatSpec", "StrategySeat", "Thinking",
-    "make_player", "preview", "roster", "roster_names", "since_answer",
+    "MEDIA", "SEATS", "Answer", "AskPerson", "Call", "Entry", "ImportedSeat", "Kind",
+    "LanguageModel", "LastTurns", "ModelSeat", "Person", "PersonCall", "PersonSeat", "Player",
+    "Preview", "Prompt", "Recorded", "RecordedSeat", "Recording", "Refine", "Roster",
+    "RosterForm", "Scripted", "SeatSpec", "Sources", "StrategySeat", "Thinking", "preview",
+    "roster", "roster_names", "since_answer",
 ]  # fmt: skip

@@ -1,8 +1,18 @@
-"""A person at the table, asked through a page or a terminal."""
+"""A person at the table, asked through a terminal, a page, or whatever else is registered."""
+
+from typing import ClassVar
+
+from pydantic import field_validator
 
 from cheaptalk.players.player import Answer, Kind, PersonCall, Thinking
+from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Asked, Game, Moment
-from cheaptalk.styles import CODECS, Style, Unreadable
+from cheaptalk.rules.registry import Registry
+from cheaptalk.styles import CODECS, Style, Unreadable, style
+
+MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people")
+"""How people are asked, by name: each says how one plays so."""
+TERMINAL = "a person plays with: cheaptalk play"
 
 
 class Person:
@@ -45,3 +55,46 @@ def since_answer(asked: Asked) -> list[Moment]:
         if moment.action is not None:
             last = place + 1
     return list(asked.heard[last:])
+
+
+class PersonSeat(SeatSpec):
+    """A seat filled by a person.
+
+    Attributes:
+        person: how the person is asked, one of :data:`MEDIA`.
+        style: the style of the game's words; the game's default one if not set.
+        words: digest of the style's words, noted when the person sits down.
+    """
+
+    may_fail: ClassVar[bool] = True
+
+    person: str
+    style: str | None = None
+    words: str | None = None
+
+    @field_validator("person")
+    @classmethod
+    def _is_known(cls, medium: str) -> str:
+        known = MEDIA.named()
+        if medium not in known:
+            raise ValueError(f"should be {' or '.join(known)}, not {medium}")
+        return medium
+
+    def seat(self, game: Game, place: str) -> "PersonSeat":
+        """The same person with the words of this game noted."""
+        words = style(game.name, self.style)
+        return self.model_copy(update={"style": words.name, "words": words.digest})
+
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Person:
+        """The person at a game."""
+        return Person(game, style(game.name, self.style))
+
+    def missing(self, game: Game, sources: Sources) -> str | None:
+        """How one plays, where nobody asks people."""
+        return MEDIA.find(self.person) if sources.ask_person is None else None
+
+    def unbatchable(self) -> str:
+        """People do not wait for a day."""
+        return (
+            "nobody can be asked to wait for a provider's batch; play with people without --batch"
+        )

@@ -5,9 +5,9 @@ batch, or from the record) and sends the replies back, so that budgets, caches a
 nothing of prompting, and prompting nothing of them.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -71,6 +71,21 @@ class Answer(NamedTuple):
 
 
 Thinking: TypeAlias = Generator[Call, Reply, Answer]
+
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+
+def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
+    """Think to the end, with a reply to each call at once."""
+    try:
+        call = next(thinking)
+        while True:
+            call = thinking.send(reply(call))
+    except StopIteration as end:
+        said: T = end.value
+        return said
 
 
 class Player(Protocol):

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from cheaptalk.players.player import Answer, Kind, Thinking
-from cheaptalk.rules import Asked, Given
+from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
+from cheaptalk.rules import Asked, Game, Given
 
 
 class Recorded:
@@ -26,3 +27,23 @@ class Recorded:
             return Answer(None, Kind.ILLEGAL)
         return Answer(action, Kind.OK)
         yield  # a generator that yields nothing
+
+
+class RecordedSeat(SeatSpec):
+    """A seat that repeats the moves of the same place in a recorded match."""
+
+    recorded: str
+
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Recorded:
+        """Who repeats the moves."""
+        return Recorded(sources.recording(self.recorded).given)
+
+    def missing(self, game: Game, sources: Sources) -> str | None:
+        """Why the match cannot be repeated at this game, where it cannot."""
+        try:
+            found = sources.recording(self.recorded)
+        except ValueError as error:
+            return str(error)
+        if found.game != game.name:
+            return f"match {self.recorded} is one of {found.game}, not {game.name}"
+        return None

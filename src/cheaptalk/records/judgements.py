@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.ledger.ledger import CallKey
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import Store
 
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
@@ -88,7 +87,7 @@ def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
     """The judges who judged matches of a study: their rubrics and models, by digest."""
     ours = sa.select(judgements.c.judge).where(_of(study))
     query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(ours))
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return dict(connection.execute(query.order_by(judges.c.id)).all())
 
 
@@ -107,7 +106,7 @@ def read_judgements(
         query = query.where(judgements.c.judge == judge)
     if match_id is not None:
         query = query.where(judgements.c.match_id == match_id)
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         rows = connection.execution_options(yield_per=1000).execute(query.order_by(judgements.c.id))
         for row in rows.mappings():
             yield Judgement(**{**row, "kind": Kind(row["kind"])})
@@ -120,7 +119,7 @@ def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, 
     """
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     query = sa.select(*columns).where(_of(study), judgements.c.judge == judge)
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return {
             (match_id, item): Kind(kind) in (Kind.OK, Kind.REPAIRED)
             for match_id, item, kind in connection.execute(query)
@@ -131,7 +130,7 @@ def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
     """What each match of a study was played on: its configuration and deal."""
     matches = schema.matches.c
     query = sa.select(matches.id, matches.configuration_id, matches.deal)
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         rows = connection.execute(query.where(matches.number.in_(members_of(study))))
         return {id_: (configuration, deal) for id_, configuration, deal in rows}
 
@@ -150,7 +149,7 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     made = sa.select(judgements.c.calls).where(
         judgements.c.judge == judge, judgements.c.match_id.in_(ours)
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         open_ = sum(map(cost_of, connection.scalars(waiting)), Cost())
         recorded = (call["reply"] for of in connection.scalars(made) for call in of)
         return sum(map(cost_of, recorded), open_)
@@ -158,7 +157,7 @@ def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
 
 def judging_cost(store: StoreReader, study: str) -> Cost:
     """What all judges have taken for a study so far; it is no part of the study's own cost."""
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         known = connection.scalars(sa.select(judges.c.digest)).all()
     return sum((judge_cost(store, judge, study) for judge in known), Cost())
 

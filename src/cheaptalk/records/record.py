@@ -171,7 +171,7 @@ class MatchRecord:
         kinds: how many answers were of each kind, by place.
         calls, input_tokens, output_tokens: what it took, replies from a cache left out.
         finished: when, in seconds since 1970.
-        body: seed, deal, answers with every call; None while live.
+        body: seed, deal, answers with every call; while live the seed alone.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
         unpriced, uncounted: calls of unknown price, and of unknown tokens; None where nobody

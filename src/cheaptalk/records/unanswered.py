@@ -13,7 +13,6 @@ from pydantic import Field, model_serializer
 
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.reader import StoreReader, members_of
 from cheaptalk.records.store.store import set_aside
 from cheaptalk.rules import Value, counted
@@ -135,7 +134,7 @@ def excluded(store: StoreReader, study: str) -> Excluded:
         matches.c.number.in_(members_of(study)),
         sa.or_(matches.c.deal.contains("+"), *(given.contains(f'"{kind}"') for kind in dropping)),
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         rows = connection.execute(query).all()
     return Excluded(
         sum(policies.of(kinds or {}) != "keep" for _, kinds in rows),
@@ -149,7 +148,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
         matches.c.id, matches.c.deal, matches.c.configuration_id, matches.c.repeat,
         sa.cast(matches.c.seats, sa.String),
     ).where(matches.c.number.in_(members_of(study, past=True)))  # fmt: skip
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         known = {tuple(place): id_ for id_, *place in connection.execute(query)}
     before = {id_: (deal_before(deal), *rest) for (deal, *rest), id_ in known.items()}
     return {id_: known[place] for id_, place in before.items() if place in known}

@@ -78,7 +78,7 @@ def report(
         scripts=(plotly, script),
         policy=policy(plotly, script),
         viewer=f"http://127.0.0.1:{port}",
-        store=store.path.name,
+        store=store.title,
     )
     page.enable_buffering(100)
     with written_whole(out) as file:

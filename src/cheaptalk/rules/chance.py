@@ -9,7 +9,7 @@ another's luck and paired deals stay paired. No global generator is ever used.
     True
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from hashlib import sha512
 from itertools import count
 from struct import Struct
@@ -65,10 +65,14 @@ class Stream:
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in a random order, all orders equally likely."""
         deck = list(items)
+        self.shuffle(deck)
+        return deck
+
+    def shuffle(self, deck: MutableSequence[T]) -> None:
+        """Put a list into a random order, all orders equally likely."""
         for last in range(len(deck) - 1, 0, -1):
             other = self.integer(0, last)
             deck[last], deck[other] = deck[other], deck[last]
-        return deck
 
 
 class Chance:

@@ -72,6 +72,11 @@ class Registry(Generic[T]):
         self._here: dict[str, T] = {}
         self._found: dict[str, T] | None = None
 
+    @property
+    def here(self) -> frozenset[str]:
+        """The names that this process registered; other processes do not know them."""
+        return frozenset(self._here)
+
     def named(self) -> dict[str, T]:
         """Everything registered, by name, in alphabetical order.
 

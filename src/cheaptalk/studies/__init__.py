@@ -9,30 +9,23 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.unanswered import Unanswered
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
-from cheaptalk.studies.plans.plan import (
-    Configuration,
-    Dealt,
-    Plan,
-    PlannedMatch,
-    lay_out,
-    plan,
-    planned_count,
-)
+from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
+from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.presets import preset, preset_names, preset_text
-from cheaptalk.studies.runs.checks import check_prices, check_seats, try_strategies
+from cheaptalk.studies.runs.checks import check_batching, check_prices, check_seats, try_strategies
+from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
-from cheaptalk.studies.runs.stations import check_batching, seed_of
 from cheaptalk.studies.study import GameGrid, Sample, Study, StudyError, load_study, parse_study
 from cheaptalk.text import money
 
 __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
-    "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted", "LaneState",
-    "Plan", "PlannedMatch", "Progress", "Range", "RunState", "Sample", "Seated", "Study",
-    "StudyError", "Unanswered", "amount_text", "budget_text", "check_batching", "check_prices",
-    "check_seats", "doubts", "estimate", "give_order", "lay_out", "load_study", "money",
-    "parse_study", "plan", "planned_count", "preset", "preset_names", "preset_text", "run",
-    "seed_of", "try_strategies", "watch",
+    "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted", "Host",
+    "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range", "RunState",
+    "Sample", "Seated", "Study", "StudyError", "Unanswered", "amount_text", "budget_text",
+    "check_batching", "check_prices", "check_seats", "doubts", "estimate", "give_order",
+    "lay_out", "load_study", "money", "open_host", "parse_study", "plan", "planned_count",
+    "preset", "preset_names", "preset_text", "run", "try_strategies", "watch",
 ]  # fmt: skip

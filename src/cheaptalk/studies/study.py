@@ -116,8 +116,10 @@ class StudyError(CheaptalkError, ValueError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 
-LARGEST = 5_000_000
-"""Matches that a study may have: more do not fit into memory as a plan."""
+LARGEST = 1_000_000_000
+"""Matches that a study may have: more than anybody can play or store."""
+MOST_SEATINGS = 5_000_000
+"""Seatings that a game may have, which are listed in memory."""
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST)]
 Listed: TypeAlias = list[str] | dict[str, int]

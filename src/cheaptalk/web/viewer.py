@@ -85,20 +85,13 @@ def make_viewer(store: Store) -> FastAPI:
 class _Overview(NamedTuple):
     """What takes a look at all matches of a study, as of a state of the store."""
 
-    stamp: tuple[tuple[int, int], ...]
+    stamp: object
     summary: StudySummary
     pairings: list[Pairing]
     places: dict[str, dict[str, str]]
     problems: dict[str, int]
     excluded: Excluded
     aside: frozenset[str]
-
-
-def _stamp(store: Store) -> tuple[tuple[int, int], ...]:
-    """Differs whenever something has been written to the store, or to its log."""
-    files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
-    found = [file.stat() for file in files if file.exists()]
-    return tuple((one.st_mtime_ns, one.st_size) for one in found)
 
 
 class _Pages:
@@ -117,7 +110,7 @@ class _Pages:
 
     def render(self, template: str, code: int = 200, **values: Any) -> HTMLResponse:
         """A page from its template."""
-        text = self.templates.get_template(template).render(store=self.store.path.name, **values)
+        text = self.templates.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 
     async def not_found(self, request: Request, error: Exception) -> HTMLResponse:
@@ -132,7 +125,7 @@ class _Pages:
         Raises:
             StoreError: there is no such study.
         """
-        stamp = _stamp(self.store)
+        stamp = self.store.backend.stamp()
         known = self.overviews.get(study)
         if known is None or known.stamp != stamp:
             summary = self.store.study(study, counted=False)

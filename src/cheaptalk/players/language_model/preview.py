@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.script import WORDS, made_up
 from cheaptalk.players.language_model.seat import ModelSeat
-from cheaptalk.players.player import Answer, Player
-from cheaptalk.rules import Asked, Chance, Decide, Game, Table, decided
+from cheaptalk.players.player import Call, think
+from cheaptalk.rules import Chance, Decide, Game, Table, decided
 
 STAND_IN = "script/legal"
 """Who answers in the model's place."""
@@ -58,7 +59,8 @@ def preview(
                 table.answer(seat, decided(asked, others[places[seat]]))
                 continue
             turns += 1
-            calls, answer = _think(player, asked)
+            calls: list[ModelCall] = []
+            answer = think(player.answer(asked), partial(_answered, calls))
             if turns == turn:
                 return Preview(seat, tuple(_as_sent(call, spec) for call in calls))
             if answer.action is None:
@@ -68,26 +70,14 @@ def preview(
     return None
 
 
-def _think(player: Player, asked: Asked) -> tuple[list[ModelCall], Answer]:
-    """The calls that a player makes for an answer, and the answer to made-up replies."""
-    thinking = player.answer(asked)
-    calls: list[ModelCall] = []
-    try:
-        call = next(thinking)
-        while isinstance(call, ModelCall):
-            calls.append(call)
-            call = thinking.send(Reply(text=_made_up(call)))
-    except StopIteration as end:
-        answer: Answer = end.value
-    return calls, answer
-
-
-def _made_up(call: ModelCall) -> str:
+def _answered(calls: list[ModelCall], call: Call) -> Reply:
+    """A made-up reply to a call, which is noted."""
+    assert isinstance(call, ModelCall)
+    calls.append(call)
     if call.form is None:
-        return WORDS
-    return call.form.example or made_up(
-        call.form, json.dumps([one.content for one in call.messages])
-    )
+        return Reply(text=WORDS)
+    text = json.dumps([one.content for one in call.messages])
+    return Reply(text=call.form.example or made_up(call.form, text))
 
 
 def _as_sent(call: ModelCall, spec: ModelSeat) -> ModelCall:

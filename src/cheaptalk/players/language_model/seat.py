@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
@@ -15,6 +15,7 @@ from cheaptalk.models import (
     check_settings,
     missing,
 )
+from cheaptalk.models.batch.server import PROVIDERS as BATCHED
 from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.prompts import (
     ChainOfThought,
@@ -26,7 +27,8 @@ from cheaptalk.players.language_model.prompts import (
     Reask,
     Refine,
 )
-from cheaptalk.rules import Game, UnknownName, Value, games, suggest
+from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
+from cheaptalk.rules import Game, UnknownName, games, suggest
 from cheaptalk.rules.errors import shown
 from cheaptalk.styles import JsonCodec, Style, style
 
@@ -41,7 +43,7 @@ that whoever leaves them alone stays the same player, and matches of then stay t
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
-class ModelSeat(Value):
+class ModelSeat(SeatSpec):
     """A seat filled by a language model.
 
     Attributes:
@@ -68,6 +70,8 @@ class ModelSeat(Value):
         words: digest of the style's words, noted when the player sits down: other words make
             another match.
     """
+
+    may_fail: ClassVar[bool] = True
 
     model: str
     style: str | dict[str, str] | None = None
@@ -137,7 +141,7 @@ class ModelSeat(Value):
                 "leave answers out, or set it to text"
             )
 
-    def at(self, game: Game) -> "ModelSeat":
+    def seat(self, game: Game, place: str) -> "ModelSeat":
         """The same player with the words of this game noted.
 
         Raises:
@@ -158,7 +162,7 @@ class ModelSeat(Value):
                 )
         return self.model_copy(update={"style": words.name, "words": words.digest})
 
-    def player(self, game: Game) -> LanguageModel:
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> LanguageModel:
         """Who sits down at a game with these settings."""
         prompt = Prompt(**{name: getattr(self, name) for name in Prompt._fields})
         tries = self.tries or game.tries
@@ -183,9 +187,28 @@ class ModelSeat(Value):
         """How the answers are asked for: in words alone where it is told how to think first."""
         return self.answers or ("text" if self.chain_of_thought else "auto")
 
-    def missing(self) -> str | None:
+    def missing(self, game: Game, sources: Sources) -> str | None:
         """What must be done before the model can be asked; None where nothing is missing."""
+        return self.unreachable()
+
+    def unreachable(self) -> str | None:
+        """Why the model cannot be asked, such as a key that is not set; None where it can."""
         return missing(self.model)
+
+    def unbatchable(self) -> str | None:
+        """Why the model's calls cannot go out in batches; None where they can."""
+        if self.model.partition("/")[0] not in BATCHED:
+            return (
+                f"there are no batches for {self.model}, only for models of "
+                f"{' and '.join(BATCHED)}; play without --batch"
+            )
+        if self.stream:
+            return "a batch brings whole answers; leave stream out, or play without --batch"
+        return None
+
+    def call_deadline(self) -> float:
+        """Seconds that one call may take."""
+        return self.deadline
 
     def missing_key(self) -> str | None:
         """The environment variable that must hold a key and does not."""

@@ -123,7 +123,7 @@ def take_in(
         raise CheaptalkError(f'"{study}" is no name for a study: letters, digits, _, . and -')
     for known in store.studies():
         if known.name == study and known.spec.get("imported") != collection.system:
-            raise CheaptalkError(f'"{study}" is another study in {store.path}; choose another name')
+            raise CheaptalkError(f'"{study}" is another study in {store.name}; choose another name')
     with store.writing():
         clerk = _Clerk(collection, store, study)
         games = iter(collection.games)

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from cheaptalk.models import Reply
 from cheaptalk.models.routes import REFUSALS
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
 
@@ -127,7 +126,6 @@ def collect(
 
 def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
     """The batches that are not collected yet and hold calls of these matches."""
-    wanted = set(matches)
     query = (
         sa.select(batches, calls.c.id.label("number"), calls.c.match_id, calls.c.call)
         .join(calls, calls.c.batch == batches.c.id)
@@ -136,15 +134,21 @@ def open_batches(store: Store, matches: Iterable[str]) -> list[Batch]:
     )
     found: dict[int, Batch] = {}
     held: dict[int, list[BatchCall]] = {}
-    ours = set()
-    with clear_errors(store.path), store.engine.connect() as connection:
+    inside: dict[int, set[str]] = {}
+    with store.reading() as connection:
         for row in connection.execute(query):
-            inside = held.setdefault(row.id, [])
-            found[row.id] = Batch(row.id, row.model, row.tag, row.planned, inside, row.name)
-            inside.append(BatchCall(row.number, row.call))
-            if row.match_id in wanted:
-                ours.add(row.id)
-    return [batch for number, batch in found.items() if number in ours]
+            ours = held.setdefault(row.id, [])
+            found[row.id] = Batch(row.id, row.model, row.tag, row.planned, ours, row.name)
+            ours.append(BatchCall(row.number, row.call))
+            inside.setdefault(row.id, set()).add(row.match_id)
+    anywhere = set().union(*inside.values())
+    wanted = {id_ for id_ in matches if id_ in anywhere} if anywhere else set()
+    return [batch for number, batch in found.items() if inside[number] & wanted]
+
+
+def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
+    """How many calls are in batches that are not collected yet and hold calls of these matches."""
+    return sum(len(one.calls) for one in open_batches(store, matches))
 
 
 def refused_in_batches(store: Store) -> list[tuple[str, Reply]]:
@@ -152,7 +156,7 @@ def refused_in_batches(store: Store) -> list[tuple[str, Reply]]:
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
     query = sa.select(model, reply).where(calls.c.batch.is_not(None), refused)
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return [(row[0], Reply.model_validate(row[1])) for row in connection.execute(query)]
 
 
@@ -174,7 +178,7 @@ def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
 
 def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:
     query = sa.select(batches).where(where).order_by(batches.c.id)
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return [
             BatchSummary(
                 row.model, row.name, row.state, row.calls, row.planned, row.submitted, row.collected

@@ -15,12 +15,11 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk.models import Reply
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
 T = TypeVar("T")
@@ -71,11 +70,13 @@ class Ledger:
         self._thread.join()
 
     async def begin(self, study_id: int, row: dict[str, Any]) -> None:
-        """Note that a match is under way, so that it can be shown before it ends."""
+        """Note that a match is under way with its seed, so that it can be shown before it ends."""
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
-            connection.execute(insert(matches).values(row).on_conflict_do_nothing(["id"]))
+            new = insert(matches).values(row)
+            kept = {"body": sa.func.coalesce(matches.c.body, new.excluded.body)}
+            connection.execute(new.on_conflict_do_update(index_elements=["id"], set_=kept))
             number = connection.scalar(sa.select(matches.c.number).where(matches.c.id == row["id"]))
             membership = {"study_id": study_id, "match_number": number}
             connection.execute(insert(members).values(membership).on_conflict_do_nothing())
@@ -132,7 +133,7 @@ class Ledger:
     def _commit(self, batch: list[Job]) -> None:
         """Write all jobs or, where one of them cannot be written, each by itself."""
         try:
-            with clear_errors(self.store.path), self.store.engine.begin() as connection:
+            with self.store.transaction() as connection:
                 results = [work(connection) for work, _ in batch]
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
             if len(batch) > 1:
@@ -177,17 +178,17 @@ def mark_unresolved(store: Store) -> int:
         ).rowcount
 
 
-def begun_matches(store: Store) -> frozenset[str]:
+def begun_matches(store: Store) -> set[str]:
     """The matches that the ledger holds calls of."""
     query = sa.select(calls.c.match_id).distinct()
-    with clear_errors(store.path), store.engine.connect() as connection:
-        return frozenset(connection.scalars(query))
+    with store.reading() as connection:
+        return set(connection.scalars(query))
 
 
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
     """The answered calls of a match that did not end yet."""
     query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return {
             CallKey(row.match_id, row.request, row.seat, row.attempt): PastCall(
                 row.call, row.reply, row._mapping["try"]
@@ -204,7 +205,7 @@ def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
         .where(calls.c.match_id == match_id)
         .group_by(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
     )  # fmt: skip
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return {CallKey(*row[:4]): int(row[4]) for row in connection.execute(query)}
 
 
@@ -231,6 +232,6 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
         .group_by(failure)
         .order_by(failure)
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         found = connection.execute(query).all()
     return Counter({str(name): int(count) for name, count in found})

@@ -9,7 +9,6 @@ from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import clear_errors
 from cheaptalk.records.store.reader import StoreReader, members_of
 
 matches, members, calls, studies = (
@@ -34,21 +33,21 @@ def spent(store: StoreReader, study_id: int) -> Cost:
         ))
     ).where(matches.c.number.in_(ours), matches.c.status.in_(ENDED))  # fmt: skip
     mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         past = _cost(*connection.execute(ended).one())
         return past + _in_ledger(connection, calls.c.match_id.in_(mine))
 
 
 def study_cost(store: StoreReader, study: str) -> Cost:
     """What a study has taken so far, by its name."""
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         number = connection.scalar(sa.select(studies.c.id).where(studies.c.name == study))
     return spent(store, number or 0)
 
 
 def spent_on(store: StoreReader, match_id: str) -> Cost:
     """What a match has taken so far that is not part of its record yet."""
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return _in_ledger(connection, calls.c.match_id == match_id)
 
 
@@ -61,7 +60,7 @@ def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
         calls.c.state == "answered", _to_model()
     )
     found: dict[str, dict[str, Cost]] = {}
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         for match_id, seat, reply in connection.execute(query):
             usage = Usage.model_validate(reply.get("usage", {}))
             seats = found.setdefault(match_id, {})
@@ -94,7 +93,7 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
         .join(matches, matches.c.id == calls.c.match_id)
         .where(matches.c.number.in_(members_of(study)), _to_model())
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         for match_id, *call in connection.execute(query):
             waiting.setdefault(match_id, []).append(tuple(call))
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))

@@ -1,70 +1,126 @@
-"""Database errors as sentences that name the cause and the cure.
+"""The database that a store is in: where it lies, who writes to it, and what its errors mean.
 
-Where a store lies, and whether it can be written there.
+A kind of database is one module. It registers under the scheme of its URLs, and the rest of the
+package knows no other way to it.
 """
 
-import json
-import os
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from urllib.parse import quote
+from typing import Protocol, TypeAlias
 
 import sqlalchemy as sa
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.registry import Registry
 
 
 class StoreError(CheaptalkError):
     """The store cannot be used; the message names the cause and the cure."""
 
 
-BUSY = "another program is writing to it; wait for it to end, or stop it"
 HELD = (
     "another cheaptalk is writing to it; wait for it to end, or stop it (look after a run with: "
     "cheaptalk ctl STUDY)"
 )
-DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
-LOCKED_OUT = "it cannot be written; check the file, its folder and their permissions"
-CURES = {
-    "locked": BUSY,
-    "busy": BUSY,
-    "full": "nothing recorded is lost: free some space and resume",
-    "not a database": DAMAGED,
-    "malformed": DAMAGED,
-    "decode": DAMAGED,
-    "readonly": LOCKED_OUT,
-    "unable to open": LOCKED_OUT,
-    "I/O error": "the disk or its connection failed; what was committed stays",
-}
-"""Cures by words of SQLite's messages."""
+"""Why a second writer is refused."""
 
 
-@contextmanager
-def clear_errors(path: Path) -> Iterator[None]:
-    """Turn database errors into sentences that name the cause and the cure."""
-    try:
-        yield
-    except json.JSONDecodeError as error:
-        raise StoreError(f"{path}: a value is broken off: {DAMAGED}") from error
-    except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
-        text = str(getattr(error, "orig", None) or error)
-        cure = next((cure for words, cure in CURES.items() if words in text), "")
-        raise StoreError(f"{path}: {text}{cure and ': '}{cure}") from error
+class Mailbox(Protocol):
+    """Where a run gives account of itself, and where orders to it lie."""
+
+    place: str
+    """Where the account is, for people."""
+
+    def write_account(self, text: str) -> None:
+        """Replace the account as a whole: who reads sees the old one or the new one."""
+
+    def read_account(self) -> str | None:
+        """The latest account; None where no run has given one."""
+
+    def post(self, order: str, text: str) -> None:
+        """Leave an order."""
+
+    def take(self) -> Iterator[tuple[str, str]]:
+        """The orders that came, oldest first; each is removed once it is read."""
+
+    def withdraw(self, order: str) -> None:
+        """Take an order back, if nobody has read it."""
+
+    def clear(self) -> None:
+        """Remove what belongs to no run any more."""
 
 
-def is_writable(path: Path) -> bool:
-    """Whether a store can be written here; SQLite also writes files beside it."""
-    folder = os.access(path.absolute().parent, os.W_OK)
-    return folder and (not path.exists() or os.access(path, os.W_OK))
+class Backend(ABC):
+    """One database with a store in it.
+
+    Attributes:
+        name: what people know it by: a path, or a URL without its password.
+        engine: how SQLAlchemy reaches it.
+        mailbox: where a run and those who look after it leave word for each other.
+    """
+
+    name: str
+    engine: sa.Engine
+    mailbox: Mailbox
+
+    @abstractmethod
+    def holding(self, wait: float) -> AbstractContextManager[None]:
+        """Hold the store for writing, alone; wait so many seconds for another to let it go.
+
+        Raises:
+            StoreError: another process holds it, or it cannot be written.
+        """
+
+    @abstractmethod
+    def cure(self, error: Exception) -> str | None:
+        """What a database error means and what to do, in a sentence; None where it is no such."""
+
+    @abstractmethod
+    def prepared(self, connection: sa.Connection) -> bool:
+        """Whether the database is set up as a store needs it, tables aside."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set the database up as a store needs it, tables aside."""
+
+    @abstractmethod
+    def damage(self) -> str | None:
+        """What is wrong with the database itself, or None if it is sound."""
+
+    @abstractmethod
+    def stamp(self) -> object:
+        """Differs whenever something has been written since."""
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Turn database errors into sentences that name the cause and the cure."""
+        try:
+            yield
+        except Exception as error:
+            said = self.cure(error)
+            if said is None:
+                raise
+            raise StoreError(f"{self.name}: {said}") from error
 
 
-def address(path: Path) -> sa.URL:
-    """Where SQLAlchemy finds a store; one that cannot be written is opened for reading only."""
-    if is_writable(path):
-        return sa.URL.create("sqlite", database=str(path))
-    log = Path(f"{path}-wal")
-    frozen = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
-    place = f"file:{quote(str(path.absolute()))}"
-    return sa.URL.create("sqlite", database=place, query={"mode": "ro", "uri": "true", **frozen})
+Opener: TypeAlias = Callable[[str, bool], Backend]
+"""Opens the database at a URL; true where it may be made if it is not there."""
+BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores")
+"""Kinds of databases by the scheme of their URLs."""
+
+
+def open_backend(where: Path | str, create: bool) -> Backend:
+    """The database at a path or a URL.
+
+    Raises:
+        StoreError: it is not there, cannot be used, or is of no kind that is registered.
+    """
+    scheme, colon, _ = str(where).partition("://")
+    if not colon:
+        scheme, where = "sqlite", f"sqlite:///{where}"
+    known = BACKENDS.named()
+    if scheme not in known:
+        raise StoreError(f"{where}: unknown kind of store {suggest(scheme, list(known))}")
+    return known[scheme](str(where), create)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import StoreError, clear_errors
+from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.reader import members_of, people_of
 from cheaptalk.records.store.store import Store
 
@@ -190,7 +190,7 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
     )  # fmt: skip
     found: dict[tuple[Any, ...], Pairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         labels = people_of(connection, study)
         for game, seated, status, number, first in connection.execute(query):
             people = {at: labels[player]["label"] for at, player in json.loads(seated).items()}
@@ -228,7 +228,7 @@ def united(sizes: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def count(store: Store, study: str, wanted: Wanted) -> int:
     """How many matches of a study are wanted, whatever is said in them."""
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         query = sa.select(sa.func.count()).where(condition(connection, study, wanted))
         return connection.scalar(query) or 0
 
@@ -241,7 +241,7 @@ def page(
     What is said is looked for in so many matches a page; a page may then hold few, or none, and
     not be the last.
     """
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         where = condition(connection, study, wanted)
         if after is not None:
             last = sa.select(matches.c.number).where(matches.c.id == after).scalar_subquery()
@@ -274,7 +274,7 @@ def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
     """
     for record in store.records(study, bodies=True, where=matches.c.id == id_):
         return record
-    raise StoreError(f'no match "{id_}" in {study or store.path.name}')
+    raise StoreError(f'no match "{id_}" in {study or store.title}')
 
 
 def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iterator[MatchRecord]:
@@ -294,7 +294,7 @@ def ended_matches(store: Store, study: str, status: Status) -> list[tuple[str, s
         .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
@@ -307,5 +307,5 @@ def studies_of(store: Store, id_: str) -> list[str]:
         .where(matches.c.id == id_)
         .order_by(studies.c.id)
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return list(connection.scalars(query))

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,8 +11,11 @@ import sqlalchemy as sa
 
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import StoreError, clear_errors
+from cheaptalk.records.store.backend import Backend, StoreError
 from cheaptalk.rules import suggest
+
+AT_ONCE = 10_000
+"""Matches that are looked up by their ids together."""
 
 
 class StudySummary(NamedTuple):
@@ -39,26 +44,71 @@ class StudySummary(NamedTuple):
 class StoreReader:
     """What can be read of a store. Any number of processes may read while one writes."""
 
-    path: Path
-    engine: sa.Engine
+    backend: Backend
+
+    @property
+    def name(self) -> str:
+        """What people know the store by: a path, or a URL without its password."""
+        return self.backend.name
+
+    @property
+    def title(self) -> str:
+        """The last part of its name."""
+        return Path(self.name).name
+
+    @property
+    def path(self) -> Path:
+        """The store's file.
+
+        Raises:
+            StoreError: the store is no file.
+        """
+        path = getattr(self.backend, "path", None)
+        if not isinstance(path, Path):
+            raise StoreError(f"{self.name} is no file")
+        return path
+
+    @property
+    def engine(self) -> sa.Engine:
+        """How SQLAlchemy reaches the database."""
+        return self.backend.engine
+
+    def held(self) -> bool:
+        """Whether somebody writes to the store; who was killed does not any more."""
+        try:
+            with self.backend.holding(0):
+                return False
+        except StoreError:
+            return True
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection to read from; database errors come as sentences."""
+        with self.backend.explaining(), self.backend.engine.connect() as connection:
+            yield connection
+
+    def empty(self) -> bool:
+        """Whether no match is stored."""
+        with self.reading() as connection:
+            return connection.execute(sa.select(schema.matches.c.number).limit(1)).first() is None
 
     def statuses(self, ids: Iterable[str]) -> dict[str, Status]:
         """The status of those of these matches that are in the store."""
-        wanted = set(ids)
-        with clear_errors(self.path), self.engine.connect() as connection:
-            rows = connection.execute(sa.select(schema.matches.c.id, schema.matches.c.status))
-            return {id_: Status(status) for id_, status in rows if id_ in wanted}
+        query = sa.select(schema.matches.c.id, schema.matches.c.status)
+        return {id_: Status(status) for id_, status in self._among(ids, query)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, dict[str, dict[str, int]]]:
         """Answers by place and kind, of those of these matches that ended in play."""
-        wanted = set(ids)
         matches = schema.matches
-        query = sa.select(matches.c.id, matches.c.kinds).where(
-            matches.c.status.in_((Status.FINISHED.value, Status.FORFEITED.value))
-        )
-        with clear_errors(self.path), self.engine.connect() as connection:
-            rows = connection.execute(query)
-            return {id_: kinds or {} for id_, kinds in rows if id_ in wanted}
+        query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
+        return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
+
+    def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
+        """The rows of a query on matches that are of these."""
+        waiting = iter(ids)
+        with self.reading() as connection:
+            while some := list(islice(waiting, AT_ONCE)):
+                yield from connection.execute(query.where(schema.matches.c.id.in_(some)))
 
     def studies(self, *, counted: bool = True) -> list[StudySummary]:
         """All studies in the order they were begun.
@@ -74,7 +124,7 @@ class StoreReader:
         )
         counts: dict[int, dict[str, int]] = {}
         aside: Counter[int] = Counter()
-        with clear_errors(self.path), self.engine.connect() as connection:
+        with self.reading() as connection:
             rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
             for study_id, status, current, count in connection.execute(query) if counted else ():
                 if current:
@@ -103,7 +153,7 @@ class StoreReader:
         """
         found = {summary.name: summary for summary in self.studies(counted=counted)}
         if name not in found:
-            raise StoreError(f"no study {suggest(name, list(found))} in {self.path}")
+            raise StoreError(f"no study {suggest(name, list(found))} in {self.name}")
         return found[name]
 
     def records(
@@ -135,7 +185,7 @@ class StoreReader:
             query = query.where(configurations.c.game.in_(games))
         if where is not None:
             query = query.where(where)
-        with clear_errors(self.path), self.engine.connect() as connection:
+        with self.reading() as connection:
             people = people_of(connection, study)
             for row in connection.execution_options(yield_per=1000).execute(query):
                 yield _record(row, people)
@@ -153,7 +203,7 @@ class StoreReader:
             if len(found) == 2:
                 raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
         if not found:
-            raise StoreError(f'no match begins with "{prefix}" in {self.path}')
+            raise StoreError(f'no match begins with "{prefix}" in {self.name}')
         return found[0]
 
     def problems(self, study: str) -> dict[str, int]:
@@ -165,16 +215,13 @@ class StoreReader:
             .group_by(table.c.reason)
             .order_by(sa.func.count().desc())
         )
-        with clear_errors(self.path), self.engine.connect() as connection:
+        with self.reading() as connection:
             return dict(connection.execute(query).all())
 
     def check(self) -> str | None:
-        """What is wrong with the file, or None if it is sound."""
-        with clear_errors(self.path), self.engine.connect() as connection:
-            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
-        if found == "ok":
-            return None
-        return f"{self.path} is damaged ({' '.join(found.split())}); restore a copy of it"
+        """What is wrong with the database, or None if it is sound."""
+        damage = self.backend.damage()
+        return damage and f"{self.name} is damaged ({damage}); restore a copy of it"
 
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
         """The calls of a match that are no part of its record: live, failed or unresolved ones."""
@@ -186,12 +233,12 @@ class StoreReader:
 
     def with_open_calls(self) -> set[str]:
         """The matches that have such calls."""
-        with clear_errors(self.path), self.engine.connect() as connection:
+        with self.reading() as connection:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
     def _calls(self, where: Any) -> list[dict[str, Any]]:
         query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
-        with clear_errors(self.path), self.engine.connect() as connection:
+        with self.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
 
@@ -223,7 +270,7 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
 def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     """What a study calls its players, with the settings that make each, one for each game."""
     found: dict[str, list[dict[str, Any]]] = {}
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         for player in people_of(connection, study).values():
             found.setdefault(player["label"], []).append(player["spec"])
     return found

@@ -15,6 +15,23 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects.postgresql import insert
+
+__all__ = [
+    "REVISION",
+    "batches",
+    "calls",
+    "configurations",
+    "insert",
+    "judgements",
+    "judges",
+    "matches",
+    "members",
+    "metadata",
+    "players",
+    "rosters",
+    "studies",
+]
 
 REVISION = "0006"
 """The newest migration; a store of a later one is refused."""

@@ -1,4 +1,4 @@
-"""The store: one SQLite file with everything that was planned, asked, answered and played.
+"""The store: one database with everything that was planned, asked, answered and played.
 
 Which of the matches in a store a study consists of.
 
@@ -8,24 +8,22 @@ set aside: they stay in the store and its exports, and no report counts them.
 Why a study's last run stopped before its end, kept for whoever looks at the store later.
 """
 
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from filelock import FileLock, Timeout
-from sqlalchemy.dialects.sqlite import insert
 
 from cheaptalk import __version__
-from cheaptalk.records.encoding import data_of, text_of
 from cheaptalk.records.record import Ended, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import HELD, StoreError, address, clear_errors, is_writable
-from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.backend import Backend, StoreError, open_backend
+from cheaptalk.records.store.reader import AT_ONCE, StoreReader, members_of
+from cheaptalk.records.store.schema import insert
 
 NEWEST = schema.REVISION
 MIGRATION_WAIT = 10.0
@@ -44,40 +42,28 @@ class NewMatch(NamedTuple):
 
 
 class Store(StoreReader):
-    """Reads and writes one store file.
+    """Reads and writes one store.
 
     Everything is committed when a method returns. One process writes at a time (:meth:`writing`);
     any number may read meanwhile.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.engine = sa.create_engine(
-            address(path),
-            connect_args={"timeout": 10, "check_same_thread": False},
-            json_serializer=text_of,
-            json_deserializer=data_of,
-        )
-        sa.event.listen(self.engine, "connect", _pragmas)
-        sa.event.listen(self.engine, "begin", _begin)
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
 
     @classmethod
-    def open(cls, path: Path | str, *, create: bool = False) -> "Store":
+    def open(cls, where: Path | str, *, create: bool = False) -> "Store":
         """Open a store, migrating an older one; with ``create``, make it if it is not there.
+
+        Args:
+            where: its file, or a URL of one of :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
         Raises:
             StoreError: it is missing, damaged, locked or of a newer version.
         """
-        path = Path(path)
-        if not path.exists() and not create:
-            raise StoreError(
-                f"there is no store at {path}; name one with --store or CHEAPTALK_STORE"
-            )
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            raise StoreError(f"{path} is no place for a store file; name one with --store")
-        store = cls(path)
+        store = cls(open_backend(where, create))
         try:
-            with clear_errors(path):
+            with store.backend.explaining():
                 store._migrate()
         except BaseException:
             store.close()
@@ -85,7 +71,7 @@ class Store(StoreReader):
         return store
 
     def close(self) -> None:
-        self.engine.dispose()
+        self.backend.engine.dispose()
 
     def __enter__(self) -> "Store":
         return self
@@ -99,22 +85,34 @@ class Store(StoreReader):
         migrating = import_module("cheaptalk.records.store.migration")  # slow, and seldom needed
         with self.writing(wait=MIGRATION_WAIT):
             if not self._is_ready():
-                with closing(self.engine.raw_connection()) as raw:
-                    raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
-                with self.engine.begin() as connection:
+                self.backend.prepare()
+                with self.backend.engine.begin() as connection:
                     migrating.upgrade(connection)
 
     def _is_ready(self) -> bool:
-        """Whether the schema is the newest one and there is a write-ahead log."""
-        with self.engine.connect() as connection:
-            found = _revision(connection, self.path)
-            journal = connection.scalar(sa.text("PRAGMA journal_mode"))
+        """Whether the database is set up, with the newest schema."""
+        with self.backend.engine.connect() as connection:
+            found = self._revision(connection)
+            prepared = self.backend.prepared(connection)
         if found is not None and found > NEWEST:
             raise StoreError(
-                f"{self.path} was written by a newer cheaptalk (schema {found}; this one knows "
+                f"{self.name} was written by a newer cheaptalk (schema {found}; this one knows "
                 f"{NEWEST}); upgrade cheaptalk to use it"
             )
-        return found == NEWEST and (journal == "wal" or not is_writable(self.path))
+        return found == NEWEST and prepared
+
+    def _revision(self, connection: sa.Connection) -> str | None:
+        """The schema that the store has; None where there is none yet."""
+        tables = sa.inspect(connection).get_table_names()
+        if {"alembic_version", "studies", "matches"} <= set(tables):
+            query = sa.text("select version_num from alembic_version")
+            revision: str | None = connection.scalar(query)
+            return revision
+        if tables:
+            raise StoreError(
+                f"{self.name} is a database, but no store; name another file with --store"
+            )
+        return None
 
     @contextmanager
     def writing(self, wait: float = 0) -> Iterator[None]:
@@ -126,24 +124,13 @@ class Store(StoreReader):
         Raises:
             StoreError: another process holds it, or its folder cannot be written.
         """
-        lock = FileLock(f"{self.path}.lock")
-        try:
-            lock.acquire(timeout=wait)
-        except Timeout:
-            raise StoreError(f"{self.path}: {HELD}") from None
-        except OSError as error:
-            raise StoreError(
-                f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
-            ) from error
-        try:
+        with self.backend.holding(wait):
             yield
-        finally:
-            lock.release()
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
         """A connection whose work is committed at the end, or undone by an error."""
-        with clear_errors(self.path), self.engine.begin() as connection:
+        with self.backend.explaining(), self.backend.engine.begin() as connection:
             yield connection
 
     # Studies, configurations, players
@@ -158,7 +145,7 @@ class Store(StoreReader):
                 insert(schema.studies)
                 .values(values)
                 .on_conflict_do_update(
-                    ["name"], set_={"spec": values["spec"], "package": __version__}
+                    index_elements=["name"], set_={"spec": values["spec"], "package": __version__}
                 )
             )
             found = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
@@ -197,7 +184,8 @@ class Store(StoreReader):
             statement = insert(schema.rosters)
             connection.execute(
                 statement.on_conflict_do_update(
-                    ["study_id", "player_id"], set_={"label": statement.excluded.label}
+                    index_elements=["study_id", "player_id"],
+                    set_={"label": statement.excluded.label},
                 ),
                 rows,
             )
@@ -239,7 +227,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
 
 NEW = insert(schema.matches)
 REPLACE = NEW.on_conflict_do_update(
-    ["id"], set_={c.name: c for c in NEW.excluded if c.name not in ("number", "id")}
+    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in ("number", "id")}
 )
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
@@ -270,54 +258,48 @@ def _row(match: NewMatch) -> dict[str, Any]:
     }
 
 
-def _pragmas(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where _begin says, DDL included
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-
-
-def _begin(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
-
-
-def _revision(connection: sa.Connection, path: Path) -> str | None:
-    tables = sa.inspect(connection).get_table_names()
-    if {"alembic_version", "studies", "matches"} <= set(tables):
-        revision: str | None = connection.scalar(sa.text("select version_num from alembic_version"))
-        return revision
-    if tables:
-        raise StoreError(f"{path} is a database, but no store; name another file with --store")
-    return None
-
-
 matches, members = schema.matches, schema.members
 NEW_MEMBER = insert(members)
-SET_CURRENT = NEW_MEMBER.on_conflict_do_update(set_={"current": NEW_MEMBER.excluded.current})
+
+
+PLANNED = sa.Table(
+    "planned", sa.MetaData(), sa.Column("number", sa.Integer, primary_key=True),
+    prefixes=["TEMPORARY"],
+)  # fmt: skip
 
 
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> int:
     """Count matches that are in the store already as matches of a study.
 
     Args:
+        ids: of the matches; what is not in the store is passed over.
         only: set the study's other matches aside.
 
     Returns:
         How many were set aside.
     """
-    ours = sa.and_(members.c.match_number == matches.c.number, members.c.study_id == study_id)
-    query = sa.select(matches.c.id, matches.c.number, members.c.current).outerjoin(members, ours)
-    wanted = set(ids)
+    ours = members.c.study_id == study_id
+    planned = sa.select(PLANNED.c.number)
     with store.transaction() as connection:
-        found = connection.execute(query).all()
-        current = {number: True for id_, number, now in found if id_ in wanted and not now}
-        leaving = [number for id_, number, now in found if only and now and id_ not in wanted]
-        rows = [
-            {"study_id": study_id, "match_number": number, "current": now}
-            for number, now in (current | dict.fromkeys(leaving, False)).items()
-        ]
-        if rows:
-            connection.execute(SET_CURRENT, rows)
-    return len(leaving)
+        PLANNED.create(connection)
+        waiting = iter(ids)
+        while some := list(islice(waiting, AT_ONCE)):
+            found = sa.select(matches.c.number).where(matches.c.id.in_(some))
+            new = insert(PLANNED).from_select(["number"], found)
+            connection.execute(new.on_conflict_do_nothing())
+        joining = sa.select(sa.literal(study_id), PLANNED.c.number, sa.true()).where(sa.true())
+        names = ["study_id", "match_number", "current"]
+        connection.execute(NEW_MEMBER.from_select(names, joining).on_conflict_do_update(
+            index_elements=["study_id", "match_number"], set_={"current": sa.true()}
+        ))  # fmt: skip
+        leaving = 0
+        if only:
+            past = sa.and_(ours, members.c.current, members.c.match_number.not_in(planned))
+            leaving = connection.execute(
+                sa.update(members).where(past).values(current=False)
+            ).rowcount
+        PLANNED.drop(connection)
+    return leaving
 
 
 def set_aside(store: StoreReader, study: str) -> frozenset[str]:
@@ -326,7 +308,7 @@ def set_aside(store: StoreReader, study: str) -> frozenset[str]:
         matches.c.number.in_(members_of(study, past=True)),
         matches.c.number.not_in(members_of(study)),
     )
-    with clear_errors(store.path), store.engine.connect() as connection:
+    with store.reading() as connection:
         return frozenset(connection.scalars(query))
 
 

@@ -29,7 +29,8 @@ from cheaptalk.studies.estimates.rehearsal import (
     rehearse,
     stand_ins,
 )
-from cheaptalk.studies.plans.plan import Plan, PlannedMatch
+from cheaptalk.studies.plans.matches import Marks, PlannedMatch
+from cheaptalk.studies.plans.plan import Plan
 
 CHARACTERS = (6.0, 3.0)
 """Characters of a token: where there are few tokens, and where there are many."""
@@ -196,7 +197,8 @@ def estimate(
             seat; the low ends count on it.
     """
     known = prices or load_prices()
-    left = [one for one in plan.matches if not one.scripted and one.id not in settled]
+    live = plan.matches.left(Marks(), instant=False)
+    left = [one for one in live if one.id not in settled]
     tables, playing, specs = _parts(left)
     rehearsals = _Rehearsals()
     loads = {part: rehearsals.of(part, matches) for part, matches in playing.items()}

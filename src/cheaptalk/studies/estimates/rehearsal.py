@@ -9,11 +9,12 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from cheaptalk.calls.purse import characters
 from cheaptalk.models import Message, ModelCall, Reply
 from cheaptalk.models.script import made_up
-from cheaptalk.players import LanguageModel, ModelSeat, StrategySeat
+from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
+from cheaptalk.players.player import Call, think
 from cheaptalk.records import player_digest
 from cheaptalk.rules import Action, Asked, Decide, StrategyError, play, strategies
-from cheaptalk.studies.plans.plan import PlannedMatch
+from cheaptalk.studies.plans.matches import PlannedMatch
 
 T = TypeVar("T")
 SUMMARY = "x" * 800
@@ -103,7 +104,7 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
     loads: Loads = {}
     seated: dict[str, Decide] = {}
     for place, one in zip(game.places, match.seating, strict=True):
-        if isinstance(one.spec, StrategySeat):
+        if one.spec.instant:
             seated[place] = one.spec.decide()
             continue
         name = strategy if game.places[place] in known[strategy].roles else "random"
@@ -127,17 +128,16 @@ def _watched(player: LanguageModel, decide: Decide, load: Load) -> Decide:
 
     def decision(asked: Asked) -> Action:
         action = decide(asked)
-        thinking = player.answer(asked)
         texts = iter([player.style.codec.write(action)])
-        try:
-            call = next(thinking)
-            while isinstance(call, ModelCall):
-                text = _reply(call, action, texts)
-                _weigh(load, call, text, before.get(asked.seat, ()))
-                before[asked.seat] = call.messages
-                call = thinking.send(Reply(text=text))
-        except StopIteration:
-            pass
+
+        def reply(call: Call) -> Reply:
+            assert isinstance(call, ModelCall)
+            text = _reply(call, action, texts)
+            _weigh(load, call, text, before.get(asked.seat, ()))
+            before[asked.seat] = call.messages
+            return Reply(text=text)
+
+        think(player.answer(asked), reply)
         return action
 
     return decision

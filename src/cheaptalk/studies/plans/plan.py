@@ -1,87 +1,28 @@
 """The plan of a study: every match it consists of, before anything runs."""
 
-import json
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import product
-from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from cheaptalk.records import Store, StoreError, StudySummary, configuration_digest, digest
+from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.record import SETTLED
-from cheaptalk.rules import Chance, CheaptalkError, Deal, Game, counted
-from cheaptalk.studies.plans.seating import Rows, Seated, seat_everyone
+from cheaptalk.rules import Chance, CheaptalkError, counted
+from cheaptalk.studies.plans.matches import (
+    Block,
+    Configuration,
+    Dealt,
+    Group,
+    NumberedDeals,
+    PlannedMatch,
+    PlannedMatches,
+    chunks,
+    deal_key,
+    match_of,
+)
+from cheaptalk.studies.plans.seating import Seated, seat_everyone
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
-
-
-@dataclass(frozen=True, eq=False)
-class Configuration:
-    """A game with its parameters."""
-
-    game: Game
-
-    @cached_property
-    def digest(self) -> str:
-        return configuration_digest(self.game)
-
-    @property
-    def stored(self) -> tuple[str, int, dict[str, Any]]:
-        """What the store keeps of it."""
-        return self.game.name, self.game.version, self.game.model_dump(mode="json")
-
-
-class Dealt(NamedTuple):
-    """A deal: the seed it is drawn with, or the deal itself where it was taken over.
-
-    ``key`` is equal for matches that share the deal. One that was drawn in place of another has
-    that one's key and seed with a number behind them.
-
-    >>> Dealt("3", "0/abc/3").afresh().afresh()
-    Dealt(key='3+2', seed='0/abc/3+2', explicit=None)
-    """
-
-    key: str
-    seed: str
-    explicit: Deal | None = None
-
-    @property
-    def redeals(self) -> int:
-        """How many deals came before in its place."""
-        return int(self.key.partition("+")[2] or 0)
-
-    def afresh(self) -> "Dealt":
-        """The next deal in its place."""
-        number = self.redeals + 1
-        key, seed = (text.partition("+")[0] for text in (self.key, self.seed))
-        return Dealt(f"{key}+{number}", f"{seed}+{number}")
-
-
-class PlannedMatch(NamedTuple):
-    """One match of a study, identified by a hash of everything that defines it."""
-
-    id: str
-    configuration: Configuration
-    dealt: Dealt
-    seating: tuple[Seated, ...]
-    repeat: int
-
-    @property
-    def seed(self) -> str:
-        """The seed of all chance in the match; shared by all seatings on the deal."""
-        return self.dealt.seed if self.repeat == 0 else f"{self.dealt.seed}/{self.repeat}"
-
-    @property
-    def deal(self) -> Deal:
-        """What nature decides: the same for all seatings and repeats."""
-        if self.dealt.explicit is not None:
-            return self.dealt.explicit
-        return self.configuration.game.deal(Chance(self.dealt.seed).apart("deal"))
-
-    @property
-    def scripted(self) -> bool:
-        return all(player.scripted for player in self.seating)
 
 
 @dataclass
@@ -90,31 +31,46 @@ class Plan:
 
     Attributes:
         study: the study.
-        matches: every match, in order.
+        matches: every match, in order; each is made when it is asked for.
         idle: players who can sit at no table of some game, as (label, game).
         whole: whether these are all matches of the study. Only then does a run set others aside.
     """
 
     study: Study
-    matches: list[PlannedMatch]
+    matches: PlannedMatches
     idle: list[tuple[str, str]] = field(default_factory=list)
     whole: bool = False
 
+    @classmethod
+    def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":
+        """Some matches of a study; running them sets no others aside."""
+        return cls(study, PlannedMatches(more=matches))
+
     def counts(self) -> Counter[tuple[str, tuple[str, ...]]]:
         """Matches by game and seating."""
-        return Counter(
-            (match.configuration.game.name, tuple(player.label for player in match.seating))
-            for match in self.matches
-        )
+        found: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        for group in self.matches.groups():
+            labels = tuple(player.label for player in group.seating)
+            found[group.configuration.game.name, labels] += group.matches
+        return found
 
     def configurations(self) -> dict[str, int]:
         """Configurations of each game."""
-        distinct = {match.configuration.digest: match.configuration for match in self.matches}
-        return dict(Counter(config.game.name for config in distinct.values()))
+        used = {group.configuration.digest: group.configuration for group in self.matches.groups()}
+        return dict(Counter(one.game.name for one in used.values()))
 
     def players(self) -> dict[str, Seated]:
         """Everyone who sits down, by digest."""
-        return {player.digest: player for match in self.matches for player in match.seating}
+        groups = self.matches.groups()
+        return {player.digest: player for group in groups for player in group.seating}
+
+    def seats(self) -> dict[tuple[str, Seated], Group]:
+        """Everyone who sits down at a game, by its name, with their first matches."""
+        found: dict[tuple[str, Seated], Group] = {}
+        for group in self.matches.groups():
+            for player in group.seating:
+                found.setdefault((group.configuration.game.name, player), group)
+        return found
 
 
 class Laid(NamedTuple):
@@ -139,18 +95,18 @@ def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] =
     else:
         laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
     seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
-    deals = [len(one.deals) for one in laid]
-    _not_too_many(study.repeats * sum(map(mul, deals, map(len, seatings))))
+    blocks = [
+        Block(one.configuration, one.deals, rows, study.repeats)
+        for one, rows in zip(laid, seatings, strict=True)
+    ]
+    _not_too_many(sum(block.possible for block in blocks))
     if isinstance(study.pairing, Sample):
-        chosen = _sample(study, laid, seatings)
-    else:
-        chosen = _everything(study, laid, seatings)
-    distinct = {match.id: match for match in chosen}
-    return Plan(study, list(distinct.values()), idle, whole=True)
+        blocks = _sampled(study.pairing.sample, blocks, Chance(f"{study.seed}").apart("sample"))
+    return Plan(study, PlannedMatches(list(_distinct(blocks))), idle, whole=True)
 
 
 def _not_too_many(matches: int) -> None:
-    """Refuse to lay out more matches than memory holds, before trying."""
+    """Refuse more matches than anybody can play."""
     if matches > LARGEST:
         raise StudyError(
             f"deals: {matches:,} matches are possible, more than {LARGEST:,}; "
@@ -167,31 +123,40 @@ def _tables(study: Study) -> list[Laid]:
             configuration = Configuration(game)
             place = f"{study.seed}/{configuration.digest}"
             count = grid.deals or study.deals
-            deals = [Dealt(str(number), f"{place}/{number}") for number in range(count)]
+            deals = NumberedDeals(place, count)
             laid.append(Laid(configuration, deals, grid.pairing or study.pairing))
     return laid
 
 
-def _everything(
-    study: Study, laid: Sequence[Laid], seatings: Sequence[Rows]
-) -> Iterator[PlannedMatch]:
-    for (configuration, deals, _), rows in zip(laid, seatings, strict=True):
-        for dealt, seating, repeat in product(deals, rows, range(study.repeats)):
-            yield match_of(configuration, dealt, seating, repeat)
+def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Blocks without the matches that an earlier block of the same configuration has."""
+    earlier: dict[str, list[Block]] = {}
+    for block in blocks:
+        same = earlier.setdefault(block.configuration.digest, [])
+        if same:
+            known = {one.match(place).id for one in same for place in one.places()}
+            yield block.only(
+                place for place in block.places() if block.match(place).id not in known
+            )
+        else:
+            yield block
+        same.append(block)
 
 
-def _sample(study: Study, laid: Sequence[Laid], rows: Sequence[Rows]) -> Iterator[PlannedMatch]:
-    """Draw matches without replacement, as evenly over configurations as the numbers allow."""
-    assert isinstance(study.pairing, Sample)
-    chance = Chance(f"{study.seed}").apart("sample")
-    rooms = [len(one.deals) * len(row) * study.repeats for one, row in zip(laid, rows, strict=True)]
-    wanted = _spread(study.pairing.sample, rooms, chance)
-    for (configuration, deals, _), row, room, count in zip(laid, rows, rooms, wanted, strict=True):
-        order = chance("seatings", configuration.digest).shuffled(range(room))
-        for place in sorted(order[:count]):
-            pair, repeat = divmod(place, study.repeats)
-            deal, seating = divmod(pair, len(row))
-            yield match_of(configuration, deals[deal], row[seating], repeat)
+def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]:
+    """Matches drawn without replacement, as evenly over configurations as the numbers allow."""
+    wanted = _spread(total, [block.possible for block in blocks], chance)
+    return [
+        block if count == block.possible else block.only(sorted(_drawn(block, chance)[:count]))
+        for block, count in zip(blocks, wanted, strict=True)
+    ]
+
+
+def _drawn(block: Block, chance: Chance) -> "array[int]":
+    """The places of a block in a random order."""
+    order = array("q", range(block.possible))
+    chance("seatings", block.configuration.digest).shuffle(order)
+    return order
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
@@ -213,21 +178,6 @@ def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     return taken
 
 
-def match_of(
-    configuration: Configuration, dealt: Dealt, seating: tuple[Seated, ...], repeat: int
-) -> PlannedMatch:
-    """A match with its identity."""
-    deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
-    players = [player.digest for player in seating]
-    identity = digest(configuration.digest, dealt.seed, deal, repeat, *players)
-    return PlannedMatch(identity, configuration, dealt, seating, repeat)
-
-
-def deal_key(deal: Deal) -> str:
-    """A short name for a deal that was taken over from another match."""
-    return digest("deal", json.dumps(deal.model_dump(mode="json"), sort_keys=True))
-
-
 def redealt(laid: Plan, store: Store) -> list[PlannedMatch]:
     """The matches that replace played ones on fresh deals and are not in the plan yet.
 
@@ -238,19 +188,26 @@ def redealt(laid: Plan, store: Store) -> list[PlannedMatch]:
     unanswered = laid.study.unanswered
     if not unanswered.redeal:
         return []
-    planned = {match.id for match in laid.matches}
-    found: list[PlannedMatch] = []
-    latest = laid.matches
+    known = {match.id for match in laid.matches.more}
+    found: dict[str, PlannedMatch] = {}
+    latest: Sequence[PlannedMatch] = laid.matches
     while latest:
-        kinds = store.kinds(match.id for match in latest)
         latest = [
             match_of(one.configuration, one.dealt.afresh(), one.seating, one.repeat)
-            for one in latest
-            if one.dealt.redeals < unanswered.redeals
-            and unanswered.of(kinds.get(one.id, {})) == "redeal"
+            for one, kinds in _kinds(latest, store)
+            if one.dealt.redeals < unanswered.redeals and unanswered.of(kinds) == "redeal"
         ]
-        found += [match for match in latest if match.id not in planned]
-    return list({match.id: match for match in found}.values())
+        found |= {match.id: match for match in latest if match.id not in known}
+    return list(found.values())
+
+
+def _kinds(
+    matches: Iterable[PlannedMatch], store: Store
+) -> Iterator[tuple[PlannedMatch, dict[str, dict[str, int]]]]:
+    """Matches with the kinds of the answers that the store has of them."""
+    for some in chunks(matches):
+        kinds = store.kinds([match.id for match in some])
+        yield from ((match, kinds.get(match.id, {})) for match in some)
 
 
 def lay_out(study: Study, store: Store | None) -> Plan:
@@ -263,7 +220,7 @@ def lay_out(study: Study, store: Store | None) -> Plan:
     if study.deals_from is None:
         laid = plan(study)
         if store is not None:
-            laid.matches += redealt(laid, store)
+            laid.matches.extend(redealt(laid, store))
         return laid
     if store is None:
         raise StudyError(
@@ -271,7 +228,7 @@ def lay_out(study: Study, store: Store | None) -> Plan:
         )
     tables = list(_tables_of(store, study.deals_from))
     if not tables:
-        raise StudyError(f'deals_from: "{study.deals_from}" has no finished match in {store.path}')
+        raise StudyError(f'deals_from: "{study.deals_from}" has no finished match in {store.name}')
     return plan(study, tables)
 
 

@@ -9,13 +9,12 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from cheaptalk.models.names import hint
-from cheaptalk.players import ModelSeat, PersonSeat, SeatSpec, StrategySeat
+from cheaptalk.players import ModelSeat, SeatSpec
 from cheaptalk.records import player_digest
-from cheaptalk.rules import Game, UnknownName, counted, strategies, suggest
+from cheaptalk.rules import Game, UnknownName, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.study import (
-    LARGEST,
+    MOST_SEATINGS,
     Listed,
     Pairing,
     Sample,
@@ -38,12 +37,12 @@ class Seated:
 
     @property
     def scripted(self) -> bool:
-        return isinstance(self.spec, StrategySeat)
+        return self.spec.instant
 
     @property
     def asked(self) -> bool:
         """Whether it is a model or a person, of whom an answer may not come."""
-        return isinstance(self.spec, ModelSeat | PersonSeat)
+        return self.spec.may_fail
 
 
 Seats: TypeAlias = dict[str, Seated]
@@ -129,14 +128,16 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
 
 def _where(study: Study, label: str, game: Game) -> str:
     """Where a setting stands that does not go with a game: with all models, or with the player."""
-    spec = study.players[label].spec
+    spec = study.players[label].form
     if not isinstance(spec, ModelSeat):
         return f"players.{label}"
     for key, value in study.models.items():
         shared = ModelSeat.model_validate({"model": spec.model, key: value})
         if getattr(shared, key) == getattr(spec, key):
             try:
-                spec.model_copy(update={key: ModelSeat.model_fields[key].default}).at(game)
+                spec.model_copy(update={key: ModelSeat.model_fields[key].default}).seat(
+                    game, next(iter(game.places))
+                )
             except (UnknownName, ValueError):
                 continue
             return "models"
@@ -153,10 +154,10 @@ def _seatings(pairing: Pairing | Sample, swap: bool, game: Game, able: Mapping[s
         [seats[place] for seats in able.values() if place in seats] for place in game.places
     ]
     number = prod(map(len, candidates))
-    if number > LARGEST:
+    if number > MOST_SEATINGS:
         raise StudyError(
             f"pairing: the roster fills the {len(game.places)} places of {game.name} in "
-            f"{number:,} ways, more than {LARGEST:,}; list the seatings, write self, or name "
+            f"{number:,} ways, more than {MOST_SEATINGS:,}; list the seatings, write self, or name "
             "fewer players"
         )
     return list(product(*candidates))
@@ -202,12 +203,7 @@ def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]])
     for label, entry in study.players.items():
         if any((label, game) not in idle for game in games):
             continue
-        if entry.strategy is not None:
-            known = sorted({name for game in games for name in strategies(game)})
-            written = str(entry.strategy["strategy"])
-            cure = "; ".join(filter(None, (suggest(written, known), hint(written))))
-            raise StudyError(f"players.{label}: unknown strategy {cure}")
-        raise StudyError(f"players.{label}: can play none of {', '.join(games)}")
+        raise StudyError(f"players.{label}: {entry.form.why_idle(games)}")
 
 
 def _listed_sit(

@@ -1,51 +1,38 @@
-"""What a run needs before it starts: the plan, and players who can be reached.
+"""What is found out before a run: that players can be reached and play, at known prices."""
 
-Trying scripted players out before a run: a setting that the rules refuse is found at once.
-"""
+from collections.abc import Iterable
 
-from cheaptalk.calls.desk import AskPerson
+from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.purse import Cap, unpriced
 from cheaptalk.models.prices import Prices
-from cheaptalk.players import ModelSeat, PersonSeat, RecordedSeat, StrategySeat
-from cheaptalk.records import MatchRecord, Store, StoreError, line_up
-from cheaptalk.records.record import SETTLED
-from cheaptalk.rules import Decide, Game, Given, IllegalAction, StrategyError, play, strategies
-from cheaptalk.studies.plans.plan import Plan, PlannedMatch
+from cheaptalk.players import AskPerson, ModelSeat, Sources
+from cheaptalk.records import Store, line_up
+from cheaptalk.records.ledger.batches import calls_in_batches
+from cheaptalk.rules import Decide, Game, IllegalAction, StrategyError, play, strategies
+from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.runs.host import recordings
 from cheaptalk.studies.study import StudyError
 
 
-def check_seats(
-    laid: Plan, store: Store | None, ask_person: AskPerson | None = None
-) -> dict[str, list[Given]]:
+def check_seats(laid: Plan, store: Store | None, ask_person: AskPerson | None = None) -> Sources:
     """Refuse a plan whose players cannot be reached, before anything is written.
 
     Returns:
-        The moves that recorded players repeat, by match.
+        Where players get what is not in their settings.
 
     Raises:
         StudyError: a provider's key is not set, a person is to play and nobody asks them, or a
             recorded match is not there, has not ended or is one of another game.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
-    moves: dict[str, list[Given]] = {}
-    seated = [
-        (match.configuration.game.name, one) for match in laid.matches for one in match.seating
-    ]
-    for game, player in dict.fromkeys(seated):
-        match player.spec:
-            case ModelSeat() as model if model.missing():
-                raise _unreachable(player, model.missing() or "")
-            case PersonSeat() if ask_person is None:
-                raise _unreachable(player, "a person plays with: cheaptalk play")
-            case RecordedSeat(recorded=wanted):
-                record = _recorded(player, wanted, store)
-                if record.game != game:
-                    raise _unreachable(
-                        player, f"match {wanted} is one of {record.game}, not {game}"
-                    )
-                moves[wanted] = record.replay().given
-    return moves
+    sources = Sources(recordings(store), ask_person)
+    for (_, player), group in laid.seats().items():
+        reason = player.spec.missing(group.configuration.game, sources)
+        if reason is not None:
+            raise _unreachable(player, reason)
+    return sources
 
 
 def check_prices(laid: Plan, prices: Prices, cap: Cap) -> None:
@@ -69,16 +56,35 @@ def _unreachable(player: Seated, reason: str) -> StudyError:
     return StudyError(f"players.{player.label}: {reason}")
 
 
-def _recorded(player: Seated, wanted: str, store: Store | None) -> MatchRecord:
-    if store is None:
-        raise _unreachable(player, f"there is no store to take match {wanted} from")
-    try:
-        record = store.find(wanted)
-    except StoreError as error:
-        raise _unreachable(player, str(error)) from None
-    if record.status not in SETTLED:
-        raise _unreachable(player, f"match {wanted} has not ended")
-    return record
+def check_batching(laid: Plan, store: Store | None, batching: Batching | None) -> None:
+    """Refuse a plan that cannot be played in batches, or not without, before anything is written.
+
+    Raises:
+        StudyError: a player's calls cannot go out in batches, or calls are in a batch already and
+            would be bought twice.
+    """
+    if batching is None:
+        if store is not None:
+            check_collected(store, laid.study.name, laid.matches)
+        return
+    for player in laid.players().values():
+        reason = player.spec.unbatchable()
+        if reason is not None:
+            raise _unreachable(player, reason)
+
+
+def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
+    """Refuse to make calls one by one while some of these matches' are in a batch.
+
+    Raises:
+        StudyError: some are; they would be bought twice.
+    """
+    waiting = calls_in_batches(store, (match.id for match in matches))
+    if waiting:
+        raise StudyError(
+            f"{waiting:,} of its calls are in a provider's batch; collect them with: "
+            f"cheaptalk resume {study} --batch"
+        )
 
 
 STAND_IN = "random"
@@ -95,12 +101,12 @@ def try_strategies(laid: Plan) -> None:
         StudyError: the rules refuse a player's move.
     """
     tried: set[tuple[str, Seated]] = set()
-    for match in laid.matches:
-        game = match.configuration.game
-        fresh = {(game.name, one) for one in match.seating if one.scripted} - tried
+    for group in laid.matches.groups():
+        game = group.configuration.game
+        fresh = {(game.name, one) for one in group.seating if one.scripted} - tried
         if fresh:
             tried |= fresh
-            _try(match, game)
+            _try(group.first, game)
 
 
 def _try(match: PlannedMatch, game: Game) -> None:
@@ -122,7 +128,7 @@ def _try(match: PlannedMatch, game: Game) -> None:
 
 def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
     """The player's strategy, or a stand-in's; None where there is none."""
-    if isinstance(seated.spec, StrategySeat):
+    if seated.spec.instant:
         return seated.spec.decide()
     stand_in = strategies(game.name).get(STAND_IN)
     return stand_in.function if stand_in is not None and role in stand_in.roles else None

@@ -1,44 +1,44 @@
 """Running a study: play what is planned and not yet in the store."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.cache import CacheStation
+from cheaptalk.calls.cache import CacheStation, open_cache
 from cheaptalk.calls.control import Control
-from cheaptalk.calls.desk import AskPerson, Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, interruptible, over_the_wire
+from cheaptalk.calls.desk import Desk, Models
+from cheaptalk.calls.driver import INTERRUPTED, drive, in_batches, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Cap, Purse
-from cheaptalk.models.flow import PATIENCE, Lanes
+from cheaptalk.models.flow import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
-from cheaptalk.records import Ended, NewMatch, Status, Store
-from cheaptalk.records.ledger.ledger import Ledger, begun_matches, mark_unresolved
+from cheaptalk.players import AskPerson, Sources
+from cheaptalk.records import Ended, Status, Store
+from cheaptalk.records.ledger.batches import calls_in_batches
+from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.store import adopt, note_halt, note_plan
 from cheaptalk.records.unanswered import excluded
-from cheaptalk.rules import Given, ReplayMismatch
-from cheaptalk.studies.plans.plan import Plan, PlannedMatch, lay_out, redealt
-from cheaptalk.studies.runs.checks import check_prices, check_seats
-from cheaptalk.studies.runs.live import play_live
-from cheaptalk.studies.runs.progress import Progress
-from cheaptalk.studies.runs.scripted import play_scripted
-from cheaptalk.studies.runs.stations import (
+from cheaptalk.rules import ReplayMismatch
+from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
+from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
+from cheaptalk.studies.runs.checks import (
     check_batching,
     check_collected,
-    join_batches,
-    opened,
-    with_providers,
+    check_prices,
+    check_seats,
 )
+from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows
+from cheaptalk.studies.runs.progress import Progress
+from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.study import Study
 
-CONCURRENCY = 64
-"""Matches with models that are played at once."""
 IN_BATCHES = 10_000
-"""The same where all wait for providers' batches."""
+"""Matches with models that are played at once where all wait for providers' batches."""
 
 
 def run(
@@ -82,79 +82,88 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     laid = study if isinstance(study, Plan) else lay_out(study, store)
-    moves = check_seats(laid, store, ask_person)
+    sources = check_seats(laid, store, ask_person)
     known = prices or load_prices()
     check_prices(laid, known, cap)
     check_batching(laid, store, batching)
-    with opened(cache) as station, store.writing():
-        playing = _Run(laid, store, progress, patience, known, cap, station, batching)
+    with open_cache(cache) as station, store.writing():
+        playing = _Run(laid, store, progress, known, cap, station, batching)
         with playing.control:
             at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
             with playing.noting_halts():
-                playing.go(workers, at_once, models, ask_person, moves)
+                playing.go(workers, at_once, patience, models, sources)
     return playing.progress
 
 
 class _Run:
+    """A plan on its way through a host: what is left of it, and how far it is."""
+
     def __init__(
         self,
         laid: Plan,
         store: Store,
         report: Callable[[Progress], None],
-        patience: float,
         prices: Prices,
         cap: Cap,
         cache: CacheStation | None,
         batching: Batching | None,
     ) -> None:
         self.plan = laid
-        self.cache = cache
-        self.batching = batching
-        self.prices = prices
-        self.cap = cap
         self.store = store
         self.report = report
-        self.patience = patience
-        self.control = Control(store.path, laid.study.name, self.matches)
+        self.prices = prices
+        self.cap = cap
+        self.cache = cache
+        self.batching = batching
+        self.control = Control(store.backend.mailbox, laid.study.name, self.matches)
         self.desk: Desk | None = None
-        study = laid.study
-        self.study_id = store.register_study(study.name, study.written())
-        used = {match.configuration.digest: match.configuration for match in laid.matches}
-        self.configurations = store.register_configurations(
-            {key: configuration.stored for key, configuration in used.items()}
-        )
-        people = laid.players()
-        self.players = store.register_players(
-            {key: one.spec.model_dump(mode="json") for key, one in people.items()}
-        )
-        labels = {self.players[key]: one.label for key, one in people.items()}
-        store.register_roster(self.study_id, labels)
         self.progress = Progress(0, 0)
-        self.todo: list[PlannedMatch] = []
-        laid.matches += redealt(laid, store)
-        self.take_up(laid.matches, only=laid.whole)
+        self.settled = Marks()
+        self.rows = StudyRows(store, laid.study)
+        laid.matches.extend(redealt(laid, store))
+        groups = list(laid.matches.groups())
+        players = laid.players().values()
+        self.rows.add((group.configuration for group in groups), players)
+        self.portable = all(player.spec.portable() for player in players)
+        self.instant = sum(group.matches for group in groups if group.instant)
+        self.take_up(0, only=laid.whole)
         self.progress.unresolved = mark_unresolved(store)
 
-    def take_up(self, matches: Sequence[PlannedMatch], *, only: bool = False) -> None:
-        """Play these matches next, but for those that have ended in another run or study.
+    def take_up(self, start: int, *, only: bool = False) -> None:
+        """Play the matches from this one on next, but for those that have ended in another run or
+        study.
 
         Args:
             only: set the study's other matches aside.
         """
-        known = self.store.statuses(match.id for match in matches)
-        settled = {id_ for id_, status in known.items() if status in SETTLED}
-        self.progress.set_aside += adopt(self.store, self.study_id, known, only=only)
-        self.todo = [match for match in matches if match.id not in settled]
+        count = len(self.plan.matches) - start
+        if not self.store.empty():
+            known = self._look_up(start)
+            self.progress.set_aside += adopt(self.store, self.rows.id, known, only=only)
+        self.progress.planned += count
         if self.batching is None:
-            check_collected(self.store, self.plan.study.name, self.todo)
-        self.progress.planned += len(matches)
-        self.progress.before += len(settled)
+            check_collected(self.store, self.plan.study.name, self.left(instant=False))
+
+    def _look_up(self, start: int) -> Iterator[str]:
+        """Mark the matches from this one on that have ended; those of them that are stored."""
+        numbered = enumerate(islice(self.plan.matches, start, None), start)
+        for some in chunks(numbered):
+            known = self.store.statuses(match.id for _, match in some)
+            for number, match in some:
+                if known.get(match.id) in SETTLED:
+                    self.settled.set(number)
+                    self.progress.before += 1
+                    self.instant -= match.scripted
+            yield from known
+
+    def left(self, *, instant: bool) -> Iterator[PlannedMatch]:
+        """The matches still to be played, between scripts or with others."""
+        return self.plan.matches.left(self.settled, instant=instant)
 
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
         """Note in the store why the run stops before its end, if it does, and what it came to."""
-        note_halt(self.store, self.study_id, None)
-        note_plan(self.store, self.study_id, self.progress.planned)
+        self._note(None)
         try:
             yield
         except KeyboardInterrupt:
@@ -162,26 +171,31 @@ class _Run:
             raise
         self._sum_up(self.progress.halted)
 
+    def _note(self, halted: str | None) -> None:
+        note_halt(self.store, self.rows.id, halted)
+        note_plan(self.store, self.rows.id, self.progress.planned)
+
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
-        note_halt(self.store, self.study_id, halted)
-        note_plan(self.store, self.study_id, self.progress.planned)
+        self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
         if self.desk is not None:
-            self.progress.cost = spent(self.store, self.study_id)
+            self.progress.cost = spent(self.store, self.rows.id)
 
     def go(
         self,
         workers: int,
         concurrency: int,
+        patience: float,
         models: Models | None,
-        ask_person: AskPerson | None,
-        moves: Mapping[str, list[Given]],
+        sources: Sources,
     ) -> None:
+        """Play what is left: matches between scripts first, then those with others."""
+        start = len(self.plan.matches)
         self.report(self.progress)
-        scripted = [match for match in self.todo if match.scripted]
-        for chunk in play_scripted(scripted, workers):
-            self.store.add(self.study_id, [self.stored(match, end) for match, end in chunk])
+        processes = workers if self.portable else 1
+        for chunk in play_scripted(self.left(instant=True), self.instant, processes):
+            self.store.add(self.rows.id, [self.rows.match(match, end) for match, end in chunk])
             for match, end in chunk:
                 self.note(match, end)
             self.report(self.progress)
@@ -189,42 +203,46 @@ class _Run:
             if self.control.halted:
                 self.progress.halted = self.control.halted
                 return
-        live = [match for match in self.todo if not match.scripted]
-        if live:
-            main = self.play_live(live, concurrency, models, ask_person, moves)
+        if any(True for _ in self.left(instant=False)):
+            main = self.play_live(concurrency, patience, models, sources)
             drive(main, lambda: self.desk)
         if not self.progress.halted and (again := redealt(self.plan, self.store)):
-            self.plan.matches += again
-            self.take_up(again)
-            self.go(workers, concurrency, models, ask_person, moves)
+            for number in range(start):
+                self.settled.set(number)
+            self.plan.matches.extend(again)
+            self.instant = sum(match.scripted for match in again)
+            self.take_up(start)
+            self.go(workers, concurrency, patience, models, sources)
 
     async def play_live(
-        self,
-        matches: Sequence[PlannedMatch],
-        concurrency: int,
-        models: Models | None,
-        ask_person: AskPerson | None,
-        moves: Mapping[str, list[Given]],
+        self, concurrency: int, patience: float, models: Models | None, sources: Sources
     ) -> None:
+        """Play the matches with models or people, as many at once as the desk says."""
         async with AsyncExitStack() as stack:
-            ledger = stack.enter_context(Ledger(self.store))
-            models = models or over_the_wire(stack)
-            self.desk = desk = Desk(
-                self.store, ledger, models, self.purse(), ask_person,
-                lanes=Lanes(concurrency=concurrency, patience=self.patience),
-                concurrency=concurrency, begun=begun_matches(self.store), cache=self.cache,
+            opened = open_desk(
+                self.store, self.purse(), models=models, concurrency=concurrency,
+                patience=patience, cache=self.cache,
             )  # fmt: skip
+            self.desk = desk = await stack.enter_async_context(opened)
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
-            with interruptible(desk):
-                if self.batching is not None:
-                    await join_batches(stack, desk, self.batching, self.prices, self.tell, matches)
-                    desk.purse = self.purse()
-                await play_live(
-                    matches, desk, self.stored, self.study_id, moves, self.note_and_report
-                )
+            if self.batching is not None:
+                ids = (match.id for match in self.left(instant=False))
+                waited = in_batches(desk, self.batching, self.prices, self.tell, ids)
+                await stack.enter_async_context(waited)
+                desk.purse = self.purse()
+            host = Host(self.rows, desk, sources)
+
+            async def play(match: PlannedMatch) -> None:
+                end = await host.play(match)
+                if end is not None:
+                    self.note(match, end)
+                    self.report(self.progress)
+
+            await desk.work_on(self.left(instant=False), play)
         self.progress.halted, self.progress.short = desk.halted, desk.purse.short
         self.progress.used_up += len(desk.purse.used_up)
-        self.progress.waiting = with_providers(self.store, matches)
+        ids = (match.id for match in self.left(instant=False))
+        self.progress.waiting = calls_in_batches(self.store, ids)
         if self.cache is not None:
             self.progress.cached = self.cache.use
         if desk.halted == INTERRUPTED:
@@ -232,7 +250,7 @@ class _Run:
 
     def purse(self) -> Purse:
         """What may still be spent, from what the store says was spent so far."""
-        before = spent(self.store, self.study_id)
+        before = spent(self.store, self.rows.id)
         batch = self.batching is not None
         return Purse(self.plan.study.budget, before, self.prices, self.cap, batch=batch)
 
@@ -242,22 +260,16 @@ class _Run:
         self.report(self.progress)
 
     def matches(self) -> Matches:
+        """How many matches there are, and how far they are."""
         return Matches(self.progress.planned, self.progress.done, self.progress.failed)
 
-    def stored(self, match: PlannedMatch, end: Ended) -> NewMatch:
-        places = match.configuration.game.places
-        seats = {
-            place: self.players[seated.digest]
-            for place, seated in zip(places, match.seating, strict=True)
-        }
-        configuration = self.configurations[match.configuration.digest]
-        return NewMatch(match.id, configuration, match.dealt.key, match.repeat, seats, end)
-
     def note_state(self, state: RunState) -> None:
+        """Pass on how the run is doing."""
         self.progress.state = state
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
+        """Count how a match ended."""
         if isinstance(end, ReplayMismatch):
             self.progress.counts[Status.FAILED] += 1
             self.progress.problems[str(end)] += 1
@@ -269,7 +281,3 @@ class _Run:
         if end.reason:
             labels = " / ".join(seated.label for seated in match.seating)
             self.progress.problems[f"{match.configuration.game.name}, {labels}: {end.reason}"] += 1
-
-    def note_and_report(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
-        self.note(match, end)
-        self.report(self.progress)

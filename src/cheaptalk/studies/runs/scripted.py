@@ -2,20 +2,18 @@
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
 from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
 
-from cheaptalk.players import StrategySeat
 from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
 from cheaptalk.rules import CheaptalkError, Decide, play
 from cheaptalk.rules.play import describe
-from cheaptalk.studies.plans.plan import PlannedMatch
+from cheaptalk.studies.plans.matches import PlannedMatch, chunks
 
 CHUNK = 512
 """Matches that are played, handed over and committed together."""
@@ -25,17 +23,20 @@ WORTH_WORKERS = 2_000
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
-def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chunk]:
-    """Play matches, yielding them in chunks as they end; the order is not that of the plan."""
-    pending = iter(matches)
-    chunks = iter(lambda: list(islice(pending, CHUNK)), [])
-    if workers <= 1 or len(matches) < WORTH_WORKERS:
-        for chunk in chunks:
+def play_scripted(matches: Iterable[PlannedMatch], count: int, workers: int) -> Iterator[Chunk]:
+    """Play matches, yielding them in chunks as they end; the order is not that of the plan.
+
+    Args:
+        count: how many there are.
+    """
+    waiting = chunks(matches, CHUNK)
+    if workers <= 1 or count < WORTH_WORKERS:
+        for chunk in waiting:
             yield play_chunk(chunk)
         return
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
     try:
-        yield from _over(pool, chunks, ahead=3 * workers)
+        yield from _over(pool, waiting, ahead=3 * workers)
     except BrokenProcessPool:
         raise CheaptalkError(
             "a process that plays matches was killed, perhaps for want of memory; what was played "
@@ -46,11 +47,11 @@ def play_scripted(matches: Sequence[PlannedMatch], workers: int) -> Iterator[Chu
 
 
 def _over(
-    pool: ProcessPoolExecutor, chunks: Iterator[list[PlannedMatch]], ahead: int
+    pool: ProcessPoolExecutor, waiting: Iterator[list[PlannedMatch]], ahead: int
 ) -> Iterator[Chunk]:
     """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
     running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
-    for chunk in chunks:
+    for chunk in waiting:
         with _undisturbed():
             running[pool.submit(_play_ends, chunk)] = chunk
         if len(running) >= ahead:
@@ -111,7 +112,6 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
     for place, seated in zip(game.places, match.seating, strict=True):
         key = (game.name, seated.digest)
         if key not in deciding:
-            assert isinstance(seated.spec, StrategySeat)
             deciding[key] = seated.spec.decide()
         players[place] = deciding[key]
     try:

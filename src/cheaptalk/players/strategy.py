@@ -1,0 +1,164 @@
+"""Scripted strategies at the table.
+
+On a roster ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its settings, and
+``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` one for each
+game, or for each role or place of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeGuard
+
+from pydantic import Field, model_validator
+
+from cheaptalk.models.names import hint
+from cheaptalk.players.player import Answer, Kind, Thinking
+from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
+from cheaptalk.rules import (
+    Asked,
+    Decide,
+    Game,
+    StrategyError,
+    decided,
+    games,
+    strategies,
+    strategy_named,
+    suggest,
+)
+from cheaptalk.rules.errors import shown
+from cheaptalk.rules.registry import GAMES, STRATEGIES
+
+
+class Scripted:
+    """A strategy at a table with slower players; it makes no calls."""
+
+    def __init__(self, decide: Decide) -> None:
+        self.decide = decide
+
+    def answer(self, asked: Asked) -> Thinking:
+        """Answer at once.
+
+        Raises:
+            StrategyError: the strategy failed or answered illegally.
+        """
+        action = decided(asked, self.decide)
+        reason = asked.ask.refuse(action)
+        if reason is not None:
+            raise StrategyError.illegal(asked, reason)
+        return Answer(action, Kind.OK)
+        yield  # a generator that yields nothing
+
+
+class StrategySeat(SeatSpec):
+    """A seat filled by a scripted strategy; ``settings`` hold every setting, defaults included.
+
+    ``game`` is whose strategy it is: strategies of one name in two games are two players.
+    """
+
+    instant: ClassVar[bool] = True
+
+    game: str
+    strategy: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    def decide(self) -> Decide:
+        """The strategy with its settings."""
+        return strategy_named(self.game, self.strategy).with_settings(**self.settings)
+
+    def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
+        """The strategy, at a table with slower players."""
+        return Scripted(self.decide())
+
+    def portable(self) -> bool:
+        """Whether an installed package has the strategy, not this program alone."""
+        here = f"{self.game}.{self.strategy}" in STRATEGIES.here or self.game in GAMES.here
+        return not here
+
+
+class StrategyForm(RosterForm):
+    """One strategy for all games that have it: its name, and settings beside it."""
+
+    chosen: dict[str, Any]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        _check_strategy(data)
+        return {"chosen": dict(data)}
+
+    def written(self) -> dict[str, Any]:
+        return dict(self.chosen)
+
+    def seat(self, game: Game, place: str) -> StrategySeat | None:
+        if self.chosen["strategy"] not in strategies(game.name):
+            return None
+        return strategy_seat(game.name, game.places[place], self.chosen)
+
+    def why_idle(self, games: Sequence[str]) -> str:
+        """The name is most likely misspelt, or that of a model."""
+        known = sorted({name for game in games for name in strategies(game)})
+        written = str(self.chosen["strategy"])
+        return "unknown strategy " + "; ".join(
+            filter(None, (suggest(written, known), hint(written)))
+        )
+
+
+class StrategiesForm(RosterForm):
+    """A strategy for each game, or for each role or place of it."""
+
+    strategies: dict[str, Any]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        found = data["strategies"]
+        if len(data) > 1:
+            other = next(key for key in data if key != "strategies")
+            raise ValueError(
+                f'"{other}" does not go with strategies: settings stand with a strategy'
+            )
+        if not isinstance(found, Mapping) or not found:
+            raise ValueError(f"strategies: {shown(found)} is no mapping from games to strategies")
+        for game in found:
+            if game not in games():
+                raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
+        return {"strategies": dict(found)}
+
+    def parts(self, game: str) -> list[str]:
+        named = self.strategies.get(game)
+        return list(named) if _by_part(named) else []
+
+    def seat(self, game: Game, place: str) -> StrategySeat | None:
+        """Strategies are looked up by place, then by role."""
+        named, role = self.strategies.get(game.name), game.places[place]
+        if _by_part(named):
+            named = named.get(place, named.get(role))
+        return None if named is None else strategy_seat(game.name, role, named)
+
+
+def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether strategies are named by role or place."""
+    return isinstance(named, Mapping) and "strategy" not in named
+
+
+def _check_strategy(written: Any) -> None:
+    if not isinstance(written, Mapping) or not isinstance(written.get("strategy"), str):
+        raise ValueError(
+            f"{shown(written)} is no strategy: write its name, or "
+            "{strategy: NAME, SETTING: VALUE}"
+        )
+
+
+def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
+    """A strategy as written (a name, or a mapping with settings), checked and with defaults.
+
+    Returns:
+        None where the strategy does not play the role.
+    """
+    data = {"strategy": written} if isinstance(written, str) else written
+    _check_strategy(data)
+    found = strategy_named(game, data["strategy"])
+    if role not in found.roles:
+        return None
+    chosen = {key: value for key, value in data.items() if key != "strategy"}
+    settings = found.settings.model_validate(chosen).model_dump(mode="json")
+    return StrategySeat(game=game, strategy=found.name, settings=settings)

@@ -1,0 +1,178 @@
+"""Stores in SQLite: one file, with a lock and a mailbox beside it."""
+
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from filelock import FileLock, Timeout
+
+from cheaptalk.records.encoding import data_of, text_of
+from cheaptalk.records.store.backend import HELD, Backend, StoreError
+
+BUSY = "another program is writing to it; wait for it to end, or stop it"
+DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
+LOCKED_OUT = "it cannot be written; check the file, its folder and their permissions"
+CURES = {
+    "locked": BUSY,
+    "busy": BUSY,
+    "full": "nothing recorded is lost: free some space and resume",
+    "not a database": DAMAGED,
+    "malformed": DAMAGED,
+    "decode": DAMAGED,
+    "readonly": LOCKED_OUT,
+    "unable to open": LOCKED_OUT,
+    "I/O error": "the disk or its connection failed; what was committed stays",
+}
+"""Cures by words of SQLite's messages."""
+
+
+class SqliteBackend(Backend):
+    """A store in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self.mailbox = FileMailbox(path)
+        self.engine = sa.create_engine(
+            address(path),
+            connect_args={"timeout": 10, "check_same_thread": False},
+            json_serializer=text_of,
+            json_deserializer=data_of,
+        )
+        sa.event.listen(self.engine, "connect", _set_up)
+        sa.event.listen(self.engine, "begin", _begin)
+
+    @classmethod
+    def open(cls, url: str, create: bool) -> "SqliteBackend":
+        """The store in the file of a URL such as ``sqlite:///study.sqlite``.
+
+        Raises:
+            StoreError: there is none, or it cannot be there.
+        """
+        path = Path(url.partition(":///")[2])
+        if not path.exists() and not create:
+            raise StoreError(
+                f"there is no store at {path}; name one with --store or CHEAPTALK_STORE"
+            )
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise StoreError(f"{path} is no place for a store file; name one with --store")
+        return cls(path)
+
+    @contextmanager
+    def holding(self, wait: float) -> Iterator[None]:
+        lock = FileLock(f"{self.path}.lock")
+        try:
+            lock.acquire(timeout=wait)
+        except Timeout:
+            raise StoreError(f"{self.path}: {HELD}") from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def cure(self, error: Exception) -> str | None:
+        if isinstance(error, json.JSONDecodeError):
+            return f"a value is broken off: {DAMAGED}"
+        if not isinstance(error, sa.exc.DatabaseError | sqlite3.DatabaseError):
+            return None
+        text = str(getattr(error, "orig", None) or error)
+        cure = next((cure for words, cure in CURES.items() if words in text), "")
+        return f"{text}: {cure}" if cure else text
+
+    def prepared(self, connection: sa.Connection) -> bool:
+        journal = connection.scalar(sa.text("PRAGMA journal_mode"))
+        return journal == "wal" or not is_writable(self.path)
+
+    def prepare(self) -> None:
+        with closing(self.engine.raw_connection()) as raw:
+            raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
+
+    def damage(self) -> str | None:
+        with self.explaining(), self.engine.connect() as connection:
+            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
+        return None if found == "ok" else " ".join(found.split())
+
+    def stamp(self) -> tuple[tuple[int, int], ...]:
+        """When the file and its log were last written, and how large they are."""
+        files = (self.path, Path(f"{self.path}-wal"))
+        found = [file.stat() for file in files if file.exists()]
+        return tuple((one.st_mtime_ns, one.st_size) for one in found)
+
+
+class FileMailbox:
+    """Files beside a store: the account is ``STORE.run.json``, orders are files in
+    ``STORE.orders``."""
+
+    def __init__(self, store: Path) -> None:
+        self.account = Path(f"{store}.run.json")
+        self.orders = Path(f"{store}.orders")
+        self.place = str(self.account)
+
+    def write_account(self, text: str) -> None:
+        _write_whole(self.account, text)
+
+    def read_account(self) -> str | None:
+        try:
+            return self.account.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def post(self, order: str, text: str) -> None:
+        _write_whole(self.orders / f"{order}.json", text)
+
+    def take(self) -> Iterator[tuple[str, str]]:
+        self.orders.mkdir(exist_ok=True)
+        for path in sorted(self.orders.glob("*.json")):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            path.unlink(missing_ok=True)
+            yield path.stem, text
+
+    def withdraw(self, order: str) -> None:
+        (self.orders / f"{order}.json").unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        self.account.unlink(missing_ok=True)
+        shutil.rmtree(self.orders, ignore_errors=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether a store can be written here; SQLite also writes files beside it."""
+    folder = os.access(path.absolute().parent, os.W_OK)
+    return folder and (not path.exists() or os.access(path, os.W_OK))
+
+
+def address(path: Path) -> sa.URL:
+    """Where SQLAlchemy finds a store; one that cannot be written is opened for reading only."""
+    if is_writable(path):
+        return sa.URL.create("sqlite", database=str(path))
+    log = Path(f"{path}-wal")
+    frozen = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    place = f"file:{quote(str(path.absolute()))}"
+    return sa.URL.create("sqlite", database=place, query={"mode": "ro", "uri": "true", **frozen})
+
+
+def _set_up(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where _begin says, DDL included
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -1,0 +1,308 @@
+"""Planned matches: enumerated, not held, so that ten millions of them take no memory."""
+
+import json
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, islice
+from typing import Any, NamedTuple, TypeVar, overload
+
+from cheaptalk.records import configuration_digest, digest
+from cheaptalk.rules import Chance, Deal, Game
+from cheaptalk.studies.plans.seating import Rows, Seated
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """A game with its parameters."""
+
+    game: Game
+
+    @cached_property
+    def digest(self) -> str:
+        return configuration_digest(self.game)
+
+    @property
+    def stored(self) -> tuple[str, int, dict[str, Any]]:
+        """What the store keeps of it."""
+        return self.game.name, self.game.version, self.game.model_dump(mode="json")
+
+
+class Dealt(NamedTuple):
+    """A deal: the seed it is drawn with, or the deal itself where it was taken over.
+
+    ``key`` is equal for matches that share the deal. One that was drawn in place of another has
+    that one's key and seed with a number behind them.
+
+    >>> Dealt("3", "0/abc/3").afresh().afresh()
+    Dealt(key='3+2', seed='0/abc/3+2', explicit=None)
+    """
+
+    key: str
+    seed: str
+    explicit: Deal | None = None
+
+    @property
+    def redeals(self) -> int:
+        """How many deals came before in its place."""
+        return int(self.key.partition("+")[2] or 0)
+
+    def afresh(self) -> "Dealt":
+        """The next deal in its place."""
+        number = self.redeals + 1
+        key, seed = (text.partition("+")[0] for text in (self.key, self.seed))
+        return Dealt(f"{key}+{number}", f"{seed}+{number}")
+
+
+class PlannedMatch(NamedTuple):
+    """One match of a study, identified by a hash of everything that defines it."""
+
+    id: str
+    configuration: Configuration
+    dealt: Dealt
+    seating: tuple[Seated, ...]
+    repeat: int
+
+    @property
+    def seed(self) -> str:
+        """The seed of all chance in the match; shared by all seatings on the deal."""
+        return self.dealt.seed if self.repeat == 0 else f"{self.dealt.seed}/{self.repeat}"
+
+    @property
+    def deal(self) -> Deal:
+        """What nature decides: the same for all seatings and repeats."""
+        if self.dealt.explicit is not None:
+            return self.dealt.explicit
+        return self.configuration.game.deal(Chance(self.dealt.seed).apart("deal"))
+
+    @property
+    def scripted(self) -> bool:
+        """Whether all its players are scripts, whose moves follow from its seed."""
+        return _instant(self.seating)
+
+
+def match_of(
+    configuration: Configuration, dealt: Dealt, seating: tuple[Seated, ...], repeat: int
+) -> PlannedMatch:
+    """A match with its identity."""
+    deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
+    players = [player.digest for player in seating]
+    identity = digest(configuration.digest, dealt.seed, deal, repeat, *players)
+    return PlannedMatch(identity, configuration, dealt, seating, repeat)
+
+
+def deal_key(deal: Deal) -> str:
+    """A short name for a deal that was taken over from another match."""
+    return digest("deal", json.dumps(deal.model_dump(mode="json"), sort_keys=True))
+
+
+AT_ONCE = 10_000
+"""Matches that are looked up in a store together."""
+T = TypeVar("T")
+
+
+def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    """Things in lists of so many, the last one shorter.
+
+    >>> list(chunks("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    waiting = iter(items)
+    return iter(lambda: list(islice(waiting, size)), [])
+
+
+class NumberedDeals(Sequence[Dealt]):
+    """The deals of a configuration that are drawn for a study, each made when it is asked for.
+
+    >>> NumberedDeals("0/abc", 10_000_000)[-1].seed
+    '0/abc/9999999'
+    """
+
+    def __init__(self, place: str, size: int) -> None:
+        self.place = place
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, at: int) -> Dealt: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Dealt]: ...
+    def __getitem__(self, at: int | slice) -> Dealt | list[Dealt]:
+        found = range(self.size)[at]
+        if isinstance(found, range):
+            return [self[number] for number in found]
+        return Dealt(str(found), f"{self.place}/{found}")
+
+
+class Group(NamedTuple):
+    """Matches of one configuration with the same players in the same places."""
+
+    configuration: Configuration
+    seating: tuple[Seated, ...]
+    matches: int
+    first: PlannedMatch
+
+    @property
+    def instant(self) -> bool:
+        """Whether all its players are scripts."""
+        return self.first.scripted
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The matches of one configuration: every seating on every deal, so often.
+
+    Attributes:
+        drawn: the places of those among them that are played, in order; None where all are.
+    """
+
+    configuration: Configuration
+    deals: Sequence[Dealt]
+    seatings: Rows
+    repeats: int
+    drawn: Sequence[int] | None = None
+
+    @property
+    def possible(self) -> int:
+        """All that could be played."""
+        return len(self.deals) * len(self.seatings) * self.repeats
+
+    def __len__(self) -> int:
+        return self.possible if self.drawn is None else len(self.drawn)
+
+    def places(self) -> Sequence[int]:
+        """The places of its matches among all possible ones."""
+        return range(self.possible) if self.drawn is None else self.drawn
+
+    def seated(self, place: int) -> int:
+        """Which of the seatings plays at a place."""
+        return place // self.repeats % len(self.seatings)
+
+    def match(self, place: int) -> PlannedMatch:
+        """The match at a place."""
+        pair, repeat = divmod(place, self.repeats)
+        deal, seating = divmod(pair, len(self.seatings))
+        return match_of(self.configuration, self.deals[deal], self.seatings[seating], repeat)
+
+    def only(self, places: Iterable[int]) -> "Block":
+        """The block with these of its places alone."""
+        chosen = array("q", places)
+        return Block(self.configuration, self.deals, self.seatings, self.repeats, chosen)
+
+    def groups(self) -> Iterator[Group]:
+        """Its matches by who plays them, in the order in which each first plays."""
+        if self.drawn is None:
+            each = len(self.deals) * self.repeats
+            for row, seating in enumerate(self.seatings if each else ()):
+                yield Group(self.configuration, seating, each, self.match(row * self.repeats))
+            return
+        first: dict[int, int] = {}
+        counts: dict[int, int] = {}
+        for place in self.drawn:
+            row = self.seated(place)
+            first.setdefault(row, place)
+            counts[row] = counts.get(row, 0) + 1
+        for row, count in counts.items():
+            yield Group(self.configuration, self.seatings[row], count, self.match(first[row]))
+
+
+class PlannedMatches(Sequence[PlannedMatch]):
+    """The matches of a plan in order, each made when it is asked for.
+
+    Args:
+        blocks: of configurations.
+        more: further matches, which are held.
+    """
+
+    def __init__(self, blocks: Sequence[Block] = (), more: Iterable[PlannedMatch] = ()) -> None:
+        self.blocks = [block for block in blocks if len(block)]
+        self.more = list(more)
+        self._starts = [0, *accumulate(map(len, self.blocks))]
+
+    def __len__(self) -> int:
+        return self._starts[-1] + len(self.more)
+
+    def __iter__(self) -> Iterator[PlannedMatch]:
+        made = (block.match(place) for block in self.blocks for place in block.places())
+        return chain(made, self.more)
+
+    @overload
+    def __getitem__(self, at: int) -> PlannedMatch: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[PlannedMatch]: ...
+    def __getitem__(self, at: int | slice) -> PlannedMatch | list[PlannedMatch]:
+        found = range(len(self))[at]
+        if isinstance(found, range):
+            return [self[number] for number in found]
+        if found >= self._starts[-1]:
+            return self.more[found - self._starts[-1]]
+        number = bisect_right(self._starts, found) - 1
+        block = self.blocks[number]
+        return block.match(block.places()[found - self._starts[number]])
+
+    def extend(self, matches: Iterable[PlannedMatch]) -> None:
+        """Add matches behind all others."""
+        self.more.extend(matches)
+
+    def groups(self) -> Iterator[Group]:
+        """All matches by configuration and seating, without making each of them."""
+        for block in self.blocks:
+            yield from block.groups()
+        found: dict[tuple[str, tuple[Seated, ...]], list[PlannedMatch]] = {}
+        for match in self.more:
+            found.setdefault((match.configuration.digest, match.seating), []).append(match)
+        for ours in found.values():
+            yield Group(ours[0].configuration, ours[0].seating, len(ours), ours[0])
+
+    def left(self, done: "Marks", *, instant: bool) -> Iterator[PlannedMatch]:
+        """The matches that are not done, between scripts or with others, in order.
+
+        Args:
+            done: marks of those that are, by their number.
+            instant: whether those between scripts are wanted.
+        """
+        number = 0
+        for block in self.blocks:
+            wanted = [_instant(seating) is instant for seating in block.seatings]
+            if not any(wanted):
+                number += len(block)
+                continue
+            for place in block.places():
+                if wanted[block.seated(place)] and not done[number]:
+                    yield block.match(place)
+                number += 1
+        for place, match in enumerate(self.more):
+            if match.scripted is instant and not done[number + place]:
+                yield match
+
+
+def _instant(seating: Sequence[Seated]) -> bool:
+    return all(player.scripted for player in seating)
+
+
+class Marks:
+    """A mark for each of many matches, by number: an eighth of a byte each.
+
+    >>> marks = Marks()
+    >>> marks.set(9)
+    >>> marks[9], marks[8], marks[1_000]
+    (True, False, False)
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def set(self, number: int) -> None:
+        """Mark one."""
+        byte, bit = divmod(number, 8)
+        if byte >= len(self._bits):
+            self._bits.extend(bytes(byte + 1 - len(self._bits)))
+        self._bits[byte] |= 1 << bit
+
+    def __getitem__(self, number: int) -> bool:
+        byte, bit = divmod(number, 8)
+        return byte < len(self._bits) and bool(self._bits[byte] >> bit & 1)

@@ -1,0 +1,261 @@
+"""A host plays matches of a study one by one, for as long as it is open.
+
+A run plays its plan over a host. A server holds one open for weeks, and plays a match when its
+people have arrived. In both the store, the ledger, the money and the way to models are the same,
+and to resume is to play again with the ledger's replies: the players then make exactly the calls
+that are missing.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from functools import cache as remembered
+from pathlib import Path
+from typing import Any
+
+from cheaptalk.calls.cache import open_cache
+from cheaptalk.calls.control import Control
+from cheaptalk.calls.desk import Caller, Desk, Models
+from cheaptalk.calls.driver import open_desk
+from cheaptalk.calls.orders import Matches
+from cheaptalk.calls.purse import NO_CAP, Cap, Halted, MatchSpent, Purse
+from cheaptalk.models.flow import PATIENCE
+from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
+from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
+from cheaptalk.records.ledger.ledger import mark_unresolved
+from cheaptalk.records.ledger.spending import spent
+from cheaptalk.records.record import SETTLED, failed
+from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
+from cheaptalk.rules.play import describe
+from cheaptalk.studies.plans.matches import Configuration, PlannedMatch
+from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.study import Study
+
+CONCURRENCY = 64
+"""Matches with models that are played at once."""
+
+
+class StudyRows:
+    """What the store keeps of a study beside its matches: its text, configurations and players."""
+
+    def __init__(self, store: Store, study: Study) -> None:
+        self.store = store
+        self.study = study
+        self.id = store.register_study(study.name, study.written())
+        self._configurations: dict[str, int] = {}
+        self._players: dict[str, int] = {}
+
+    def add(self, configurations: Iterable[Configuration], players: Iterable[Seated]) -> None:
+        """Note games and players, those that are known already too."""
+        used = {one.digest: one for one in configurations}
+        seated = {one.digest: one for one in players}
+        self._configurations |= self.store.register_configurations(
+            {key: one.stored for key, one in used.items()}
+        )
+        self._players |= self.store.register_players(
+            {key: one.spec.model_dump(mode="json") for key, one in seated.items()}
+        )
+        labels = {self._players[key]: one.label for key, one in seated.items()}
+        self.store.register_roster(self.id, labels)
+
+    def match(self, match: PlannedMatch, end: Ended) -> NewMatch:
+        """The row of a match that ended so; whoever is new in it is noted."""
+        known = match.configuration.digest in self._configurations
+        if not known or any(one.digest not in self._players for one in match.seating):
+            self.add([match.configuration], match.seating)
+        places = match.configuration.game.places
+        seats = {
+            place: self._players[seated.digest]
+            for place, seated in zip(places, match.seating, strict=True)
+        }
+        configuration = self._configurations[match.configuration.digest]
+        return NewMatch(match.id, configuration, match.dealt.key, match.repeat, seats, end)
+
+
+class ProviderFailed(Exception):
+    """A call failed for good: an error of the harness, not of play."""
+
+
+class LiveMatch:
+    """One match with at least one player who takes time."""
+
+    def __init__(self, match: PlannedMatch, desk: Desk, sources: Sources) -> None:
+        game = match.configuration.game
+        self.match = match
+        self.desk = desk
+        self.table = Table(game, match.deal, match.seed)
+        self.caller = Caller(match.id, desk, match.seed, sources.ask_person)
+        self.answers: list[AnswerRecord] = []
+        seated = dict(zip(game.places, match.seating, strict=True))
+        self.specs = {seat.name: seated[seat.place].spec for seat in game.seats}
+        made = {place: one.spec.player(game, sources) for place, one in seated.items()}
+        self.players: dict[str, Player] = {seat.name: made[seat.place] for seat in game.seats}
+
+    async def play(self) -> Ended:
+        """Play to the end.
+
+        Raises:
+            Halted: the run stops; the match stays live.
+            ReplayMismatch: what is recorded does not fit; the match is left untouched.
+        """
+        try:
+            await play_async(self.table, self.desk.pace.answering(self.answer))
+        except (ProviderFailed, MatchSpent) as error:
+            return failed(str(error), self.match.seed)
+        order = list(self.specs)
+        self.answers.sort(key=lambda one: (one.request, order.index(one.seat)))
+        return ended(self.table, self.match.seed, self.answers)
+
+    async def answer(self, asked: Asked) -> Action | None:
+        """Let a seat's player think, making the calls it wants; record what it answers."""
+        thinking = self.players[asked.seat].answer(asked)
+        spec = self.specs[asked.seat]
+        thought = await self.caller.think(thinking, asked.request, asked.seat, spec)
+        answer, last = thought.said, thought.last
+        if answer.kind is Kind.PROVIDER_ERROR:
+            detail = last.detail if last else "unknown"
+            raise ProviderFailed(f'call for "{asked.seat}" in request {asked.request}: {detail}')
+        action = None if answer.action is None else answer.action.model_dump(mode="json")
+        record = AnswerRecord(asked.request, asked.seat, answer.kind, action, thought.calls)
+        self.answers.append(record)
+        return answer.action
+
+
+class Host:
+    """Plays matches of a study, as many at once as it is asked to.
+
+    Args:
+        rows: where the store keeps the study.
+        desk: where calls are made, and money is counted.
+        sources: where players get what is not in their settings.
+
+    Attributes:
+        counts: matches that ended here, by status.
+    """
+
+    def __init__(self, rows: StudyRows, desk: Desk, sources: Sources) -> None:
+        self.rows = rows
+        self.desk = desk
+        self.sources = sources
+
+    async def play(
+        self, match: PlannedMatch, ask_person: AskPerson | None = None
+    ) -> Ended | ReplayMismatch | None:
+        """Play a match to its end, from where the ledger has it.
+
+        Args:
+            ask_person: asks the people at this table; by default whoever asks for the host.
+
+        Returns:
+            How it ended, which is stored by then; a mismatch where what is recorded does not fit,
+            and the match is left untouched; None where the host was halted before the end.
+
+        Raises:
+            StoreError: the store cannot be written; what was committed stays.
+        """
+        begun = self.rows.match(match, failed("", match.seed))
+        await self.desk.ledger.begin(self.rows.id, _begun(begun))
+        end = await self._to_its_end(match, ask_person)
+        if isinstance(end, Ended):
+            await self.desk.ledger.finish(self.rows.id, self.rows.match(match, end))
+        return end
+
+    async def _to_its_end(
+        self, match: PlannedMatch, ask_person: AskPerson | None
+    ) -> Ended | ReplayMismatch | None:
+        sources = self.sources
+        if ask_person is not None:
+            sources = sources._replace(ask_person=ask_person)
+        try:
+            live = LiveMatch(match, self.desk, sources)
+            self.desk.begun.add(match.id)
+            return await live.play()
+        except Halted as halt:
+            self.desk.halt(str(halt))
+            return None
+        except ReplayMismatch as mismatch:
+            return mismatch
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
+            return failed(describe(error), match.seed)
+
+
+def _begun(match: NewMatch) -> dict[str, Any]:
+    return {
+        "id": match.id,
+        "configuration_id": match.configuration_id,
+        "deal": match.deal,
+        "repeat": match.repeat,
+        "seats": match.seats,
+        "status": Status.LIVE.value,
+        "calls": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "body": match.ended.body,
+    }
+
+
+def recordings(store: Store | None) -> Callable[[str], Recording]:
+    """Finds the recorded matches that players repeat; each is read once."""
+
+    @remembered
+    def find(wanted: str) -> Recording:
+        if store is None:
+            raise ValueError(f"there is no store to take match {wanted} from")
+        try:
+            record = store.find(wanted)
+        except StoreError as error:
+            raise ValueError(str(error)) from None
+        if record.status not in SETTLED:
+            raise ValueError(f"match {wanted} has not ended")
+        return Recording(record.game, record.replay().given)
+
+    return find
+
+
+@asynccontextmanager
+async def open_host(
+    study: Study,
+    store: Store,
+    *,
+    concurrency: int = CONCURRENCY,
+    patience: float = PATIENCE,
+    models: Models | None = None,
+    ask_person: AskPerson | None = None,
+    prices: Prices | None = None,
+    cap: Cap = NO_CAP,
+    cache: Path | None = None,
+) -> AsyncIterator[Host]:
+    """Open a host for a study, and hold its store for writing until it is closed.
+
+    ``cheaptalk ctl`` looks after it as after a run. It takes no signals: whoever opened it decides
+    when it ends, and ``host.desk.halt(reason)`` lets calls in flight come back and makes no more.
+
+    Args:
+        study: whose matches are played; its budget holds over all its runs and hosts.
+        concurrency: matches that ``cheaptalk ctl`` says may be under way at once.
+        patience: seconds for which a model's server may be overloaded or away before it is given
+            up.
+        models: makes the calls to models; by default over HTTP.
+        ask_person: asks people, unless a match names somebody else who does.
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: what may be spent while it is open, besides the study's budget.
+        cache: a file of replies bought before, made where there is none; None for no cache.
+
+    Raises:
+        StoreError: the store is held by somebody else, or cannot be written.
+    """
+    with open_cache(cache) as station, store.writing():
+        mark_unresolved(store)
+        rows = StudyRows(store, study)
+        before = spent(store, rows.id)
+        purse = Purse(study.budget, before, prices or load_prices(), cap)
+        opened = open_desk(
+            store, purse, models=models, concurrency=concurrency, patience=patience,
+            cache=station, signals=False,
+        )  # fmt: skip
+        async with opened as desk:
+            with Control(store.backend.mailbox, study.name, lambda: Matches(0, 0, 0)) as control:
+                async with control.minding(desk, lambda _: None):
+                    yield Host(rows, desk, Sources(recordings(store), ask_person))
