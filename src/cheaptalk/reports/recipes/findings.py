@@ -17,15 +17,11 @@ from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.pages import PORT, anchor, environment, policy, source, verbatim
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
-from cheaptalk.reports.recipes.parts import Charts, Made, Part, Recipe, Table, made
+from cheaptalk.reports.recipes.parts import RECIPES, Charts, Made, Part, Recipe, Table, made
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
-from cheaptalk.rules.registry import Registry
-
-RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes")
-"""All recipes by name."""
 
 
 def recipe_of(name: str) -> Recipe:
@@ -34,10 +30,9 @@ def recipe_of(name: str) -> Recipe:
     Raises:
         CheaptalkError: there is none of this name; the sentence lists those that there are.
     """
-    found = RECIPES.named()
-    if name not in found:
-        raise CheaptalkError(f"no recipe {suggest(name, list(found))}")
-    return found[name]
+    if name not in RECIPES:
+        raise CheaptalkError(f"no recipe {suggest(name, list(RECIPES))}")
+    return RECIPES[name]
 
 
 @dataclass(frozen=True, eq=False)
