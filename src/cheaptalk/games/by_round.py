@@ -27,6 +27,6 @@ def by_player(
             yield Point(number, place, None if value is None else float(value))
 
 
-def gain(result: Result) -> Iterator[Point]:
+def gain_by_round(result: Result) -> Iterator[Point]:
     """What each player gets in the round; for all together, the mean."""
     return by_player(result, result.outcome.gains)

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.bargaining import strategies
-from cheaptalk.games.bargaining.measures import MEASURES
+from cheaptalk.games.bargaining.measures import MEASURES, SERIES
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.games.bargaining.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

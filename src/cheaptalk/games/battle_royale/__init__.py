@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.battle_royale import strategies
-from cheaptalk.games.battle_royale.measures import MEASURES
+from cheaptalk.games.battle_royale.measures import MEASURES, SERIES
 from cheaptalk.games.battle_royale.rules import BattleRoyale
-from cheaptalk.games.battle_royale.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.chip_trading import strategies
-from cheaptalk.games.chip_trading.measures import MEASURES
+from cheaptalk.games.chip_trading.measures import MEASURES, SERIES
 from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

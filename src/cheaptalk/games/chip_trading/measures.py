@@ -2,16 +2,18 @@
 
 A gain is what a player's chips gain in worth to that player, in dollars, negative for a loss; the
 surplus is the sum of the gains of all. The ratio of a proposal is chips given to chips wanted.
+Series by turn say what has been gained so far, and what was proposed; turns count through the whole
+game, so that there are as many in a round as there are players.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from statistics import fmean
 from typing import NamedTuple
 
 from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
 from cheaptalk.games.chip_trading.theory import surplus_bound
 from cheaptalk.games.chip_trading.trading import Trading
-from cheaptalk.rules import COUNT, SHARE, Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 
 class Proposed(NamedTuple):
@@ -130,4 +132,59 @@ MEASURES = (
         Measure(f"{part}_{regret}_regret", counted(part, regret), unit="decisions", bounds=COUNT)
         for part, regret in KINDS
     ),
+)
+
+
+def gains_by_turn(result: Result) -> Iterator[tuple[int, str | None, float]]:
+    """What all have gained after each turn, and each player, in dollars."""
+    outcome: Trading = result.outcome
+    rows = zip(outcome.gains_by_turn(), surplus_by_turn(outcome), strict=True)
+    for number, (cents, surplus) in enumerate(rows, 1):
+        yield number, None, surplus
+        for place, gained in cents.items():
+            yield number, place, gained / 100
+
+
+def gain_by_turn(result: Result) -> Iterator[Point]:
+    """What each player's chips have gained after the turn, in dollars; for all, the surplus.
+
+    A path of values as in figures 4 and 10 is this and what the chips were worth at the start.
+    """
+    return (Point(*one) for one in gains_by_turn(result))
+
+
+def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
+    """The same over the bound of the surplus (figure 2); none where nothing can be gained."""
+    most = bound(result)
+    for number, place, dollars in gains_by_turn(result):
+        yield Point(number, place, over_bound(dollars, most))
+
+
+def proposal_surplus(result: Result) -> Iterator[Point]:
+    """What the proposal would gain its proposer, in dollars (table 5, figures 12 to 14)."""
+    return _of_proposer(result, lambda one: one.surplus)
+
+
+def proposal_ratio(result: Result) -> Iterator[Point]:
+    """The proposal's chips given a chip wanted (table 5, figures 12 to 14)."""
+    return _of_proposer(result, lambda one: one.ratio)
+
+
+def accepted_by_turn(result: Result) -> Iterator[Point]:
+    """1 if the proposal leads to a trade, else 0; at the place of the proposer."""
+    return _of_proposer(result, lambda one: float(one.accepted))
+
+
+def _of_proposer(result: Result, of: Callable[[Proposed], float]) -> Iterator[Point]:
+    outcome: Trading = result.outcome
+    rows = zip(outcome.turns, proposed(outcome), strict=True)
+    return (Point(number, turn.proposer, of(one)) for number, (turn, one) in enumerate(rows, 1))
+
+
+SERIES = (
+    Series("gain", gain_by_turn, unit="dollars"),
+    Series("surplus_ratio", surplus_ratio_by_turn, unit="share of the bound"),
+    Series("proposal_surplus", proposal_surplus, unit="dollars"),
+    Series("proposal_ratio", proposal_ratio, unit="chips given a chip wanted", bounds=COUNT),
+    Series("accepted", accepted_by_turn, unit="share of proposals", bounds=SHARE),
 )

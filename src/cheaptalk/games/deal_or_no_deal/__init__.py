@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.deal_or_no_deal import mistakes, strategies
-from cheaptalk.games.deal_or_no_deal.checks import hallucination
-from cheaptalk.games.deal_or_no_deal.measures import MEASURES
+from cheaptalk.games.deal_or_no_deal.measures import CHECKS, MEASURES, SERIES
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
-from cheaptalk.games.deal_or_no_deal.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -19,5 +17,5 @@ BOX = GameBox(
     strategies=strategies_in(strategies) | strategies_in(mistakes),
     measures=by_name(MEASURES),
     series=by_name(SERIES),
-    checks={"hallucination": hallucination},
+    checks=CHECKS,
 )

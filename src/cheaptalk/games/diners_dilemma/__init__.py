@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.diners_dilemma import strategies
-from cheaptalk.games.diners_dilemma.measures import MEASURES
+from cheaptalk.games.diners_dilemma.measures import MEASURES, SERIES
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
-from cheaptalk.games.diners_dilemma.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

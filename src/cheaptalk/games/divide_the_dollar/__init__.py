@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.divide_the_dollar import strategies
-from cheaptalk.games.divide_the_dollar.measures import MEASURES
+from cheaptalk.games.divide_the_dollar.measures import MEASURES, SERIES
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
-from cheaptalk.games.divide_the_dollar.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

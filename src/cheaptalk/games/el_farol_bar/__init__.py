@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.el_farol_bar import strategies
-from cheaptalk.games.el_farol_bar.measures import MEASURES
+from cheaptalk.games.el_farol_bar.measures import MEASURES, SERIES
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.games.el_farol_bar.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

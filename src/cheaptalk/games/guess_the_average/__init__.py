@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.guess_the_average import strategies
-from cheaptalk.games.guess_the_average.measures import MEASURES
+from cheaptalk.games.guess_the_average.measures import MEASURES, SERIES
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
-from cheaptalk.games.guess_the_average.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.item_bargaining import strategies
-from cheaptalk.games.item_bargaining.measures import MEASURES
+from cheaptalk.games.item_bargaining.measures import MEASURES, SERIES
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.item_bargaining.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 CIRCLES = 7

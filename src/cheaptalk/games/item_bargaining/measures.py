@@ -3,6 +3,10 @@
 Payoffs u are discounted, as the paper defines them, and outside options b as well where they
 are what is paid. Some of the paper's tables divide the discount out again, so there are measures
 without it. With w the undiscounted worths that were realised: u = w * discount ** (round - 1).
+
+Series by round say what each offer keeps and gives, as its makers come towards each other. A player
+acts once a round; a round in which it makes no offer has no number of it. All are shares of what
+all items together are worth to the player in question, discounted alike and so not at all.
 """
 
 import math
@@ -21,7 +25,7 @@ from cheaptalk.games.item_bargaining.events import Pool, Settlement
 from cheaptalk.games.item_bargaining.maxima import Pools, maxima
 from cheaptalk.games.item_bargaining.pools import Bundle, worth
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.rules import COUNT, SHARE, Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 Reading = Callable[[Result], float | None]
 
@@ -297,3 +301,38 @@ MEASURES = (
     *per_player(concession, "points", (-math.inf, math.inf)),
     *per_player(false_holdings_stated, "share of acceptances", SHARE),
 )  # fmt: skip
+
+
+def turns_by_round(result: Result) -> Iterator[tuple[int, str, Turn, int]]:
+    """Every turn with its round, its place, and what all items are worth to its player."""
+    places = tuple(PLACES)
+    for number, turn in enumerate(turns(result)):
+        yield number // 2 + 1, places[turn.player], turn, worth(turn.quantities, turn.values)
+
+
+def demand(result: Result) -> Iterator[Point]:
+    """What a player's offer would keep, as a share of what all items are worth to it, in [0, 1].
+
+    Its mean by round is the player's concession curve.
+    """
+    for number, place, turn, total in turns_by_round(result):
+        if turn.kept is not None:
+            yield Point(number, place, share_of(turn.kept, total))
+
+
+def offered(result: Result) -> Iterator[Point]:
+    """What a player's offer would give the other, as a share of all items' worth to the other.
+
+    In [0, 1].
+    """
+    for number, place, turn, _ in turns_by_round(result):
+        if turn.given is not None:
+            values = result.deal.values[1 - turn.player]
+            total = worth(turn.quantities, values)
+            yield Point(number, place, share_of(worth(turn.given, values), total))
+
+
+SERIES = tuple(
+    Series(one.__name__, one, unit="share of the maximum", bounds=SHARE)
+    for one in (demand, offered)
+)

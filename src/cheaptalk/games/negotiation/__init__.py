@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.negotiation import strategies
-from cheaptalk.games.negotiation.measures import MEASURES
+from cheaptalk.games.negotiation.measures import MEASURES, SERIES
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.games.negotiation.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.persuasion import strategies
-from cheaptalk.games.persuasion.checks import honesty
-from cheaptalk.games.persuasion.measures import MEASURES
+from cheaptalk.games.persuasion.measures import CHECKS, MEASURES, SERIES
 from cheaptalk.games.persuasion.rules import Persuasion
-from cheaptalk.games.persuasion.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
@@ -16,5 +14,5 @@ BOX = GameBox(
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
     series=by_name(SERIES),
-    checks={"honesty": honesty},
+    checks=CHECKS,
 )

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.pirate_game import strategies
-from cheaptalk.games.pirate_game.measures import MEASURES
+from cheaptalk.games.pirate_game.measures import MEASURES, SERIES
 from cheaptalk.games.pirate_game.rules import PirateGame
-from cheaptalk.games.pirate_game.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.public_goods import strategies
-from cheaptalk.games.public_goods.measures import MEASURES
+from cheaptalk.games.public_goods.measures import MEASURES, SERIES
 from cheaptalk.games.public_goods.rules import PublicGoods
-from cheaptalk.games.public_goods.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from cheaptalk.games.sealed_bid_auction import strategies
-from cheaptalk.games.sealed_bid_auction.measures import MEASURES
+from cheaptalk.games.sealed_bid_auction.measures import MEASURES, SERIES
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
-from cheaptalk.games.sealed_bid_auction.series import SERIES
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 BOX = GameBox(
