@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cheaptalk.games.battle_royale.theory import MOST, Solution, duel, solve
+from cheaptalk.games.battle_royale.strategies import MOST, Solution, duel, solve
 
 rates = st.lists(st.floats(0.01, 1), min_size=2, max_size=5).map(sorted).map(tuple)
 

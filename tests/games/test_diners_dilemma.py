@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cheaptalk.games.diners_dilemma import BOX
 from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
-from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish, is_dilemma
+from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
 from tests.games.rounds_played import played, result_of, scored, table_of
@@ -106,7 +106,8 @@ def test_payoffs_stay_within_their_bounds(
 @pytest.mark.parametrize("menu", TABLE_8)
 def test_menus_of_table_8_gama_bench_are_dilemmas(menu: tuple[int, int, int, int]) -> None:
     game = at_dinner(*menu)
-    assert is_dilemma(game.players, game.pleasure, game.price)
+    assert dominant_dish(game.players, game.pleasure, game.price) == "costly"
+    assert efficient_dish(game.pleasure, game.price) == "cheap"
 
 
 @given(menus, st.integers(2, 6), st.integers(0, 5))
