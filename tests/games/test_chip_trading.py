@@ -16,8 +16,7 @@ from cheaptalk.games.chip_trading.events import (
     Response,
     TurnEnded,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.trading import Exchange, Hands, Trading
+from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Hands, Trading
 from cheaptalk.rules import Chance, IllegalAction, Table, play
 from cheaptalk.styles import JsonCodec, Unreadable
 from tests.games.tables import events, reads

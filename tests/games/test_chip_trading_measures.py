@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import BOX, measures
 from cheaptalk.games.chip_trading.events import Proposal
-from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_by_turn
+from cheaptalk.games.chip_trading.measures import (
+    Proposed,
+    expected_rational_trades,
+    proposed,
+    surplus_bound,
+    surplus_by_turn,
+)
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Regret,
@@ -18,9 +24,7 @@ from cheaptalk.games.chip_trading.regret import (
     had_it_been_otherwise,
     stocks_held,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.theory import expected_rational_trades, surplus_bound
-from cheaptalk.games.chip_trading.trading import Exchange, Trading
+from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Trading
 from cheaptalk.rules import Chance, Result, play
 
 COLOURS = ("green", "red", "blue", "purple")

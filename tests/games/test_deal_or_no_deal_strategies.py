@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.games.deal_or_no_deal import BOX
-from cheaptalk.games.deal_or_no_deal.consistency import misstates, names_too_many
 from cheaptalk.games.deal_or_no_deal.contexts import Context, all_contexts, worth
+from cheaptalk.games.deal_or_no_deal.dialogue import misstates, names_too_many
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.replies import ill_formed_replies, noisy_reply
+from cheaptalk.games.deal_or_no_deal.measures import best_joint_score, points
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
 from cheaptalk.games.deal_or_no_deal.strategies import pretence
 from cheaptalk.games.deal_or_no_deal.talk import read_offer, say_values
-from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, points
 from cheaptalk.models import ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.rules import Asked, Chance, Decide, Result, Table, play
 from cheaptalk.styles import CODECS, Illegal, Unreadable, style_in
+from tests.games.replies import ill_formed_replies, noisy_reply
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from cheaptalk.games.guess_the_average import BOX
 from cheaptalk.games.guess_the_average.events import Briefing, RoundResult
-from cheaptalk.games.guess_the_average.humans import BASELINES
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
 from cheaptalk.games.guess_the_average.theory import level_k
+from cheaptalk.papers.gama.people import BASELINES
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
 from tests.games.rounds_played import result_of, scored, table_of

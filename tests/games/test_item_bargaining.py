@@ -24,8 +24,7 @@ from cheaptalk.games.item_bargaining.events import (
     Settlement,
 )
 from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Drawn, no_pool, poisson, worth
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
 from cheaptalk.styles import Illegal, style
 from tests.games.tables import events, reads, table_after

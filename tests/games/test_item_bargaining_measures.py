@@ -7,9 +7,13 @@ import pytest
 
 from cheaptalk.games.extras import Missing
 from cheaptalk.games.item_bargaining import BOX, maxima
-from cheaptalk.games.item_bargaining.conduct import stated_holdings, turns
 from cheaptalk.games.item_bargaining.events import Pool
-from cheaptalk.games.item_bargaining.measures import best_of, envy_free_up_to_one
+from cheaptalk.games.item_bargaining.measures import (
+    best_of,
+    envy_free_up_to_one,
+    stated_holdings,
+    turns,
+)
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.rules import CheaptalkError, Result
 from tests.games.tables import table_after

@@ -9,8 +9,7 @@ import pytest
 from cheaptalk.games.item_bargaining import BOX
 from cheaptalk.games.item_bargaining.maxima import Maxima, Pools, maxima, ratio_of_means, sample
 from cheaptalk.games.item_bargaining.pools import rest, worth
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.games.item_bargaining.theory import EXTREMES, extreme_payoffs, walked
 from cheaptalk.rules import Chance, play
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from cheaptalk.games.deal_or_no_deal import mistakes, strategies
+from cheaptalk.games.deal_or_no_deal import strategies
+from cheaptalk.games.deal_or_no_deal import strategies as mistakes
 from cheaptalk.games.deal_or_no_deal.measures import CHECKS, MEASURES, SERIES
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in

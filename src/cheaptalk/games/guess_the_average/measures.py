@@ -20,7 +20,7 @@ def mean_number(result: Result) -> float:
 
 
 def first_round(result: Result) -> float:
-    """The mean number of the first round, which experiments with people report (see humans)."""
+    """The mean number of the first round, which experiments with people report."""
     return fmean(result.outcome.choices[0])
 
 

@@ -11,8 +11,8 @@ from cheaptalk.games.chip_trading.regret import (
     had_it_been_otherwise,
     stocks_held,
 )
+from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.games.chip_trading.stocks import Stock, chips, worth
-from cheaptalk.games.chip_trading.trading import Trading
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.regrets import COLOUR, LEGEND
 from cheaptalk.records import MatchRecord
