@@ -17,7 +17,6 @@ from cheaptalk.rules.box import (
     Strategy,
     StyleFile,
     by_name,
-    strategies_in,
     strategy,
 )
 from cheaptalk.rules.chance import Chance, Stream
@@ -62,6 +61,6 @@ __all__ = [
     "Point", "Quantity", "ReplayMismatch", "Result", "Seat", "Secret", "Series", "Step", "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
     "by_name", "counted", "decided", "explain", "field_meanings", "game_box", "games", "give",
-    "numbered", "play", "play_async", "replay", "strategies", "strategies_in", "strategy",
+    "numbered", "play", "play_async", "replay", "strategies", "strategy",
     "strategy_named", "suggest", "unknown",
 ]  # fmt: skip
