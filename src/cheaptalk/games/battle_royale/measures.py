@@ -7,7 +7,7 @@ at, and who is left.
 from collections.abc import Iterator
 
 from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired
-from cheaptalk.games.rounds import player_number
+from cheaptalk.games.places import player_number
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Point, Result, Series
 
 

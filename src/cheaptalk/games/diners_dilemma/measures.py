@@ -7,9 +7,9 @@ Series by round say what is ordered, and what it brings.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player, gain_by_round
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import efficient_dish
+from cheaptalk.games.rounds import by_player, gain_by_round
 from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 

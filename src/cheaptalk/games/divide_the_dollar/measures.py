@@ -8,8 +8,8 @@ received, in multiples of the gold.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
+from cheaptalk.games.rounds import by_player
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Point, Result, Series
 
 

@@ -4,7 +4,8 @@ G is the gold, N the number of players.
 """
 
 from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult
-from cheaptalk.games.rounds import Wholes, in_turn, last_report, player_number
+from cheaptalk.games.places import player_number
+from cheaptalk.games.rounds import Wholes, in_turn, last_report
 from cheaptalk.rules import Action, Asked, strategy
 
 

@@ -8,8 +8,8 @@ goes, and what it brings.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player, gain_by_round
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
+from cheaptalk.games.rounds import by_player, gain_by_round
 from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 

@@ -9,8 +9,8 @@ round's numbers.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player, gain_by_round
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
+from cheaptalk.games.rounds import by_player, gain_by_round
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 

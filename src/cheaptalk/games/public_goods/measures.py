@@ -8,8 +8,8 @@ what is given, and what players have after it.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player, gain_by_round
 from cheaptalk.games.public_goods.rules import PublicGoods
+from cheaptalk.games.rounds import by_player, gain_by_round
 from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 

@@ -7,7 +7,7 @@ Series by round give valuations, bids and gains.
 from collections.abc import Iterator
 from statistics import fmean
 
-from cheaptalk.games.by_round import by_player
+from cheaptalk.games.rounds import by_player
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
