@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import BOX, measures
-from cheaptalk.games.chip_trading.events import Proposal
+from cheaptalk.games.chip_trading.events import Exchange, Proposal, Trading
 from cheaptalk.games.chip_trading.measures import (
     Proposed,
     expected_rational_trades,
@@ -24,7 +24,7 @@ from cheaptalk.games.chip_trading.regret import (
     had_it_been_otherwise,
     stocks_held,
 )
-from cheaptalk.games.chip_trading.rules import ChipTrading, Exchange, Trading
+from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.rules import Chance, Result, play
 
 COLOURS = ("green", "red", "blue", "purple")

@@ -12,8 +12,9 @@ from itertools import permutations, product
 from statistics import fmean
 from typing import NamedTuple
 
+from cheaptalk.games.chip_trading.events import Trading, Worths
 from cheaptalk.games.chip_trading.regret import Part, Regret, decisions
-from cheaptalk.games.chip_trading.rules import ChipTrading, Trading, Worths
+from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 

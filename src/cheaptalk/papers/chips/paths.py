@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.games.chip_trading.events import Trading
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     decisions,
     had_it_been_otherwise,
     stocks_held,
 )
-from cheaptalk.games.chip_trading.rules import Trading
 from cheaptalk.games.chip_trading.stocks import Stock, chips, worth
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.regrets import COLOUR, LEGEND
