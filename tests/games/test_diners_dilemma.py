@@ -14,8 +14,7 @@ from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events
+from tests.games.tables import events, played, result_of, scored, table_of
 
 TABLE_8 = (
     (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),

@@ -14,8 +14,7 @@ from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_b
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events, reads
+from tests.games.tables import events, played, reads, result_of, scored, table_of
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
 

@@ -15,8 +15,7 @@ from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import Deal, IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events, reads
+from tests.games.tables import events, played, reads, result_of, scored, table_of
 
 DEAL = Deal()
 PUBLISHED = (10, 5, 1, 5, 0, 10, 10, 20, 20, 10)

@@ -15,8 +15,7 @@ from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Val
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, table_of
-from tests.games.tables import events
+from tests.games.tables import events, played, table_of
 
 GAMA = SealedBidAuction(draws="gama")
 

@@ -174,13 +174,18 @@ def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
     return {found.turn for found in inconsistencies(result.deal.context, moves)}
 
 
-def moves_of(result: Result) -> list[Move]:
-    """The messages and proposals of a match in order, one a turn."""
+def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
+    """The messages and proposals of a match in order, one a turn, with their requests."""
     return [
-        Move(given.seat, given.action)
+        (given.request, Move(given.seat, given.action))
         for given in result.given()
         if isinstance(given.action, MessageOrProposal | Proposal)
     ]
+
+
+def moves_of(result: Result) -> list[Move]:
+    """The messages and proposals of a match in order, one a turn."""
+    return [move for _, move in requests_and_moves(result)]
 
 
 def _messages(result: Result) -> list[str]:
@@ -251,11 +256,7 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
     own, or a claim after a plain agreement. Of all others nothing is said.
     """
     context = result.deal.context
-    moves = [
-        (one.request, Move(one.seat, one.action))
-        for one in result.given()
-        if isinstance(one.action, MessageOrProposal | Proposal)
-    ]
+    moves = requests_and_moves(result)
     made = [move for _, move in moves]
     faults: dict[int, str] = {}
     for turn, _, fault in inconsistencies(context, made):
