@@ -69,7 +69,6 @@ from .rules import (
     play,
     register,
     replay,
-    strategies_in,
     strategy,
 )
 from .studies import (
@@ -164,7 +163,6 @@ __all__ = [
     "rules",
     "run",
     "statistics",
-    "strategies_in",
     "strategy",
     "studies",
     "style",

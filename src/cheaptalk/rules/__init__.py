@@ -17,7 +17,6 @@ from cheaptalk.rules.box import (
     Strategy,
     StyleFile,
     by_name,
-    strategies_in,
     strategy,
 )
 from cheaptalk.rules.chance import Chance, Stream
@@ -66,5 +65,5 @@ __all__ = [
     "Secret", "Series", "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table",
     "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided", "explain",
     "field_meanings", "game_box", "games", "give", "numbered", "play", "play_async", "register",
-    "replay", "strategies", "strategies_in", "strategy", "strategy_named", "suggest", "unknown",
+    "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

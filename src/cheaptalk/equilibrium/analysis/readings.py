@@ -9,8 +9,8 @@ import numpy as np
 from cheaptalk.equilibrium.analysis.providers import OFFERS
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.metrics import WELFARE, Metric
-from cheaptalk.games.item_bargaining.conduct import MISTAKES
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
+from cheaptalk.games.item_bargaining.measures import MISTAKES
 from cheaptalk.games.item_bargaining.pools import Drawn
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.rules import game_box

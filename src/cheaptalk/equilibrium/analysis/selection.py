@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import decoded
-from cheaptalk.games.item_bargaining.presets import PRESETS
+from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import CheaptalkError, game_box, suggest
 from cheaptalk.text import plain, readable
 
