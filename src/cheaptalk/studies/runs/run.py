@@ -14,7 +14,7 @@ from cheaptalk.calls.driver import INTERRUPTED, drive, in_batches, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Cap, Purse
 from cheaptalk.models.flow import PATIENCE
-from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.ledger.batches import calls_in_batches
@@ -26,13 +26,8 @@ from cheaptalk.records.unanswered import excluded
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
-from cheaptalk.studies.runs.checks import (
-    check_batching,
-    check_collected,
-    check_prices,
-    check_seats,
-)
-from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows
+from cheaptalk.studies.runs.checks import Checked, check, check_collected
+from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows, recordings
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.study import Study
@@ -42,7 +37,7 @@ IN_BATCHES = 10_000
 
 
 def run(
-    study: Study | Plan,
+    study: Study | Plan | Checked,
     store: Store,
     *,
     workers: int = 1,
@@ -62,7 +57,8 @@ def run(
     again.
 
     Args:
-        study: the study, or its plan if it was laid out already.
+        study: the study; its plan if it was laid out already; or what :func:`.check` made of that,
+            whose prices, cap and batching then hold.
         workers: processes for matches between scripted players. More than one needs the caller's
             script to be importable (``if __name__ == "__main__":``).
         concurrency: matches with models played at once; by default 64, and 10,000 in batches.
@@ -81,15 +77,18 @@ def run(
         StoreError: the store cannot be written; what was committed stays.
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
-    laid = study if isinstance(study, Plan) else lay_out(study, store)
-    sources = check_seats(laid, store, ask_person)
-    known = prices or load_prices()
-    check_prices(laid, known, cap)
-    check_batching(laid, store, batching)
+    if isinstance(study, Checked):
+        checked = study
+    else:
+        laid = study if isinstance(study, Plan) else lay_out(study, store)
+        checked = check(
+            laid, store, ask_person=ask_person, prices=prices, cap=cap, batching=batching
+        )
+    sources = Sources(recordings(store), ask_person)
     with open_cache(cache) as station, store.writing():
-        playing = _Run(laid, store, progress, known, cap, station, batching)
+        playing = _Run(checked, store, progress, station)
         with playing.control:
-            at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
+            at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             with playing.noting_halts():
                 playing.go(workers, at_once, patience, models, sources)
     return playing.progress
@@ -100,21 +99,18 @@ class _Run:
 
     def __init__(
         self,
-        laid: Plan,
+        checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        prices: Prices,
-        cap: Cap,
         cache: CacheStation | None,
-        batching: Batching | None,
     ) -> None:
-        self.plan = laid
+        self.plan = laid = checked.plan
         self.store = store
         self.report = report
-        self.prices = prices
-        self.cap = cap
+        self.prices = checked.prices
+        self.cap = checked.cap
         self.cache = cache
-        self.batching = batching
+        self.batching = checked.batching
         self.control = Control(store.backend.mailbox, laid.study.name, self.matches)
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)
