@@ -14,8 +14,8 @@ import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from cheaptalk.cli.base import app, as_yaml
-from cheaptalk.cli.main import COMMANDS
+from cheaptalk.cli.main import app
+from cheaptalk.cli.shared.printing import as_yaml
 from cheaptalk.rules import GameBox, Quantity, field_meanings, games, strategies
 
 ROOT = Path(__file__).parents[1]
@@ -218,7 +218,6 @@ def cli_page() -> Iterator[str]:
         [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],
          [3, "calls wait in a provider's batch; run it again later"], [130, "stopped by Ctrl-C"]],
     )  # fmt: skip
-    assert COMMANDS, "importing the commands registers them"
     yield from command_section(typer.main.get_command(app), "cheaptalk", None)
 
 

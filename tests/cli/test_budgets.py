@@ -7,7 +7,7 @@ import pytest
 import typer
 import yaml
 
-from cheaptalk.cli.caps import cap_of
+from cheaptalk.cli.shared.options import cap_of
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 

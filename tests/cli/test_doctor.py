@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk.cli import checking
+from cheaptalk.cli.shared import extras
 from tests.conftest import Command
 from tests.fakes import spec
 
@@ -41,7 +41,7 @@ def test_a_missing_extra_is_named_with_how_to_get_it(
             raise PackageNotFoundError(package)
         return "1"
 
-    monkeypatch.setattr(checking, "version", version)
+    monkeypatch.setattr(extras, "version", version)
     data = {one["what"]: one for one in json.loads(cheaptalk("doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "installed"}
     assert data["[analysis]"]["ok"] is False

@@ -236,7 +236,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
 ) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
     assert cheaptalk("run", "many.yaml").err == ""
-    monkeypatch.setattr("cheaptalk.cli.progress.EVERY", 0.0)
+    monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
     assert lines[0] == "small: 600 of 1,200 matches"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.cli import reporting
+from cheaptalk.cli.shared.options import PORT as LISTENING
 from cheaptalk.reports.pages import PORT
 
 
@@ -75,4 +75,4 @@ def test_a_missing_extra_is_named(well: Path, tmp_path: Path, command: str, pack
 
 
 def test_reports_link_to_where_the_viewer_listens() -> None:
-    assert reporting.PORT == PORT
+    assert LISTENING == PORT

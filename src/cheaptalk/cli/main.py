@@ -5,37 +5,84 @@ wait in a provider's batch, 130 stopped by Ctrl-C.
 """
 
 import sys
-from typing import Annotated
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TextIO
 
 import typer
+from pydantic import ValidationError
+from typer.core import TyperGroup
 
 import cheaptalk as ct
-from cheaptalk.cli import (
-    batching,
-    caching,
-    checking,
-    comparing,
-    controlling,
-    data,
-    judging,
-    labelling,
-    listing,
-    metagame,
-    planning,
-    playing,
-    pricing,
-    prompting,
-    reporting,
-    running,
-    showing,
-)
-from cheaptalk.cli.base import app, err, out
+from cheaptalk.cli.catalogue.doctor import doctor
+from cheaptalk.cli.catalogue.games import games
+from cheaptalk.cli.catalogue.players import players
+from cheaptalk.cli.catalogue.preset import preset
+from cheaptalk.cli.catalogue.prices import prices
+from cheaptalk.cli.catalogue.prompt import prompt
+from cheaptalk.cli.catalogue.recipes import recipes
+from cheaptalk.cli.catalogue.rosters import rosters
+from cheaptalk.cli.results import import_
+from cheaptalk.cli.results.compare import compare
+from cheaptalk.cli.results.export import export
+from cheaptalk.cli.results.judge import judge
+from cheaptalk.cli.results.label import label
+from cheaptalk.cli.results.leaderboard import leaderboard
+from cheaptalk.cli.results.metagame import metagame
+from cheaptalk.cli.results.report import report
+from cheaptalk.cli.results.show import show
+from cheaptalk.cli.results.view import view
+from cheaptalk.cli.shared.printing import err, out
+from cheaptalk.cli.studies import cache
+from cheaptalk.cli.studies.batches import batches
+from cheaptalk.cli.studies.ctl import ctl
+from cheaptalk.cli.studies.plan import plan
+from cheaptalk.cli.studies.play import play
+from cheaptalk.cli.studies.run import resume, run
+from cheaptalk.cli.studies.status import status
+from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules.registry import PluginWarning
 
-COMMANDS = (
-    listing, prompting, pricing, planning, running, controlling, batching, caching, showing,
-    playing, judging, labelling, reporting, comparing, metagame, data, checking,
-)  # fmt: skip
-"""The modules whose commands make up the application."""
+COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
+    "games": games, "players": players, "rosters": rosters, "prompt": prompt, "preset": preset,
+    "prices": prices, "plan": plan, "run": run, "resume": resume, "ctl": ctl, "batches": batches,
+    "cache": cache.commands, "status": status, "show": show, "view": view, "judge": judge,
+    "label": label, "report": report, "recipes": recipes, "compare": compare,
+    "leaderboard": leaderboard, "metagame": metagame, "export": export,
+    "import": import_.commands, "play": play, "doctor": doctor,
+}  # fmt: skip
+"""The commands in the order in which one comes to need them."""
+
+
+class Commands(TyperGroup):
+    """Lists the commands in their order, and words what is wrong with their options as we do."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if isinstance(error.__cause__, ValidationError):
+                error.message = first_problem(error.__cause__)
+            raise
+
+
+app = typer.Typer(
+    name="cheaptalk",
+    cls=Commands,
+    help="A laboratory for strategic communication: plan, play, resume and report studies.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in COMMANDS.items():
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name)(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -51,7 +98,8 @@ def options(
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        with _plain_warnings():
+            app()
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -66,3 +114,24 @@ def main() -> None:
         err.print("error: ", end="", style="bold red")
         err.print(str(error), markup=False)
         sys.exit(2)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print a warning of a broken plug-in as one line, once; others as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PluginWarning)
+        usual, said = warnings.showwarning, set[str]()
+
+        def show(
+            message: Warning | str, category: type[Warning], filename: str, lineno: int,
+            file: TextIO | None = None, line: str | None = None,
+        ) -> None:  # fmt: skip
+            if not issubclass(category, PluginWarning):
+                usual(message, category, filename, lineno, file, line)
+            elif str(message) not in said:
+                said.add(str(message))
+                err.print(f"warning: {message}", markup=False, soft_wrap=True)
+
+        warnings.showwarning = show
+        yield

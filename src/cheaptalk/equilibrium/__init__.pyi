@@ -1,7 +1,8 @@
 from .analysis.analysis import Analysis, plus_minus
-from .analysis.estimation import analyse, analyse_payoffs
+from .analysis.estimation import Wishes, analyse, analyse_payoffs
+from .analysis.providers import Providers
 from .analysis.seats import PAYOFF, SeatsAnalysis
-from .analysis.seats_estimation import analyse_bimatrix, analyse_seats
+from .analysis.seats_estimation import SeatWishes, analyse_bimatrix, analyse_seats
 from .analysis.spreads import Spread
 from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
 from .empirical.designs import Designs, compare_designs
@@ -54,12 +55,15 @@ __all__ = [
     "PayoffTable",
     "Profile",
     "ProviderGame",
+    "Providers",
     "Replication",
     "RestPoint",
+    "SeatWishes",
     "SeatsAnalysis",
     "Spread",
     "SymmetricEquilibria",
     "Tally",
+    "Wishes",
     "alpha_rank",
     "alpha_rank_bimatrix",
     "alpha_sweep",

@@ -4,11 +4,12 @@ from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, take_labels, write_sheet
-from .rubrics import Rubric, Scale, find_rubric, load_rubric, rubric_names
+from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
 from .runs import Judging, judge, verdict_frame
 
 __all__ = [
     "CHECK",
+    "RUBRICS",
     "Agreement",
     "Interval",
     "Item",

@@ -6,6 +6,7 @@ there.
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -16,8 +17,33 @@ LONGEST = 100
 """Characters of what a person wrote that an error repeats."""
 
 
+class Advice(NamedTuple):
+    """A part of an error's message that advises to use an argument of a function.
+
+    Attributes:
+        text: how it is said in Python.
+        argument: the argument's name.
+        value: its value.
+    """
+
+    text: str
+    argument: str
+    value: object
+
+
 class CheaptalkError(Exception):
-    """Something a user can mend; the message is one sentence with the cause and the cure."""
+    """Something a user can mend; the message is one sentence with the cause and the cure.
+
+    Its arguments are the parts of the sentence: texts, and advice that the command line words as
+    options.
+
+    >>> print(CheaptalkError("too few deals; ", Advice("say paired=False", "paired", False)))
+    too few deals; say paired=False
+    """
+
+    def __str__(self) -> str:
+        parts = (part.text if isinstance(part, Advice) else str(part) for part in self.args)
+        return "".join(parts)
 
 
 def shown(written: object) -> str:

@@ -13,7 +13,7 @@ from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, 
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.presets import preset, preset_names, preset_text
-from cheaptalk.studies.runs.checks import check_batching, check_prices, check_seats, try_strategies
+from cheaptalk.studies.runs.checks import Checked, check, check_prices, try_strategies
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
@@ -22,10 +22,10 @@ from cheaptalk.text import money
 
 __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
-    "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted", "Host",
-    "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range", "RunState",
-    "Sample", "Seated", "Study", "StudyError", "Unanswered", "amount_text", "budget_text",
-    "check_batching", "check_prices", "check_seats", "doubts", "estimate", "give_order",
+    "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted",
+    "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
+    "RunState", "Sample", "Seated", "Study", "StudyError", "Unanswered", "amount_text",
+    "budget_text", "check", "check_prices", "doubts", "estimate", "give_order",
     "lay_out", "load_study", "money", "open_host", "parse_study", "plan", "planned_count",
     "preset", "preset_names", "preset_text", "run", "try_strategies", "watch",
 ]  # fmt: skip

@@ -156,5 +156,7 @@ def blaming(game: str) -> Iterator[None]:
     """Begin what is said against a game with its name."""
     try:
         yield
-    except (CheaptalkError, ValueError) as error:
+    except CheaptalkError as error:
+        raise CheaptalkError(f"{game}: ", *error.args) from None
+    except ValueError as error:
         raise CheaptalkError(f"{game}: {error}") from None

@@ -19,6 +19,7 @@ from cheaptalk.equilibrium.empirical.model_choice import ModelChoice, model_choi
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import CheaptalkError, game_box, suggest
+from cheaptalk.rules.errors import Advice
 
 GIVEN = "the payoffs were given without the matches behind them"
 
@@ -113,7 +114,9 @@ def _check(game: EmpiricalBimatrix) -> None:
         if len(game.samples) == 1:
             raise
         raise CheaptalkError(
-            f"{error}; or, if pairs were drawn at random for configurations, say pooled=True"
+            *error.args,
+            "; or, if pairs were drawn at random for configurations, ",
+            Advice("say pooled=True", "pooled", True),
         ) from None
 
 

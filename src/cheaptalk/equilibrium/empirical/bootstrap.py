@@ -24,6 +24,7 @@ from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibr
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.errors import Advice
 from cheaptalk.statistics.corrections import holm
 
 
@@ -157,7 +158,8 @@ def _drawn_together(sample: Sample, draws: int, seed: int, at: int) -> Mapping[K
     if any(np.isnan(found[:, :2]).any() for found in means.values()):
         raise CheaptalkError(
             "A paired draw left a cell without any of its deals: its cells share too few; "
-            "play the same deals in all, or say paired=False"
+            "play the same deals in all, or ",
+            Advice("say paired=False", "paired", False),
         )
     return means
 

@@ -29,10 +29,15 @@ from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.errors import Advice
 
 LISTED = 12
 """Cells that an error names; of more it says how many."""
 T = TypeVar("T", bound="Empirical")
+
+
+class OneSided(CheaptalkError, ValueError):
+    """Players who met only sat in one order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +109,11 @@ class Empirical:
             samples = (replace(samples[0], name=""),) if not weights else samples
         game = cls(rows, columns, tuple(measures), samples, _shares(samples, weights))
         if game.one_sided and not one_sided:
-            raise ValueError(
+            raise OneSided(
                 f"{listed(game.one_sided)}: the players only sat in one order; play the other "
-                "too, or say one_sided=True if the seats are alike"
-            )
+                "too, or ", Advice("say one_sided=True", "one_sided", True),
+                " if the seats are alike",
+            )  # fmt: skip
         return game
 
     @classmethod
@@ -194,11 +200,13 @@ class Empirical:
         if self.missing:
             raise CheaptalkError(
                 f"{counted(len(self.missing), 'cell')} without a match: {listed(self.missing)}; "
-                f"play them, or leave strategies out{self._cure()}"
+                "play them, or leave strategies out",
+                *self._cure(),
             )
 
-    def _cure(self) -> str:
-        return ""
+    def _cure(self) -> tuple[str | Advice, ...]:
+        """Which strategies to leave out, as parts of an error's message."""
+        return ()
 
     def assembled(self, values: Sequence[Mapping[Key, Floats]]) -> Floats:
         """Values of cells as matrices, mixed over the samples.
@@ -427,10 +435,13 @@ class EmpiricalGame(Empirical):
         )  # fmt: skip
         return tuple(label for label, kept in zip(self.labels, found.x, strict=True) if kept > 0.5)
 
-    def _cure(self) -> str:
+    def _cure(self) -> tuple[str | Advice, ...]:
         kept = self.largest_complete()
         left_out = [label for label in self.labels if label not in kept]
-        return f": without({left_out}) has every cell" if kept else "; no strategy has every cell"
+        if not kept:
+            return ("; no strategy has every cell",)
+        advice = Advice(f"without({left_out})", "without", left_out)
+        return ": ", advice, " has every cell"
 
 
 class EmpiricalBimatrix(Empirical):

@@ -36,6 +36,7 @@ from cheaptalk.games.persuasion.events import Signal
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, read_text, walk
+from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.records.imports.redaction import names_said, redact
 from cheaptalk.rules import (
@@ -514,3 +515,6 @@ def _replay(
     if not table.over:
         raise Unfit("game.csv: the game is not over after its last row")
     return unused
+
+
+IMPORTER = Importer("Import published games of GLEE.", of_folder(read_glee))

@@ -32,6 +32,7 @@ from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal, Opening
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import digest
 from cheaptalk.records.imports.files import faults, place_name, read_text, walk
+from cheaptalk.records.imports.importers import Importer
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
 from cheaptalk.rules.errors import shown
@@ -314,3 +315,6 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
             return {request: ABORTS[selected]}
         give(table, request, ask.seat, dict(zip(KINDS, selected, strict=True)))
     return {}
+
+
+IMPORTER = Importer("Import people's dialogues of Deal or No Deal.", read_dond)

@@ -1,9 +1,10 @@
 """Taking in games that other systems published.
 
-Each system has a function that reads its files into a :class:`Collection`; :func:`take_in` stores
-any collection.
+Each system has an :class:`Importer`, which reads its files into a :class:`Collection`;
+:func:`take_in` stores any collection.
 """
 
+from cheaptalk.records.imports.importers import IMPORTERS, Importer, of_folder
 from cheaptalk.records.imports.intake import (
     Collection,
     ForeignGame,
@@ -15,5 +16,6 @@ from cheaptalk.records.imports.intake import (
 )
 
 __all__ = [
-    "Collection", "ForeignGame", "Intake", "Skipped", "Unfit", "take_in", "with_a_game",
+    "IMPORTERS", "Collection", "ForeignGame", "Importer", "Intake", "Skipped", "Unfit", "of_folder",
+    "take_in", "with_a_game",
 ]  # fmt: skip

@@ -1,10 +1,11 @@
 """What is found out before a run: that players can be reached and play, at known prices."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.purse import Cap, unpriced
-from cheaptalk.models.prices import Prices
+from cheaptalk.calls.purse import NO_CAP, Cap, unpriced
+from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
 from cheaptalk.records.ledger.batches import calls_in_batches
@@ -16,11 +17,54 @@ from cheaptalk.studies.runs.host import recordings
 from cheaptalk.studies.study import StudyError
 
 
-def check_seats(laid: Plan, store: Store | None, ask_person: AskPerson | None = None) -> Sources:
-    """Refuse a plan whose players cannot be reached, before anything is written.
+class Checked(NamedTuple):
+    """A plan that can be run, and what it was checked with.
 
-    Returns:
-        Where players get what is not in their settings.
+    Attributes:
+        plan: the plan.
+        prices: what models cost.
+        cap: what the run may spend, besides the study's budget over all runs.
+        batching: how to play in providers' batches; None to make each call at once.
+    """
+
+    plan: Plan
+    prices: Prices
+    cap: Cap
+    batching: Batching | None
+
+
+def check(
+    laid: Plan,
+    store: Store | None,
+    *,
+    ask_person: AskPerson | None = None,
+    prices: Prices | None = None,
+    cap: Cap = NO_CAP,
+    batching: Batching | None = None,
+) -> Checked:
+    """Refuse a plan that cannot be run, before anything is written.
+
+    Args:
+        store: where it is to be recorded; None where there is none yet.
+        ask_person: asks a person at this machine.
+        prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        cap: what the run may spend, besides the study's budget over all runs.
+        batching: how to play in providers' batches; None to make each call at once.
+
+    Raises:
+        StudyError: a key, a price, a person or a recorded match is missing, or the plan cannot be
+            played in batches, or not without.
+        ReplayMismatch: the installed rules do not replay a recorded match.
+    """
+    check_seats(laid, store, ask_person)
+    check_batching(laid, store, batching)
+    prices = prices or load_prices()
+    check_prices(laid, prices, cap)
+    return Checked(laid, prices, cap, batching)
+
+
+def check_seats(laid: Plan, store: Store | None, ask_person: AskPerson | None) -> None:
+    """Refuse a plan whose players cannot be reached, before anything is written.
 
     Raises:
         StudyError: a provider's key is not set, a person is to play and nobody asks them, or a
@@ -32,7 +76,6 @@ def check_seats(laid: Plan, store: Store | None, ask_person: AskPerson | None = 
         reason = player.spec.missing(group.configuration.game, sources)
         if reason is not None:
             raise _unreachable(player, reason)
-    return sources
 
 
 def check_prices(laid: Plan, prices: Prices, cap: Cap) -> None:

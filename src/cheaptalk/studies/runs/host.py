@@ -140,12 +140,13 @@ class Host:
         self.desk = desk
         self.sources = sources
         self.counts: Counter[Status] = Counter()
+        self._begun = 0
 
     def matches(self) -> Matches:
         """How many matches were played here, and how far they are."""
         done = sum(self.counts[status] for status in SETTLED)
         failed = self.counts[Status.FAILED]
-        return Matches(done + failed + self.desk.live, done, failed)
+        return Matches(self._begun, done, failed)
 
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None
@@ -164,6 +165,7 @@ class Host:
         """
         begun = self.rows.match(match, failed("", match.seed))
         await self.desk.ledger.begin(self.rows.id, _begun(begun))
+        self._begun += 1
         end = await self._to_its_end(match, ask_person)
         if isinstance(end, Ended):
             await self.desk.ledger.finish(self.rows.id, self.rows.match(match, end))

@@ -14,7 +14,7 @@ from cheaptalk.calls.driver import INTERRUPTED, drive, in_batches, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Cap, Purse
 from cheaptalk.models.flow import PATIENCE
-from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.ledger.batches import calls_in_batches
@@ -27,13 +27,8 @@ from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
-from cheaptalk.studies.runs.checks import (
-    check_batching,
-    check_collected,
-    check_prices,
-    check_seats,
-)
-from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows
+from cheaptalk.studies.runs.checks import Checked, check, check_collected
+from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows, recordings
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.study import Study
@@ -43,7 +38,7 @@ IN_BATCHES = 10_000
 
 
 def run(
-    study: Study | Plan | Path | str,
+    study: Study | Plan | Checked | Path | str,
     store: Store | Path | str,
     *,
     workers: int = 1,
@@ -63,7 +58,8 @@ def run(
     again.
 
     Args:
-        study: the study, its plan if it was laid out already, its file, or a preset's name.
+        study: the study, its file, or a preset's name; its plan if it was laid out already; or what
+            :func:`.check` made of that, whose prices, cap and batching then hold.
         store: where its matches are kept, or the store's file or URL; made where there is none.
         workers: processes for matches between scripted players. More than one needs the caller's
             script to be importable (``if __name__ == "__main__":``).
@@ -83,16 +79,19 @@ def run(
         StoreError: the store cannot be written; what was committed stays.
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
-    wanted = study if isinstance(study, Plan) else study_of(study)
+    wanted = study if isinstance(study, Plan | Checked) else study_of(study)
     with Store.opened(store, create=True) as opened, open_cache(cache) as station:
-        laid = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
-        sources = check_seats(laid, opened, ask_person)
-        known = prices or load_prices()
-        check_prices(laid, known, cap)
-        check_batching(laid, opened, batching)
+        if isinstance(wanted, Checked):
+            checked = wanted
+        else:
+            laid = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
+            checked = check(
+                laid, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
+            )
+        sources = Sources(recordings(opened), ask_person)
         with opened.writing():
-            playing = _Run(laid, opened, progress, known, cap, station, batching)
-            at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
+            playing = _Run(checked, opened, progress, station)
+            at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             with playing.control, playing.noting_halts():
                 playing.go(workers, at_once, patience, models, sources)
     return playing.progress
@@ -103,21 +102,18 @@ class _Run:
 
     def __init__(
         self,
-        laid: Plan,
+        checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        prices: Prices,
-        cap: Cap,
         cache: CacheStation | None,
-        batching: Batching | None,
     ) -> None:
-        self.plan = laid
+        self.plan = laid = checked.plan
         self.store = store
         self.report = report
-        self.prices = prices
-        self.cap = cap
+        self.prices = checked.prices
+        self.cap = checked.cap
         self.cache = cache
-        self.batching = batching
+        self.batching = checked.batching
         self.control = Control(store.backend.mailbox, laid.study.name, self.matches)
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)

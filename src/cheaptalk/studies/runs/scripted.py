@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +14,7 @@ from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
 from cheaptalk.rules import CheaptalkError, Decide, play
 from cheaptalk.rules.play import describe
+from cheaptalk.rules.registry import PluginWarning
 from cheaptalk.studies.plans.matches import PlannedMatch, chunks
 
 CHUNK = 512
@@ -34,7 +36,7 @@ def play_scripted(matches: Iterable[PlannedMatch], count: int, workers: int) -> 
         for chunk in waiting:
             yield play_chunk(chunk)
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker)
     try:
         yield from _over(pool, waiting, ahead=3 * workers)
     except BrokenProcessPool:
@@ -84,8 +86,9 @@ def _undisturbed() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _end_with_parent() -> None:
-    """End this process when the one that began it does, however that one ended."""
+def _begin_worker() -> None:
+    """Let this process end with the one that began it, and leave warnings of plug-ins to that."""
+    warnings.simplefilter("ignore", PluginWarning)
     parent = parent_process()
     assert parent is not None
 

@@ -30,6 +30,7 @@ from cheaptalk.papers.gama.importer.rounds import Auction, Bar, Diners, Dollar, 
 from cheaptalk.papers.gama.importer.turns import Battle, Pirates
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, walk
+from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, give
 
@@ -141,3 +142,6 @@ def _replayed(file: File, seed: str) -> Table:
 def _short(model: str) -> str:
     name = model.rpartition("/")[2]
     return EXACT.get(name, name) or model
+
+
+IMPORTER = Importer("Import recorded games of GAMA-Bench.", of_folder(read_gama))

@@ -1,0 +1,78 @@
+"""The command that checks the installation: doctor."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+import warnings
+from pathlib import Path
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.extras import EXTRAS, missing
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
+from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.rules import counted
+from cheaptalk.rules.registry import PluginWarning, Registry
+
+Finding = tuple[str, bool, str]
+"""What was looked at, whether it is well, and what there is to say of it."""
+
+
+def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
+    """Check the installation and the store, and say what is missing for what."""
+    checks: list[Finding] = [
+        ("python", sys.version_info >= (3, 11), platform.python_version()),
+        ("cheaptalk", True, ct.__version__),
+        ("sqlite", True, sqlite3.sqlite_version),
+    ]
+    broken = _broken_plugins()
+    checks += [("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
+    for extra in EXTRAS:
+        absent = missing(extra)
+        cure = f'missing {", ".join(absent)}: pip install "cheaptalk[{extra}]"'
+        checks.append((f"[{extra}]", not absent, cure if absent else "installed"))
+    for name, provider in ct.models.PROVIDERS.items():
+        found = provider.secret is not None
+        if found or provider.needs_key:
+            said = provider.garbled or f"{provider.key} is {'set' if found else 'not set'}"
+            checks.append((name, found and not provider.garbled, said))
+    checks.append(_store_check(store))
+    if json:
+        print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])
+    else:
+        for what, ok, detail in checks:
+            out.print("[green]ok[/]  " if ok else "[yellow]--[/]  ", end="")
+            say(f"{what}: {detail}")
+    if not checks[-1][1]:
+        raise typer.Exit(1)
+
+
+def _broken_plugins() -> list[Finding]:
+    """What installed packages register and cannot be used, from looking at everything anew."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PluginWarning)
+        registries = {*Registry.known, ct.judges.RUBRICS}
+        if not missing("analysis"):
+            registries.add(ct.reports.RECIPES)
+        for registry in sorted(registries, key=lambda one: one.group):
+            registry.forget()
+            len(registry)
+        ct.rules.games()
+    said = [str(one.message) for one in caught if issubclass(one.category, PluginWarning)]
+    return [("plug-in", False, one) for one in dict.fromkeys(said)]
+
+
+def _store_check(path: Path) -> Finding:
+    if not path.exists():
+        return ("store", True, f"{path} does not exist yet; the first run makes it")
+    try:
+        with ct.Store.open(path) as opened:
+            problem = opened.check()
+            count = sum(sum(one.counts.values()) for one in opened.studies())
+    except ct.CheaptalkError as error:
+        return ("store", False, str(error))
+    sound = f"{path} is sound and holds {counted(count, 'match')}"
+    return ("store", problem is None, problem or sound)

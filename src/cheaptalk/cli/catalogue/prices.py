@@ -1,0 +1,113 @@
+"""The command that shows what models cost: prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import JsonOption, PricesOption
+from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.models.names import hint
+from cheaptalk.models.prices import PACKAGE
+
+FILE = "prices.yaml"
+"""The file of prices that is read by itself where one works."""
+
+
+def prices(
+    model: Annotated[
+        list[str] | None, typer.Argument(help="Only the prices of these model strings.")
+    ] = None,
+    init: Annotated[
+        Path | None,
+        typer.Option("--init", help="Write the package's prices to a new file.", metavar="FILE"),
+    ] = None,
+    file: PricesOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what models cost, in dollars per million tokens, with the date of each price."""
+    if init is not None:
+        _write(init)
+        return
+    table = ct.models.load_prices(file)
+    rows = [_row(table, name) for name in model] if model else _all(table)
+    if json:
+        print_json(rows)
+        return
+    out.print(_table(rows))
+    for row in rows:
+        if row["input"] is None:
+            say(f"{row['models'][0]}: {row['note']}")
+    out.print("\nList prices as of their dates: check them before you trust a bill to them.")
+    out.print("Edit a copy: cheaptalk prices --init prices.yaml")
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Prices as a table; under a price's models stand its note and the user's file it is from."""
+    table = Table(
+        title="Dollars per million tokens; batch: the share of them that a batch costs",
+        title_justify="left", header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    table.add_column("models", overflow="fold")
+    for column in ("input", "cached", "output", "batch", "as of"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        source = row["source"] and row["source"] != PACKAGE and f"from {row['source']}"
+        models = Text("\n".join(row["models"]))
+        note = row["note"] if row["input"] is not None else None
+        models.append("".join(f"\n  {one}" for one in (note, source) if one), style="dim")
+        rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
+        table.add_row(models, *rates, row["as_of"] or "?")
+    return table
+
+
+def _rate(dollars: float | None) -> str:
+    """Dollars with cents, and with more digits where there are some.
+
+    >>> _rate(10), _rate(0.01875), _rate(None)
+    ('10.00', '0.01875', '?')
+    """
+    if dollars is None:
+        return "?"
+    return f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
+
+
+def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
+    return [_shown(list(one.price.models), one.price, one.source) for one in table.listed()]
+
+
+def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
+    """The price of one model; without numbers where it is not known."""
+    price = table.of(model)
+    if price is None:
+        blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))
+        note = "; ".join(filter(None, ("no price is known", hint(model))))
+        return {"models": [model]} | blank | {"note": note, "source": ""}
+    source = next(one.source for one in table.listed() if one.price is price)
+    return _shown([model], price, source)
+
+
+def _shown(models: list[str], price: ct.models.Price, source: str) -> dict[str, Any]:
+    data: dict[str, Any] = price.model_dump(mode="json")
+    cached = price.input if price.cached_input is None else price.cached_input
+    return data | {"models": models, "cached_input": cached, "source": source}
+
+
+def _write(path: Path) -> None:
+    """Write an editable copy of the package's prices.
+
+    Raises:
+        PriceError: the file is there already.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(ct.models.own_prices().read_text(encoding="utf-8"))
+    except FileExistsError:
+        raise ct.CheaptalkError(f"{path} is there already; name another file") from None
+    read = "it is read in this folder" if path.name == FILE else f"use it with --prices {path}"
+    say(f"Edit {path}; {read}.")

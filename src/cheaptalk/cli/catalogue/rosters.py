@@ -1,0 +1,54 @@
+"""The command that lists the rosters of models, or shows one in full: rosters."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import JsonOption
+from cheaptalk.cli.shared.printing import as_yaml, out, print_json, print_table, say
+from cheaptalk.players.rosters import Roster, roster, roster_names
+
+
+def rosters(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one in full: a name or a file.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the rosters of models, or show one with the settings of its players."""
+    if name is not None:
+        _show(_roster(name), json)
+        return
+    known = {one: roster(one) for one in roster_names()}
+    if json:
+        print_json({one: found.description for one, found in known.items()})
+        return
+    rows: list[list[object]] = [
+        [one, len(found.players), found.description] for one, found in known.items()
+    ]
+    print_table(None, ["roster", "players", "who they are"], rows)
+    out.print("\nOne in full: cheaptalk rosters NAME")
+    say("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
+
+
+def _roster(name: str) -> Roster:
+    try:
+        return roster(name)
+    except ValueError as error:
+        raise ct.StudyError(str(error)) from None
+
+
+def _show(found: Roster, json: bool) -> None:
+    entries = found.entries()
+    if json:
+        print_json(found.model_dump() | {"players": entries, "notes": found.notes})
+        return
+    for about in filter(None, (found.description, found.source)):
+        say(about)
+    out.print()
+    for label, entry in entries.items():
+        note = f" # {found.notes[label]}" if label in found.notes else ""
+        say(f"{label}: {as_yaml(entry)}{note}")

@@ -1,0 +1,49 @@
+"""The command that writes a study's records to files: export."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoredArgument, StoreOption
+from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.rules import counted
+
+
+class Form(StrEnum):
+    """The formats of an export."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+
+def export(
+    study: StoredArgument,
+    to: Annotated[
+        Path, typer.Option("--out", help="A new folder, or a .zip file.", metavar="DIR|FILE.zip")
+    ],
+    form: Annotated[
+        Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
+    ] = Form.CSV,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Write a study's matches, answers and calls to files, with a codebook."""
+    if to.suffix in {f".{one}" for one in Form}:
+        raise typer.BadParameter(
+            f"{to} would be a folder of several files; name a folder or a .zip file",
+            param_hint="--out",
+        )
+    with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
+        done = ct.export(opened, study, to, form.value)
+    if json:
+        print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
+        return
+    rows = {"matches": "match", "answers": "answer", "calls": "call", "judgements": "judgement"}
+    counts = ", ".join(counted(count, rows[table]) for table, count in done.rows.items())
+    say(f"{study}: {counts} written to {done.path}")

@@ -1,0 +1,162 @@
+"""The commands that take in games of other systems: import glee, gama, dond and others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
+from cheaptalk.cli.shared.printing import err, out, print_json, say
+from cheaptalk.records.imports import IMPORTERS, Collection, Importer, Intake, with_a_game
+from cheaptalk.rules import counted
+
+SHOWN = 20
+"""Skipped games that are listed; ``--json`` lists all."""
+
+PathsArgument = Annotated[
+    list[Path], typer.Argument(help="Files or folders with games.", metavar="PATH...")
+]
+StudyOption = Annotated[str, typer.Option(help="What to call them in the store.")]
+
+
+class Importers(TyperGroup):
+    """The commands below, which have options of their own, then one for each other importer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in sorted(IMPORTERS) if name not in own)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        own = super().get_command(ctx, cmd_name)
+        found = None if own is not None else IMPORTERS.get(cmd_name)
+        return own if found is None else _command(cmd_name, found)
+
+
+def _command(name: str, importer: Importer) -> Any:
+    """The command of an importer that has no options of its own."""
+
+    def take(
+        paths: PathsArgument,
+        store: StoreOption = DEFAULT_STORE,
+        study: StudyOption = f"{name}-import",
+        json: JsonOption = False,
+    ) -> None:
+        _take_in(importer.read(paths), store, study, json)
+
+    made = typer.Typer(add_completion=False)
+    made.command(name, help=importer.help)(take)
+    return typer.main.get_command(made)
+
+
+commands = typer.Typer(
+    cls=Importers, help="Take in games that other systems published.", no_args_is_help=True
+)
+
+
+@commands.command()
+def glee(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with games of GLEE in it, at any depth.", metavar="DIR")
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: StudyOption = "glee-import",
+    redact_names: Annotated[
+        bool, typer.Option("--redact-names", help="Take people's first names out of messages.")
+    ] = False,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", help="A name to redact besides those found.", metavar="NAME"),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Import published games of GLEE; games that are in the store already are not stored again.
+
+    Names are found where English addresses people, and not everywhere: read the messages before
+    you publish them, and give what was missed with --name.
+    """
+    _take_in(ct.read_glee(folder, redact_names=redact_names, names=name or []), store, study, json)
+
+
+@commands.command()
+def gama(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="A folder with recorded games of GAMA, at any depth.", metavar="DIR"),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: StudyOption = "gama-import",
+    json: JsonOption = False,
+) -> None:
+    """Import recorded games of GAMA-Bench; games that are in the store are not stored again.
+
+    The published variants of the measure called score are the scores of its paper.
+    """
+    _take_in(ct.read_gama(folder), store, study, json)
+
+
+@commands.command()
+def dond(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Files of dialogues, or folders with .txt files.", metavar="PATH..."),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    study: StudyOption = "dond-import",
+    json: JsonOption = False,
+) -> None:
+    """Import people's dialogues of Deal or No Deal; those in the store are not stored again.
+
+    The lines of one dialogue become one match. Give all files at once: what one file leaves out,
+    another may tell.
+    """
+    _take_in(ct.read_dond(paths), store, study, json)
+
+
+def _take_in(found: Collection, store: Path, study: str, as_json: bool) -> None:
+    """Store a collection, showing how far it is, and say what became of it.
+
+    Raises:
+        CheaptalkError: it holds no game; nothing is written.
+    """
+    with err.status(study):
+        found = with_a_game(found)
+    with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
+
+        def show(intake: Intake) -> None:
+            shown.update(f"{study}: {counted(intake.read, 'game')} read")
+
+        intake = ct.take_in(found, opened, study, show)
+    _summarise(intake, study, store, as_json)
+
+
+def _summarise(intake: Intake, study: str, store: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "study": study,
+                "store": str(store),
+                "present": intake.present,
+                "redactions": intake.redactions,
+                "imported": intake.imported,
+                "skipped": [one._asdict() for one in intake.skipped],
+            }
+        )
+    else:
+        redacted = f", {counted(intake.redactions, 'name')} redacted" if intake.redactions else ""
+        out.print(
+            f"{study}: {counted(intake.imported, 'game')} imported, "
+            f"{intake.present:,} were there before, "
+            f"{len(intake.skipped):,} skipped{redacted}"
+        )
+        for one in intake.skipped[:SHOWN]:
+            say(f"  {one.game}: {one.reason}")
+        if len(intake.skipped) > SHOWN:
+            out.print(f"  and {len(intake.skipped) - SHOWN:,} more; --json lists all")
+        if intake.imported or intake.present:
+            out.print(f"report on it with: cheaptalk report {study} --store {store}")
+    if intake.skipped:
+        raise typer.Exit(1)

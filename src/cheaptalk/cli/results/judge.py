@@ -1,0 +1,303 @@
+"""The command with which a model judges what was recorded: judge."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.extras import needing
+from cheaptalk.cli.shared.options import (
+    CAPS,
+    DEFAULT_STORE,
+    CacheFileOption,
+    CacheOption,
+    JsonOption,
+    PricesOption,
+    StoredArgument,
+    StoreOption,
+    cache_at,
+    cap_of,
+    player_entry,
+)
+from cheaptalk.cli.shared.outlook import costs
+from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
+from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared.sentences import cost_text, see_verdicts, state_notes
+from cheaptalk.rules import counted
+from cheaptalk.studies.estimates.estimate import shortfalls
+
+
+def judge(
+    context: typer.Context,
+    study: StoredArgument,
+    by: Annotated[
+        str | None,
+        typer.Option("--judge", help="A rubric: hallucination, honesty, promises or a .yaml file."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The judge's model: a model string, or YAML such as "
+            "'{model: openai/gpt-4o, temperature: 0}'.",
+            metavar="SPEC",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Judge so many matches, drawn at random.", show_default="all"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="What the judge may spend on the study in all its runs.", metavar=CAPS),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Matches judged at once.")] = 32,
+    cache: CacheOption = None,
+    cache_file: CacheFileOption = None,
+    prices: PricesOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Show what the judge is asked first, and ask nothing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what judging would take, and ask nothing.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Ask nothing; show verdicts and agreement so far.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Have a model judge a study's matches by a rubric; what is judged is not judged again."""
+    with ct.Store.open(store) as opened:
+        if report:
+            _show_verdicts(opened, study, json)
+            return
+        if by is None or (model is None and not ask):
+            missing = "--judge" if by is None else "--model"
+            raise ct.CheaptalkError(f"name {missing}, or see what was judged with --report")
+        judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
+        if ask:
+            _ask(opened, study, judge, sample, seed, json)
+            return
+        known = ct.models.load_prices(prices)
+        cap = cap_of(budget or [])
+        if dry_run or costs(judge.seat.model, known):
+            with err.status(f"{study}: estimating"):
+                takes = ct.judges.estimate_judging(
+                    opened, study, judge, sample=sample, seed=seed, prices=known
+                )
+            if dry_run:
+                _foretell(study, judge, takes, cap, _again(context), json)
+                return
+            for line in (f"estimated {takes.amounts.line}", *_doubts(takes, cap)):
+                say(f"{study}: {line}", to=err, whole=True)
+        started = time.monotonic()
+        try:
+            with StatusLine().shown(f"{study}: judging") as tell:
+                state = ct.judge(
+                    opened, study, judge, sample=sample, seed=seed, budget=cap, prices=known,
+                    concurrency=concurrency, cache=cache_at(cache, cache_file),
+                    progress=lambda state: tell(_how_far(study, state)),
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            again = f"stopped; what was judged is kept; go on with: {_again(context)}"
+            say(again, to=err, whole=True)
+            raise
+    seconds = time.monotonic() - started
+    if json:
+        print_json(_as_json(study, judge, state, seconds))
+    else:
+        _summarise(study, state, _again(context), store)
+    if state.halted or state.problems:
+        raise typer.Exit(1)
+
+
+def _again(context: typer.Context) -> str:
+    """The command as it was typed, without --dry-run and --json."""
+    words = ["cheaptalk", "judge"]
+    for one in context.command.params:
+        name, value = str(one.name), context.params[str(one.name)]
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        if one.param_type_name == "argument":
+            words.append(str(value))
+        elif not isinstance(value, bool):
+            for each in value if isinstance(value, list | tuple) else [value]:
+                words += [one.opts[0], str(each)]
+        elif name == "cache":
+            words.append((one.opts if value else one.secondary_opts)[0])
+    return shlex.join(words)
+
+
+def _how_far(study: str, state: ct.judges.Judging) -> str:
+    """How far judging is, in a line."""
+    how_far = f"{study}: {state.done:,} of {counted(state.matches, 'match')} judged"
+    parts = [how_far, counted(state.judged, "verdict")]
+    parts += [f"{state.invalid:,} without one"] if state.invalid else []
+    parts += [f"{state.failed:,} failed"] if state.failed else []
+    return ", ".join(parts + state_notes(state.state))
+
+
+def _ask(
+    store: ct.Store,
+    study: str,
+    judge: ct.judges.Judge,
+    sample: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Show the first question as the judge would read it."""
+    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed)
+    messages = [message.model_dump() for message in judge.messages(item)]
+    if as_json:
+        print_json({"match": match, "item": item.name, "messages": messages})
+        return
+    for message in messages:
+        out.print(f"[dim]{message['role']}[/]")
+        say(message["content"])
+
+
+def _foretell(
+    study: str,
+    judge: ct.judges.Judge,
+    takes: ct.judges.JudgingEstimate,
+    cap: ct.studies.Cap,
+    command: str,
+    as_json: bool,
+) -> None:
+    """Say what judging would take."""
+    if as_json:
+        print_json(
+            {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
+             "model": judge.seat.model, "doubts": [*_doubts(takes, cap)]} | takes.as_json()
+        )  # fmt: skip
+        return
+    about = "" if takes.read == takes.matches else "about "
+    say(
+        f"{study}: {about}{counted(takes.items, 'item')} to judge in "
+        f"{counted(takes.matches, 'match')}, {about}{takes.before:,} judged before"
+    )
+    if takes.nothing:
+        say(f"nothing to judge: {takes.nothing}")
+        return
+    say(f"{judge.seat.model}: {takes.amounts.line}", whole=True)
+    for doubt in _doubts(takes, cap):
+        say(doubt, whole=True)
+    out.print("This assumes:")
+    for one in takes.assumes:
+        say(f"- {one}")
+    say(f"Nothing was asked. Judge with: {command}", whole=True)
+
+
+def _doubts(takes: ct.judges.JudgingEstimate, cap: ct.studies.Cap) -> Iterator[str]:
+    """Where the judge may not, or cannot, end within its budget."""
+    return shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
+
+
+def _as_json(
+    study: str, judge: ct.judges.Judge, state: ct.judges.Judging, seconds: float
+) -> dict[str, Any]:
+    return {
+        "study": study, "judge": judge.digest, "rubric": judge.rubric.name,
+        "model": judge.seat.model, "matches": state.matches, "done": state.done,
+        "failed": state.failed, "judged": state.judged, "no_verdict": state.invalid,
+        "before": state.before, "no_verdict_before": state.invalid_before,
+        "verdicts": state.verdicts,
+        "kinds": {kind.value: count for kind, count in state.kinds.items()},
+        "cost": state.cost.as_json(), "spent": state.spent.as_json(),
+        "unresolved": state.unresolved, "problems": state.problems,
+        "nothing": state.nothing, "halted": state.halted, "seconds": round(seconds, 2),
+    }  # fmt: skip
+
+
+def _summarise(study: str, state: ct.judges.Judging, command: str, store: Path) -> None:
+    parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
+    if without := state.invalid + state.invalid_before:
+        parts.append(f"{without:,} without a verdict")
+    where = f"in {state.done:,} of {counted(state.matches, 'match')}"
+    say(f"{study}: {', '.join([*parts, where])}")
+    for verdict, count in state.verdicts.most_common():
+        say(f"  {count:,} x {verdict}")
+    for line in _notes(state):
+        say(f"  {line}")
+    if state.halted:
+        say(f"halted: {state.halted}")
+    if left := state.matches - state.done:
+        cure = "raise --budget in" if state.short else "go on with"
+        next_step = f"{left:,} left; {cure}: {command}"
+    else:
+        next_step = f"see verdicts and agreement with: {see_verdicts(study, store)}"
+    say(next_step, whole=True)
+
+
+def _notes(state: ct.judges.Judging) -> Iterator[str]:
+    """What there is to say of a run besides its verdicts, a line each."""
+    kinds = {kind.value: count for kind, count in state.kinds.items()}
+    if repaired := kinds.pop("repaired", 0):
+        yield f"{counted(repaired, 'verdict')} only after asking again"
+    yield from (
+        f"{count:,} x no verdict: {kind.replace('_', ' ')}"
+        for kind, count in kinds.items()
+        if kind != "ok"
+    )
+    for problem, count in state.problems.most_common(10):
+        yield f"{count:,} x not judged: {problem}"
+    if state.nothing:
+        yield f"nothing to judge: {state.nothing}"
+    if state.unresolved:
+        yield f"{counted(state.unresolved, 'call')} of an earlier run stayed without a reply"
+    if state.spent.sendings:
+        yield f"the judge has taken {cost_text(state.spent)} for this study"
+
+
+def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
+    """What all judges of a study said, and how well they agree."""
+    with needing("analysis"):
+        sections = ct.reports.judge_sections(store, study)
+    if as_json:
+        print_json({"study": study, "judges": [section.as_json() for section in sections]})
+        return
+    if not sections:
+        say(f"{study} has not been judged: name --judge and --model")
+    for section in sections:
+        _verdicts(section)
+        for agreement in section.agreements:
+            _agreement(agreement, section.names[agreement.reference])
+        if section.alone:
+            say(section.alone)
+        out.print()
+
+
+def _verdicts(section: ct.reports.JudgeSection) -> None:
+    """What a judge said of each player: the estimates, then how often it said what."""
+    estimates: list[list[object]] = [
+        [one.player, one.items, one.deals, one.invalid, *one.numbers] for one in section.players
+    ]
+    what = "mean score" if section.rubric.scale else "share found"
+    columns = ["player", "items", "deals", "no verdict", what, "95 % interval"]
+    print_table(section.name, columns, estimates)
+    counts: list[list[object]] = [
+        [label, *(one.verdicts.get(label, 0) for one in section.players)]
+        for label in section.rubric.labels
+    ]
+    print_table(None, ["verdict", *(one.player for one in section.players)], counts)
+
+
+def _agreement(one: ct.judges.Agreement, reference: str) -> None:
+    """How well a judge agrees with a reference, in words and as a table."""
+    say(f"against {reference}:")
+    for line in ct.reports.agreement_lines(one):
+        say(f"  {line}")
+    if not one.items:
+        return
+    rows: list[list[object]] = [
+        [name, *counts] for name, counts in zip(one.labels, one.table, strict=True)
+    ]
+    print_table(None, [f"{reference} \\ judge", *one.labels], rows)

@@ -1,0 +1,52 @@
+"""The command that ranks players over several studies: leaderboard."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.extras import needing
+from cheaptalk.cli.shared.findings import PageOption, TablesOption, hand_over
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    PORT,
+    DrawSeedOption,
+    JsonOption,
+    PortOption,
+    StoreOption,
+)
+from cheaptalk.cli.shared.printing import err
+
+
+def leaderboard(
+    studies: Annotated[list[str], typer.Argument(help="Names of studies, one or several.")],
+    store: StoreOption = DEFAULT_STORE,
+    game: Annotated[
+        list[str] | None, typer.Option("--game", help="Only this game. Repeat it.")
+    ] = None,
+    new: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--new",
+            help="A player who joined: give ranks without it too. Repeat it.",
+            metavar="LABEL",
+        ),
+    ] = None,
+    draws: Annotated[int, typer.Option(min=100, help="Bootstrap draws.")] = 1000,
+    seed: DrawSeedOption = 0,
+    to: PageOption = None,
+    tables: TablesOption = None,
+    port: PortOption = PORT,
+    json: JsonOption = False,
+) -> None:
+    """Rank players over all games of some studies, with ranges of their ranks."""
+    with ct.Store.open(store) as opened, needing("analysis"):
+        for name in studies:
+            opened.study(name, counted=False)
+        with err.status(f"ranking the players of {', '.join(studies)}"):
+            found = ct.reports.leaderboard(
+                opened, studies, games=game or (), new=new or (), draws=draws, seed=seed
+            )
+        hand_over(found, found.tables, to, tables, port, json)

@@ -1,0 +1,140 @@
+"""The command that writes a study's report, or a paper's tables and figures: report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.extras import needing
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    PORT,
+    DrawSeedOption,
+    JsonOption,
+    PortOption,
+    PublishedOption,
+    StoredArgument,
+    StoreOption,
+    pair,
+)
+from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.rules import counted
+
+
+def report(
+    study: StoredArgument,
+    store: StoreOption = DEFAULT_STORE,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", help="The file to write.", show_default="STUDY-report.html"),
+    ] = None,
+    as_published: PublishedOption = False,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe",
+            help="Make the tables and figures of a paper instead; see cheaptalk recipes.",
+            metavar="NAME",
+        ),
+    ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option("--tables", help="Write a recipe's tables here too, as CSV and LaTeX."),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=100, help="A recipe's bootstrap and permutation draws.")
+    ] = 1000,
+    seed: DrawSeedOption = 0,
+    told: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="What a recipe is told besides.", metavar="NAME=VALUE"),
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=0, help="Transcripts in the page for each pairing.")
+    ] = 3,
+    port: PortOption = PORT,
+    json: JsonOption = False,
+) -> None:
+    """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
+    if tables and not recipe:
+        raise typer.BadParameter("only a recipe makes tables; name one", param_hint="--recipe")
+    if told and not recipe:
+        raise typer.BadParameter("only a recipe has options; name one", param_hint="--recipe")
+    options = dict(pair(one, "NAME=VALUE", "--set", empty=True) for one in told or ())
+    what = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
+    file = to or Path(f"{study}-{what}.html")
+    with ct.Store.open(store) as opened:
+        counts = opened.study(study).counts
+        _say_unfinished(study, counts)
+        with needing("analysis"):
+            write, find = ct.reports.report, ct.reports.findings
+        if not recipe:
+            with err.status(f"{study}: reporting"):
+                write(opened, study, file, as_published=as_published, sample=sample, port=port)
+        else:
+            with err.status(f"{study}: reading matches") as status:
+                found = find(
+                    opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
+                    options=options, told=lambda part: status.update(f"{study}: {part.title}"),
+                )  # fmt: skip
+            _check_held(found)
+            with err.status(f"{study}: writing {file.name}"):
+                ct.reports.write_findings(found, file, sample=sample, port=port)
+            written = ct.reports.write_tables(found.tables, tables, recipe) if tables else []
+            _tell(found, file, written, json)
+            return
+    if json:
+        print_json({"study": study, "report": str(file.absolute()), "matches": counts})
+    else:
+        say(f"The report is at {file.absolute()}")
+
+
+def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
+    """Warn of matches that have begun and are not finished, on standard error."""
+    said = [
+        f"{counted(counts[status], 'match')} {status.value}"
+        for status in (ct.records.Status.LIVE, ct.records.Status.FAILED)
+        if counts.get(status)
+    ]
+    if said:
+        say(f"{study} is not complete: {', '.join(said)}", to=err)
+
+
+def _check_held(found: ct.reports.Findings) -> None:
+    """See that the study holds something of the recipe.
+
+    Raises:
+        CheaptalkError: it does not; the sentence says what is missing first.
+    """
+    if found.empty:
+        study, recipe = found.evidence.study, found.recipe.name
+        first = next(iter(found.lacking.values()))
+        raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
+
+
+def _tell(found: ct.reports.Findings, file: Path, written: list[Path], json: bool) -> None:
+    """What was made, and what was not."""
+    if json:
+        print_json(
+            {
+                "study": found.evidence.study,
+                "recipe": found.recipe.name,
+                "report": str(file.absolute()),
+                "tables": {name: one.frame.to_dicts() for name, one in found.tables.items()},
+                "lacking": found.lacking,
+                "files": [str(one.absolute()) for one in written],
+            }
+        )
+        return
+    for name, table in found.tables.items():
+        say(f"{name}: {counted(table.frame.height, 'row')}")
+    for title, why in found.lacking.items():
+        say(f"Left out: {title}: {why}")
+    if written:
+        folder = written[0].parent.absolute()
+        say(f"The tables are in {folder}, as CSV and LaTeX")
+    say(f"The report is at {file.absolute()}")

@@ -1,0 +1,200 @@
+"""The command that shows a recorded match: show."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.markup import escape
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
+from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.records.store.pages import studies_of
+from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.rules import counted
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+
+
+UNSEEN = re.compile(r"[^\S \n]|[^\s -~\u00a1-\U0010ffff]")
+"""Characters that a terminal obeys or does not show."""
+
+
+def show(
+    match: Annotated[str, typer.Argument(help="A match's id, or the beginning of one.")],
+    store: StoreOption = DEFAULT_STORE,
+    seat: Annotated[str | None, typer.Option(help="Only what this seat saw and said.")] = None,
+    turn: Annotated[
+        int | None, typer.Option(min=1, help="Only this question, as numbered in what is shown.")
+    ] = None,
+    calls: Annotated[bool, typer.Option("--calls", help="Also every call, word for word.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show a match: what each seat was told, asked and answered, and each call it took."""
+    with ct.Store.open(store) as opened:
+        record = opened.find(match)
+        ledger = opened.open_calls(record.id)
+        stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
+    chosen = _Chosen(seat, turn, calls)
+    if json:
+        more = {"open_calls": ledger, "studies": [one._asdict() for one in stands]}
+        print_json(chosen.part_of(record.as_json() | more))
+        return
+    if turn is None:
+        _header(record, stands)
+    waiting = chosen.waiting(ledger)
+    if record.body.get("answers") is not None:
+        _play(record, chosen, waiting)
+    for (request, name), left in waiting.items():
+        out.print(f"[bold]{escape(name)}, question {request + 1}[/]")
+        for one in ct.reports.exchanges((), left):
+            _sent(one)
+            if calls:
+                _call(one, 0)
+    if record.payoffs and turn is None:
+        gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in record.payoffs.items())
+        out.print(f"\n[bold]payoffs[/] {gains}")
+
+
+class _Chosen(NamedTuple):
+    """What is to be shown of a match."""
+
+    seat: str | None
+    turn: int | None
+    calls: bool
+
+    def has(self, seat: str, request: int | None) -> bool:
+        if self.seat is not None and seat != self.seat:
+            return False
+        return self.turn is None or (request is not None and request + 1 == self.turn)
+
+    def waiting(self, ledger: list[dict[str, Any]]) -> dict[tuple[int, str], list[dict[str, Any]]]:
+        """The calls that are no part of the record, by question."""
+        found: dict[tuple[int, str], list[dict[str, Any]]] = {}
+        for call in ledger:
+            if self.has(call["seat"], call["request"]):
+                found.setdefault((call["request"], call["seat"]), []).append(call)
+        return found
+
+    def part_of(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The record with the answers and calls that are to be shown."""
+        kept = {
+            key: [one for one in data[key] if self.has(one["seat"], one["request"])]
+            for key in ("answers", "open_calls")
+            if key in data
+        }
+        return data | kept
+
+
+def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
+    reason = f" ({record.reason})" if record.reason else ""
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
+    for one in stands:
+        if one.dropped:
+            why = f"dropped from the measures of {one.study}: {one.dropped_because}"
+            say(why)
+        if one.in_place_of:
+            out.print(f"dealt afresh in place of match {one.in_place_of}")
+    for places, player in ct.records.runs(record.seats):
+        settings = {key: value for key, value in player["spec"].items() if value is not None}
+        say(f"{' to '.join(places)}: {player['label']} {settings}")
+    say(", ".join(f"{key}={value}" for key, value in record.parameters.items()))
+    source = record.body.get("source")
+    if source:
+        say(
+            f"imported from {source['system']}, {source['id']}; the players read that "
+            "system's words, not the ones below"
+        )
+    out.print()
+
+
+def _play(
+    record: ct.MatchRecord,
+    chosen: _Chosen,
+    waiting: dict[tuple[int, str], list[dict[str, Any]]],
+) -> None:
+    """What one seat lived through, or all; of many seats together what they heard at once."""
+    lines = ct.records.transcript(record)
+    seats = list(dict.fromkeys(line.seat for line in lines))
+    if chosen.seat is not None and chosen.seat not in seats:
+        raise ct.rules.unknown("seat", chosen.seat, seats)
+    asked = sorted({line.request + 1 for line in lines if line.request is not None})
+    if chosen.turn is not None and chosen.turn not in asked:
+        has = f"match {record.id} has {counted(len(asked), 'question')}"
+        raise ct.CheaptalkError(f"{has}, and none of number {chosen.turn}")
+    colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
+    failed = {where: waiting.pop(where) for where in list(waiting) if where[0] + 1 in asked}
+    wanted = [line for line in lines if chosen.has(line.seat, line.request)]
+    if chosen.seat is None and len(record.seats) > ct.records.FEW:
+        for scene in ct.records.gathered(wanted):
+            out.print(f"[bold]{escape(scene.head(len(seats)))}[/]")
+            say(visible(scene.shown))
+            for line in scene.lines:
+                _answer(line, colours[line.seat], chosen.calls, failed)
+            out.print()
+        return
+    for line in wanted:
+        number = "" if line.request is None else f", question {line.request + 1}"
+        out.print(f"[{colours[line.seat]}]to {line.name} ({line.seat}){number}[/]")
+        say(visible(line.text))
+        _answer(line, colours[line.seat], chosen.calls, failed)
+        out.print()
+
+
+def _answer(
+    line: ct.records.Line,
+    colour: str,
+    calls: bool,
+    failed: dict[tuple[int, str], list[dict[str, Any]]],
+) -> None:
+    if line.kind is None or line.request is None:
+        return
+    said = "no valid answer" if line.answer is None else str(line.answer)
+    mark = "" if line.kind == "ok" else f" [{line.kind}]"
+    out.print(f"[bold {colour}]{line.name} answers{escape(mark)}:[/] {escape(said)}")
+    sent = ct.reports.exchanges(line.calls, failed.get((line.request, line.seat), ()))
+    for before, one in zip([None, *sent], sent, strict=False):
+        if calls or one.state != "answered":
+            _sent(one)
+        if calls:
+            _call(one, 0 if before is None else _shared(before.messages, one.messages))
+
+
+def _shared(before: list[tuple[str, str]], now: list[tuple[str, str]]) -> int:
+    """How many messages two calls have in common at their beginning."""
+    alike = [one == other for one, other in zip(before, now, strict=False)]
+    return alike.index(False) if False in alike else len(alike)
+
+
+def _sent(one: ct.reports.Exchange) -> None:
+    """One sending in a line: where it went, what came of it, and what it took."""
+    took = [one.counted, "" if one.seconds is None else f"{one.seconds:.2f} s"]
+    parts = [f"  call {one.call}, sending {one.sending}: {one.model} {one.state}", *took]
+    detail = f": {one.detail}" if one.detail else ""
+    say(visible(", ".join(filter(None, parts)) + detail), style="dim")
+
+
+def _call(one: ct.reports.Exchange, known: int) -> None:
+    """What was sent, but for messages that stand with the call before, and what came back."""
+    facts = "; ".join(f"{name} {value}" for name, value in one.facts.items())
+    say(visible(f"  {facts}"), style="dim")
+    if known:
+        out.print(f"  [dim]({known} messages as in the call before)[/]")
+    for role, text in one.messages[known:]:
+        out.print(f"  [dim]{role}[/]")
+        say(visible(text), style="dim")
+    for title, came in (("reasoning", one.reasoning), ("reply", one.text)):
+        if came is not None:
+            out.print(f"  [dim]{title}[/]")
+            say(visible(came), style="italic")
+
+
+def visible(text: str) -> str:
+    r"""A text for the terminal: what it would obey, or not show, is written by its number.
+
+    >>> visible("a\tb\x1b[2J\nc")
+    'a\\tb\\x1b[2J\nc'
+    """
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,0 +1,1 @@
+"""What commands share: options, looking studies up, printing, sentences and progress."""

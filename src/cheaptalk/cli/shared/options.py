@@ -1,0 +1,179 @@
+"""Arguments and options that several commands have, and how what is written there is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+import cheaptalk as ct
+from cheaptalk.files import parse_yaml
+from cheaptalk.rules.errors import first_problem
+
+DEFAULT_STORE = Path("cheaptalk.sqlite")
+PORT = 8642
+"""Where the viewer listens and reports link to, unless told otherwise."""
+CAPS = "calls=N,tokens=N,dollars=X"
+"""How caps are written behind ``--budget``."""
+LIFTED = "none"
+
+StoreOption = Annotated[
+    Path,
+    typer.Option("--store", envvar="CHEAPTALK_STORE", help="The store file.", show_envvar=True),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+StudyArgument = Annotated[
+    str, typer.Argument(help="A study file, a preset's name, or the name of a study in the store.")
+]
+StoredArgument = Annotated[str, typer.Argument(help="The name of a study in the store.")]
+PlayerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--player",
+        help="Add or replace a player: a strategy, a model string, or YAML such as "
+        "'{model: openai/gpt-4o, temperature: 1}'. Repeat it for several.",
+        metavar="LABEL=SPEC",
+    ),
+]
+RosterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--roster",
+        help="Let a roster's players join, such as glee, glee:gpt-4o,o3-mini or a file of your "
+        "own. Repeat it for several.",
+        metavar="NAME[:LABEL,...]",
+    ),
+]
+ParametersOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter of the game, in YAML.", metavar="NAME=VALUE"),
+]
+PricesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="A file of prices that go before those of the package; CHEAPTALK_PRICES names one "
+        "too, and prices.yaml in this folder is read by itself.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+CacheOption = Annotated[
+    bool | None,
+    typer.Option("--cache/--no-cache", help="Take replies bought before from the cache."),
+]
+CacheFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache-file",
+        envvar="CHEAPTALK_CACHE",
+        show_envvar=True,
+        help="Where the cache is; naming it turns it on.",
+        show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
+    ),
+]
+PublishedOption = Annotated[
+    bool, typer.Option("--as-published", help="Measure as the published systems' code does.")
+]
+DrawSeedOption = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
+PortOption = Annotated[
+    int, typer.Option(min=0, max=65535, help="The viewer's port; 0 takes a free one.")
+]
+
+
+def pair(
+    written: str, form: str, option: str, *, last: bool = False, empty: bool = False
+) -> tuple[str, str]:
+    """The two sides of what is written behind an option with an equals sign in between.
+
+    Args:
+        form: how it is to be written, as in NAME=VALUE.
+        option: the option.
+        last: divide at the last equals sign, as the left side may hold one; else at the first.
+        empty: whether the right side may be empty.
+
+    Raises:
+        BadParameter: it is not of this form.
+    """
+    halves = written.rpartition("=") if last else written.partition("=")
+    left, equals, right = (half.strip() for half in halves)
+    if not (left and equals and (right or empty)):
+        raise typer.BadParameter(f'"{written}" is not {form}', param_hint=option)
+    return left, right
+
+
+def parameters(written: Sequence[str]) -> dict[str, Any]:
+    """A game's parameters as written behind ``--set``, each NAME=VALUE with the value in YAML."""
+    sides = [pair(one, "NAME=VALUE", "--set", empty=True) for one in written]
+    return {name: _yaml(value) for name, value in sides}
+
+
+def player_entry(written: str) -> Any:
+    """A player as a roster entry: a strategy's name, a model string, or an entry in YAML.
+
+    >>> player_entry("linear"), player_entry("openai/gpt-4o")
+    ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
+    >>> player_entry("{strategy: linear, start: 0.9}")
+    {'strategy': 'linear', 'start': 0.9}
+
+    Raises:
+        StudyError: it is not YAML.
+    """
+    data = _yaml(written)
+    if isinstance(data, str):
+        return {"model": data} if "/" in data else {"strategy": data}
+    return data
+
+
+def _yaml(written: str) -> Any:
+    try:
+        return parse_yaml(written)
+    except ValueError as error:
+        raise ct.StudyError(f"{written} cannot be read as YAML: {error}") from None
+
+
+def cap_of(written: Sequence[str]) -> ct.studies.Cap:
+    """Caps as written behind ``--budget``: NAME=NUMBER, with commas between or behind several.
+
+    A cap that is lifted with ``none`` is among the fields that are set, and is None.
+
+    >>> cap_of(["calls=500,dollars=2.5", "tokens=none"]).model_dump(exclude_unset=True)
+    {'calls': 500, 'tokens': None, 'dollars': 2.5}
+
+    Raises:
+        BadParameter: one is not NAME=NUMBER, is no cap, or stands twice.
+    """
+    caps: dict[str, float | None] = {}
+    for one in (part for text in written for part in text.split(",")):
+        name, _, value = (part.strip() for part in one.partition("="))
+        if name in caps:
+            raise _no_cap(f"{name} stands twice")
+        try:
+            caps[name] = None if value == LIFTED else float(value)
+        except ValueError:
+            raise _no_cap(f'"{one}" is not NAME=NUMBER; write {CAPS}') from None
+    try:
+        return ct.studies.Cap.model_validate(caps)
+    except ValidationError as error:
+        raise _no_cap(first_problem(error)) from None
+
+
+def _no_cap(reason: str) -> typer.BadParameter:
+    return typer.BadParameter(reason, param_hint="--budget")
+
+
+def cache_at(cache: bool | None, file: Path | None) -> Path | None:
+    """Where the cache is, as the options say; None for no cache."""
+    if cache is False:
+        return None
+    return file or (usual_cache() if cache else None)
+
+
+def usual_cache() -> Path:
+    """Where the cache is unless an option says otherwise."""
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "cheaptalk" / "replies.sqlite"

@@ -1,0 +1,53 @@
+"""How far something is: in place on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.text import Text
+
+from cheaptalk.cli.shared.printing import err
+
+EVERY = 5.0
+"""Seconds between two plain lines of progress."""
+OFTEN = 0.2
+"""Seconds between two looks at a line that stays in place."""
+
+
+def on_terminal() -> bool:
+    """Whether somebody watches standard error."""
+    return sys.stderr.isatty()
+
+
+class StatusLine:
+    """Says how far something is, each time a while after the time before."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def print(self, line: str) -> None:
+        """Print a line below the last one, if that is long enough ago."""
+        if self._due(EVERY):
+            err.print(line, markup=False)
+
+    @contextmanager
+    def shown(self, line: str) -> Iterator[Callable[[str], None]]:
+        """Something to give lines to; on a terminal each takes the place of the one before.
+
+        Args:
+            line: the first.
+        """
+        if not on_terminal():
+            self.print(line)
+            yield self.print
+            return
+        with err.status(Text(line)) as status:
+            yield lambda line: status.update(Text(line)) if self._due(OFTEN) else None
+
+    def _due(self, seconds: float) -> bool:
+        now = time.monotonic()
+        if now - self._last < seconds:
+            return False
+        self._last = now
+        return True

@@ -1,0 +1,1 @@
+"""Commands that plan and play: plan, run, resume, ctl, batches, cache, status and play."""

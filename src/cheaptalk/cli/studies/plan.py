@@ -1,0 +1,114 @@
+"""The command that shows what a study consists of before anything runs: plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.lookup import find_study, naming, opened
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    PlayerOption,
+    PricesOption,
+    RosterOption,
+    StoreOption,
+    StudyArgument,
+)
+from cheaptalk.cli.shared.outlook import Outlook, outlook
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.sentences import cost_text
+from cheaptalk.rules import counted
+
+SHOWN = 200
+"""Seatings that are listed; ``--json`` lists all."""
+
+
+def plan(
+    study: StudyArgument,
+    store: StoreOption = DEFAULT_STORE,
+    player: PlayerOption = None,
+    roster: RosterOption = None,
+    prices: PricesOption = None,
+    matches: Annotated[bool, typer.Option("--matches", help="Also list every match.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show what a study consists of before anything runs, and what its models may cost."""
+    spec = find_study(study, store, player or (), roster or ())
+    with opened(store) as there, naming(study):
+        laid = ct.studies.lay_out(spec, there)
+        ct.studies.check_prices(laid, table := ct.models.load_prices(prices), ct.studies.Cap())
+        ct.studies.try_strategies(laid)
+    seen = outlook(laid, store, table)
+    if json:
+        data: dict[str, Any] = {
+            "study": spec.name,
+            "matches": len(laid.matches),
+            "settled": seen.settled,
+            "configurations": laid.configurations(),
+            "seatings": [
+                {"game": game, "seating": seating, "matches": count}
+                for (game, seating), count in laid.counts().items()
+            ],
+            "idle": laid.idle,
+            "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
+            "spent": seen.spent.as_json(),
+            "estimate": seen.takes.as_json() if seen.takes.players else None,
+            "budget": spec.budget.model_dump(exclude_defaults=True),
+            "doubts": seen.doubts,
+        }
+        if matches:
+            data["plan"] = [_planned(match) for match in laid.matches]
+        print_json(data)
+        return
+    if matches:
+        for match in laid.matches:
+            who = ct.records.line_up([player.label for player in match.seating])
+            game = match.configuration.game.name
+            say(f"{match.id}  {game}  {who}  deal {match.dealt.key}")
+    counts = laid.counts()
+    rows: list[list[object]] = [
+        [game, ct.records.line_up(seating), count]
+        for (game, seating), count in islice(counts.items(), SHOWN)
+    ]
+    title = f"{spec.name}: {spec.description}" if spec.description else spec.name
+    print_table(title, ["game", "seating", "matches"], rows)
+    if len(counts) > SHOWN:
+        out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
+    for label, game in laid.idle:
+        say(f"{label} does not play {game}")
+    for game, count in laid.configurations().items():
+        out.print(f"{game}: {counted(count, 'configuration')}")
+    if not all(match.scripted for match in laid.matches):
+        out.print(f"matches without a valid answer: {spec.unanswered.line}")
+    known = f"{seen.settled:,} of them already in" if store.exists() else "none played: there is no"
+    out.print(f"[bold]{counted(len(laid.matches), 'match')}[/], {known} {escape(str(store))}")
+    for line in _of_money(seen, spec.budget):
+        say(line)
+
+
+def _of_money(seen: Outlook, budget: ct.studies.Budget) -> Iterator[str]:
+    """What there is to say of what a study has taken, is going to take, and may take."""
+    if seen.spent.sendings:
+        yield f"bought already: {cost_text(seen.spent)}"
+    if seen.takes.players:
+        yield f"\nEstimate{' of what is left' if seen.spent.sendings else ''}: {seen.takes}"
+    if budget != ct.studies.Budget():
+        yield f"\nBudget: {ct.studies.budget_text(budget)}"
+        yield from (f"- {doubt}" for doubt in seen.doubts)
+
+
+def _planned(match: ct.studies.PlannedMatch) -> dict[str, Any]:
+    return {
+        "id": match.id,
+        "game": match.configuration.game.name,
+        "parameters": match.configuration.game.model_dump(mode="json"),
+        "seating": [player.label for player in match.seating],
+        "deal": match.dealt.key,
+        "repeat": match.repeat,
+    }

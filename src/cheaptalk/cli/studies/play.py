@@ -1,0 +1,255 @@
+"""The command with which a person plays at the terminal: play."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import secrets
+import shlex
+import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.panel import Panel
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.lookup import opened
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    ParametersOption,
+    StoreOption,
+    parameters,
+    player_entry,
+)
+from cheaptalk.cli.shared.printing import err, out, say
+
+Question = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="The game, such as bargaining.")],
+    against: Annotated[
+        str,
+        typer.Option(
+            help="Who fills all other places: a strategy, a model string such as ollama/llama3, "
+            "or YAML such as '{strategy: linear, start: 0.9}'.",
+            metavar="SPEC",
+        ),
+    ] = "random",
+    place: Annotated[
+        str | None,
+        typer.Option("--as", help="Your place, such as bob or player_3.", show_default="the first"),
+    ] = None,
+    set_: ParametersOption = None,
+    seed: Annotated[int | None, typer.Option(help="Of the deal.", show_default="random")] = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Play a game yourself at the terminal; the match is recorded like any other."""
+    ct.game_box(game)
+    number = secrets.randbelow(2**31) if seed is None else seed
+    written = {
+        "name": f"played-{game}",
+        "seed": number,
+        "games": [{"game": game, "fixed": parameters(set_ or [])}],
+        "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
+    }
+    study = ct.studies.parse_study(written, "cheaptalk play")
+    places = list(study.games[0].configurations()[0].places)
+    mine = place or places[0]
+    if mine not in places:
+        raise _no_place(mine, places)
+    seating = ["you" if one == mine else "rival" for one in places]
+    laid = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
+    terminal = _Terminal()
+    with opened(store) as earlier:
+        checked = ct.studies.check(laid, earlier, ask_person=terminal.ask)
+    again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
+    again += [part for one in set_ or [] for part in ("--set", one)]
+    again += ["--seed", str(number), "--store", str(store)]
+    with ct.Store.open(store, create=True) as there:
+        try:
+            progress = terminal.play(checked, there)
+        except KeyboardInterrupt:
+            say(f"stopped; go on with: {shlex.join(again)}", to=err, whole=True)
+            raise
+        record = there.find(laid.matches[0].id)
+    _end(record, mine, store)
+    if progress.failed:
+        raise typer.Exit(1)
+
+
+def _no_place(wanted: str, places: list[str]) -> ct.CheaptalkError:
+    """A place that is not there; of numbered ones, which there are."""
+    stem, _, number = wanted.rpartition("_")
+    if number.isdigit() and f"{stem}_1" in places:
+        return ct.CheaptalkError(
+            f'unknown place "{wanted}": the places are {places[0]} to {places[-1]}'
+        )
+    return ct.rules.unknown("place", wanted, places)
+
+
+class _Terminal:
+    """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another."""
+
+    def __init__(self) -> None:
+        self.questions: SimpleQueue[Question | None] = SimpleQueue()
+
+    async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
+        """Put a question to the main thread and wait for the person's answer."""
+        answer: Future[ct.models.Reply] = Future()
+        self.questions.put((call, answer))
+        return await asyncio.wrap_future(answer)
+
+    def play(self, checked: ct.studies.Checked, store: ct.Store) -> ct.Progress:
+        """Play, asking the person whenever it is their turn.
+
+        Raises:
+            KeyboardInterrupt: the person left; an answer that a model still gives is recorded.
+        """
+        left, told = False, False
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(ct.run, checked, store, ask_person=self.ask, concurrency=1)
+            running.add_done_callback(lambda _: self.questions.put(None))
+            while not running.done():
+                question: Question | None = None
+                try:
+                    question = self.questions.get()
+                    if question is not None and not left:
+                        question[1].set_result(_ask(question[0], retell=not told))
+                        told = True
+                        continue
+                except (KeyboardInterrupt, EOFError):
+                    left = True
+                    err.print("\nstopping once what is under way is recorded")
+                if question is not None:
+                    question[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
+        return running.result()
+
+
+def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
+    """Show a person what is new and let them fill in the form.
+
+    Args:
+        retell: show it although only their last answer was refused: they come back to the match.
+    """
+    started = time.monotonic()
+    if call.problem is None or retell:
+        for paragraph in call.news:
+            out.print(Panel(escape(paragraph)), soft_wrap=False)
+        out.print(escape(call.question))
+    if call.problem is not None:
+        out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
+    text = json.dumps(_filled_in(call.form.get("properties", {})))
+    return ct.models.Reply(text=text, seconds=round(time.monotonic() - started, 4))
+
+
+def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
+    """Ask for the fields of an answer; words that may be left out stand for all else that may."""
+    answer: dict[str, object] = {}
+    alone = False
+    others = [name for name, spec in fields.items() if name != "message" and _optional(spec)]
+    for name, spec in fields.items():
+        if alone and name in others:
+            continue
+        instead = f"or nothing, to give {_listed(others)} instead" if others else "or nothing"
+        answer[name] = _field(name, spec, instead if name == "message" else "or nothing")
+        alone = alone or (name == "message" and bool(others) and answer[name] is not None)
+    return answer
+
+
+def _optional(spec: dict[str, Any]) -> bool:
+    """Whether a field may be left out."""
+    return {"type": "null"} in spec.get("anyOf", ())
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence.
+
+    >>> _listed(["books", "hats", "balls"])
+    'books, hats and balls'
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+NUMBERS = {"integer": "a whole number", "number": "a number"}
+
+
+def _field(name: str, spec: dict[str, Any], without: str) -> object:
+    """Ask for one field of the answer; a choice may be shortened to its first letters.
+
+    One that may be left out is, where nothing is written.
+
+    Args:
+        without: how that is said.
+    """
+    optional, meaning = _optional(spec), spec.get("description")
+    kinds = spec.get("anyOf", [spec])
+    spec = next((kind for kind in kinds if kind != {"type": "null"}), spec)
+    options: dict[str, object] = {str(option): option for option in spec.get("enum", ())}
+    kind = meaning or (NUMBERS.get(spec.get("type", "")) if optional else None)
+    hints = [" / ".join(options) if options else kind, without if optional else None]
+    hint = f" ({', '.join(filter(None, hints))})" if any(hints) else ""
+    while True:
+        out.print(f"[bold]{escape(name.replace('_', ' '))}[/]{escape(hint)}: ", end="")
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        text = line.rstrip("\n")
+        if optional and not text:
+            return None
+        if spec.get("type") == "number" and not _is_amount(text):
+            out.print("[red]Please write a number, such as 250.[/]")
+            continue
+        if not options:
+            return text if spec.get("type") == "string" else _plain(text)
+        chosen = _chosen(text.strip().casefold(), options)
+        if len(chosen) == 1:
+            return options[chosen[0]]
+        out.print(f"[red]Please write one of {escape(', '.join(options))}.[/]")
+
+
+def _chosen(text: str, options: dict[str, object]) -> list[str]:
+    """The options that a text can mean; one that it names in full goes before longer ones."""
+    whole = [option for option in options if option.casefold() == text]
+    return whole or [name for name in options if text and name.casefold().startswith(text)]
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a text is a number, as people write amounts: ``$1,250`` too."""
+    try:
+        return math.isfinite(float(text.strip().removeprefix("$").replace(",", "")))
+    except ValueError:
+        return False
+
+
+def _plain(text: str) -> object:
+    """A number, true, false or a list as JSON has it; anything else for the form to refuse."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _end(record: ct.MatchRecord, mine: str, store: Path) -> None:
+    """Show what the person heard after their last answer, and the gains."""
+    seats = {seat.name for seat in record.rules.seats if seat.place == mine}
+    lines = ct.records.transcript(record) if record.body.get("answers") else []
+    heard = [line for line in lines if line.seat in seats]
+    asked = [place for place, line in enumerate(heard) if line.kind is not None]
+    for line in heard[asked[-1] + 1 :] if asked else ():
+        out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
+    if record.payoffs is None:
+        say(f"The match ended as {record.status.value}: {record.reason}")
+    else:
+        for one, gain in record.payoffs.items():
+            out.print(f"{one}: {gain:,.10g}")
+    where = shlex.quote(str(store))
+    again = f"cheaptalk show {record.id} --store {where}"
+    say(f"\nRead it again with: {again}", whole=True)

@@ -1,0 +1,91 @@
+"""The command that shows how far the studies in a store are: status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text
+from cheaptalk.records.judgements import judging_cost, ledger_place
+
+
+def status(
+    study: Annotated[str | None, typer.Argument(help="Only this study.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Show the studies in the store, how far each is, and calls left unresolved."""
+    with ct.Store.open(store) as opened:
+        summaries = [opened.study(study)] if study else opened.studies()
+        unresolved = opened.unresolved()
+        problems = {one.name: opened.problems(one.name) for one in summaries}
+        planned = {one.name: _planned_count(one, opened) for one in summaries}
+        costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
+        judging = {one.name: judging_cost(opened, one.name) for one in summaries}
+        excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
+    if json:
+        print_json(
+            {
+                "studies": [
+                    {"name": one.name, "planned": planned[one.name], "matches": one.counts,
+                     "set_aside": one.set_aside, **excluded[one.name]._asdict(),
+                     "halted": one.halted, "problems": problems[one.name],
+                     "cost": costs[one.name].as_json(), "judging": judging[one.name].as_json()}
+                    for one in summaries
+                ],
+                "unresolved": unresolved,
+            }
+        )  # fmt: skip
+        return
+    rows: list[list[object]] = []
+    for one in summaries:
+        counts = [one.counts.get(status.value, 0) for status in ct.records.Status]
+        whole = planned[one.name]
+        rows.append([one.name, "?" if whole is None else whole, *counts])
+    kinds = [status.value for status in ct.records.Status]
+    print_table(None, ["study", "planned", *kinds], rows)
+    for one in summaries:
+        for note in _notes(one, excluded[one.name], costs[one.name], problems[one.name]):
+            say(f"{one.name}: {note}", whole=True)
+        if judging[one.name].sendings:
+            line = f"{one.name}: judges took {cost_text(judging[one.name])}"
+            say(line, whole=True)
+    if unresolved:
+        lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
+        out.print(f"{lost} sent and no reply ever recorded:")
+        for call in unresolved:
+            place = f"{ledger_place(call['match_id'])} request {call['request']} {call['seat']}"
+            out.print(f"  {place}, sending {call['try']}", soft_wrap=True)
+
+
+def _notes(
+    summary: ct.records.StudySummary,
+    excluded: ct.records.Excluded,
+    cost: ct.records.Cost,
+    problems: dict[str, int],
+) -> Iterator[str]:
+    """What there is to say of a study besides how far it is."""
+    if summary.set_aside:
+        yield set_aside_text(summary.set_aside)
+    if any(excluded):
+        yield excluded_text(excluded)
+    if cost.sendings:
+        yield cost_text(cost)
+    for reason, count in problems.items():
+        yield f"{count:,} x {reason}"
+    if summary.halted:
+        yield f"the last run halted: {summary.halted}"
+
+
+def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | None:
+    """How many matches a study has; None if it cannot be told."""
+    stored = sum(summary.counts.values())
+    if "players" not in summary.spec:
+        return stored
+    planned = ct.studies.planned_count(summary, store)
+    return None if planned is None else max(stored, planned)

@@ -1,0 +1,112 @@
+"""What other packages add: importers that work, and plug-ins that do not."""
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.players import ImportedSeat
+from cheaptalk.records.imports import (
+    IMPORTERS,
+    Collection,
+    ForeignGame,
+    Importer,
+    Skipped,
+    of_folder,
+)
+from cheaptalk.rules import registry
+from tests.conftest import Command
+
+
+def read(paths: Sequence[Path]) -> Collection:
+    """A game of bargaining for each file."""
+
+    def games() -> Iterator[ForeignGame | Skipped]:
+        box = ct.game_box("bargaining")
+        game = box.rules.model_validate({"money": 100, "messages": False})
+        for path in paths:
+            players = dict.fromkeys(game.places, box.strategies["boulware"])
+            table = ct.play(game, game.deal(ct.Chance(path.stem)), path.stem, players)
+            seats = {place: ImportedSeat(imported="theirs", model="x") for place in game.places}
+            source = {"system": "theirs", "id": path.stem}
+            yield ForeignGame(path.stem, str(path), table, seats, source)
+
+    return Collection("theirs", paths[0].name, games())
+
+
+@pytest.fixture
+def theirs() -> Iterator[None]:
+    """An importer that another package registers."""
+    IMPORTERS.add("theirs", Importer("Import games of theirs.", read))
+    yield
+    IMPORTERS.remove("theirs")
+
+
+@pytest.mark.usefixtures("theirs")
+def test_an_importer_of_another_package_is_a_command(cheaptalk: Command) -> None:
+    assert "Import games of theirs." in cheaptalk("import", "--help").out
+    assert "PATH..." in cheaptalk("import", "theirs", "--help").out
+    done = cheaptalk("import", "theirs", "a.txt", "b.txt", "--json")
+    taken = json.loads(done.out)
+    assert (taken["study"], taken["imported"]) == ("theirs-import", 2)
+    again = cheaptalk("import", "theirs", "a.txt", "--study", "theirs-import")
+    assert "0 games imported, 1 were there before" in again.out
+    assert cheaptalk("import", "other", "a.txt").status == 2
+
+
+def test_an_importer_of_one_folder_refuses_several() -> None:
+    importer = Importer("", of_folder(ct.read_glee))
+    with pytest.raises(ct.CheaptalkError, match="one folder at a time"):
+        importer.read([Path("a"), Path("b")])
+
+
+SAID = (
+    'the game "chess" of chess_games cannot be used (ModuleNotFoundError: No module named '
+    "'chess_games'); mend, upgrade or uninstall chess_games"
+)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package whose game cannot be imported, beside all that is installed."""
+    chess = EntryPoint("chess", "chess_games:BOX", "cheaptalk.games")
+
+    def points(*, group: str) -> EntryPoints:
+        return EntryPoints([*entry_points(group=group), *([chess] if group == chess.group else [])])
+
+    monkeypatch.setattr(registry, "entry_points", points)
+    registry.GAMES.forget()
+    yield
+    registry.GAMES.forget()
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_plugin_is_one_line_and_ends_no_command(cheaptalk: Command) -> None:
+    done = cheaptalk("games")
+    assert done.status == 0
+    assert "bargaining" in done.out
+    assert done.err == f"warning: {SAID}\n"
+
+
+@pytest.mark.usefixtures("broken")
+def test_the_doctor_lists_broken_plugins_and_goes_on(cheaptalk: Command) -> None:
+    done = cheaptalk("doctor")
+    assert f"--  plug-in: {SAID}" in done.out.splitlines()
+    assert "ok  store: " in done.out
+    assert (done.status, done.err) == (0, "")
+
+
+def test_other_warnings_are_as_python_has_them(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn() -> list[str]:
+        warnings.warn("an old name", FutureWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr(ct.studies, "preset_names", warn)
+    with pytest.warns(FutureWarning, match="an old name"):
+        assert cheaptalk("preset").status == 0
