@@ -13,7 +13,7 @@ from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
 from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.equilibrium.analysis.readings import readings_of
 from cheaptalk.equilibrium.analysis.selection import selected
-from cheaptalk.reports import Played, metagame_report, told
+from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
@@ -199,14 +199,14 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
         assert recurrence.chosen == pytest.approx(taken[support])
         assert recurrence.chosen <= recurrence.exists <= 1
     assert found[(1,)].exists == 1  # type: ignore[union-attr]  # whoever meets walk gets the same
-    data = told(one, 0)
+    data = analysis_json(one, 0)
     assert [each["exists_in_draws"] for each in data["equilibria"]] == [
         recurrence.exists for recurrence in found.values() if recurrence
     ]
     assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
     assert one.torn == ""
     assert "yet deals were drawn for each cell" in apart.torn
-    assert "Cells share their deals" in str(told(apart, 0)["warning"])
+    assert "Cells share their deals" in str(analysis_json(apart, 0)["warning"])
     assert matches.others == ()
 
 
@@ -222,7 +222,7 @@ def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
     assert "the one that pays most is taken, here the first" in pure.choice_in_words
     assert pure.dominated == {"walk": ["talk"]}
     assert "walk is weakly dominated by talk" in pure.dominated_in_words
-    assert told(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
+    assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
     assert pure.recurring == [None, None]
 
 
@@ -391,7 +391,7 @@ def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
 
 
 def test_scripts_are_told_the_same_numbers() -> None:
-    data = told(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
+    data = analysis_json(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
     (found,) = data["equilibria"]
     assert found["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
     assert found["payoff"] == pytest.approx(0.5)

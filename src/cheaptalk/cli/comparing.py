@@ -14,7 +14,7 @@ from cheaptalk.cli.base import DEFAULT_STORE, JsonOption, StoreOption, app, err,
 from cheaptalk.cli.reporting import PORT, Port, extra
 
 if TYPE_CHECKING:
-    from cheaptalk.reports import Findings, Table
+    from cheaptalk.reports import Findings, ReportTable
 
 PageOption = Annotated[
     Path | None, typer.Option("--out", help="Write a page with tables and charts, as HTML.")
@@ -68,7 +68,7 @@ def compare(
 
 def _hand_over(
     found: Findings,
-    shown: Mapping[str, Table],
+    shown: Mapping[str, ReportTable],
     to: Path | None,
     tables: Path | None,
     port: int,

@@ -31,8 +31,8 @@ from cheaptalk.cli.solving import Solving
 
 if TYPE_CHECKING:
     from cheaptalk.equilibrium import Analysis, SeatsAnalysis
-    from cheaptalk.equilibrium.analysis.estimation import Wishes
-    from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes
+    from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions
+    from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions
     from cheaptalk.reports import Played
 
     Games = tuple[Iterator[Analysis | SeatsAnalysis], Played | None]
@@ -94,7 +94,7 @@ def metagame(
         write_payoffs = ct.equilibrium.write_payoffs
     of_file = source.lower().endswith(FILES)
     _check_source(source, of_file, context, (export, to))
-    wishes: Wishes = {
+    wishes: AnalysisOptions = {
         "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
         "one_sided": one_sided, "budget": budget,
     }  # fmt: skip
@@ -150,7 +150,7 @@ def _check_source(
 
 @contextmanager
 def _of_file(
-    source: str, wishes: Wishes, providers: Sequence[str], seats: SeatWishes | None
+    source: str, wishes: AnalysisOptions, providers: Sequence[str], seats: SeatsOptions | None
 ) -> Iterator[Games]:
     """The game of a payoff file."""
     table = ct.equilibrium.read_payoffs(source)
@@ -168,7 +168,7 @@ def _of_file(
 @contextmanager
 def _of_study(
     studies: Sequence[str], store: Path, games: Sequence[str], providers: Sequence[str], port: int,
-    wishes: Wishes, seats: SeatWishes | None, single: bool,
+    wishes: AnalysisOptions, seats: SeatsOptions | None, single: bool,
 ) -> Iterator[Games]:  # fmt: skip
     """The games of some studies, solved one after the other, and the matches behind them."""
     source = studies[0]
@@ -209,8 +209,8 @@ def _write(name: str, analyses: Sequence[Analysis | SeatsAnalysis], to: Path, **
 
 def _told(one: Analysis | SeatsAnalysis, seed: int) -> dict[str, Any]:
     if isinstance(one, ct.equilibrium.SeatsAnalysis):
-        return ct.reports.told_seats(one, seed)
-    return ct.reports.told(one, seed)
+        return ct.reports.seats_json(one, seed)
+    return ct.reports.analysis_json(one, seed)
 
 
 def _show(one: Analysis | SeatsAnalysis) -> None:

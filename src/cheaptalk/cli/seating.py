@@ -11,8 +11,8 @@ import cheaptalk as ct
 
 if TYPE_CHECKING:
     from cheaptalk.equilibrium import PayoffTable, SeatsAnalysis
-    from cheaptalk.equilibrium.analysis.estimation import Wishes
-    from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes
+    from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions
+    from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions
 
 BySeatOption = Annotated[
     bool,
@@ -44,8 +44,12 @@ PooledOption = Annotated[
 
 
 def seat_wishes(
-    by_seat: bool, payoff: str | None, pooled: bool, wishes: Wishes, providers: Sequence[str]
-) -> SeatWishes | None:
+    by_seat: bool,
+    payoff: str | None,
+    pooled: bool,
+    wishes: AnalysisOptions,
+    providers: Sequence[str],
+) -> SeatsOptions | None:
     """How to analyse by seat; None where nobody asked for it.
 
     Args:
@@ -65,7 +69,7 @@ def seat_wishes(
     }  # fmt: skip
 
 
-def refuse_symmetric(wishes: Wishes, providers: Sequence[str]) -> None:
+def refuse_symmetric(wishes: AnalysisOptions, providers: Sequence[str]) -> None:
     """See that nothing is asked for that only a symmetric game has.
 
     Raises:
@@ -77,8 +81,8 @@ def refuse_symmetric(wishes: Wishes, providers: Sequence[str]) -> None:
 
 
 def bimatrix(
-    name: str, table: PayoffTable, wishes: Wishes, providers: Sequence[str],
-    seats: SeatWishes | None,
+    name: str, table: PayoffTable, wishes: AnalysisOptions, providers: Sequence[str],
+    seats: SeatsOptions | None,
 ) -> SeatsAnalysis:  # fmt: skip
     """The game of two seats in a payoff file.
 

@@ -16,7 +16,7 @@ from cheaptalk.rules import (
     unknown,
 )
 
-Row = list[Any]
+RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
 
 

@@ -28,9 +28,9 @@ CELLS = 2_000_000
 ENOUGH = 10
 """Deals from which on an interval is given."""
 
-Counts = NDArray[np.int64]
+VerdictTables = NDArray[np.int64]
 """How often the reference said one verdict (rows) and the judge another (columns), by deal."""
-Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
+TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A number of each of some tables; not a number where it is not defined."""
 
 
@@ -58,7 +58,9 @@ class Interval(NamedTuple):
         return "no interval: no two deals differ in it"
 
 
-def interval(tables: Counts, statistic: Statistic, counts: Statistic, seed: int) -> Interval:
+def interval(
+    tables: VerdictTables, statistic: TableStatistic, counts: TableStatistic, seed: int
+) -> Interval:
     """A statistic of all tables together, with its interval over resamples of deals.
 
     The interval is the 2.5 % and 97.5 % quantile over 2,000 bootstrap samples of whole deals (Efron
@@ -86,7 +88,7 @@ def interval(tables: Counts, statistic: Statistic, counts: Statistic, seed: int)
 
 
 def _resampled(
-    tables: Counts, statistic: Statistic, draw: np.random.Generator
+    tables: VerdictTables, statistic: TableStatistic, draw: np.random.Generator
 ) -> NDArray[np.float64]:
     """The statistic of resamples of the deals, as many as there are."""
     deals = len(tables)
@@ -102,7 +104,7 @@ def _resampled(
 
 CHECK = "exact check"
 
-Labels = Mapping[str, Mapping[str, str]]
+Verdicts = Mapping[str, Mapping[str, str]]
 """What was said of items, by match and item."""
 
 
@@ -224,8 +226,8 @@ def _compare(
     judge: str,
     reference: str,
     rubric: Rubric,
-    said: Labels,
-    referred: Labels,
+    said: Verdicts,
+    referred: Verdicts,
     *,
     deals: Mapping[str, Hashable],
     seed: int,
@@ -234,7 +236,7 @@ def _compare(
     labels = list(rubric.labels)
     labels += sorted({one for of in referred.values() for one in of.values()} - set(labels))
     pairs = dict(_pairs(said, referred))
-    by_deal: defaultdict[Hashable, Counts] = defaultdict(
+    by_deal: defaultdict[Hashable, VerdictTables] = defaultdict(
         lambda: np.zeros((len(labels), len(labels)), np.int64)
     )
     for match, both in pairs.items():
@@ -258,7 +260,9 @@ def _compare(
     )  # fmt: skip
 
 
-def _share(tables: Counts, part: Statistic, whole: Statistic, *, seed: int) -> Share:
+def _share(
+    tables: VerdictTables, part: TableStatistic, whole: TableStatistic, *, seed: int
+) -> Share:
     """A part of a whole, both counted in tables."""
 
     def value(some: NDArray[Any]) -> NDArray[np.float64]:
@@ -277,7 +281,7 @@ def _same(tables: NDArray[Any]) -> NDArray[np.float64]:
     return counts
 
 
-def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
+def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> TableStatistic:
     """Counts the items of which the reference said one of some verdicts, and the judge too."""
 
     def count(tables: NDArray[Any]) -> NDArray[np.float64]:
@@ -287,12 +291,12 @@ def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
     return count
 
 
-def _both(one: Statistic, other: Statistic) -> Statistic:
+def _both(one: TableStatistic, other: TableStatistic) -> TableStatistic:
     """The sum of two counts."""
     return lambda tables: one(tables) + other(tables)
 
 
-def _pairs(said: Labels, referred: Labels) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _pairs(said: Verdicts, referred: Verdicts) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """By match, what the reference and the judge said of items of which both said something."""
     for match, verdicts in sorted(said.items()):
         theirs = referred.get(match, {})

@@ -151,7 +151,7 @@ def judge(
         raise CheaptalkError(unpriced(by.seat.model))
     with open_cache(cache) as station, store.writing():
         register_judge(store, by.digest, by.written)
-        run = _Run(store, study, by, chosen, progress)
+        run = _JudgingRun(store, study, by, chosen, progress)
         spent = judge_cost(store, by.digest, study)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         with run.control:
@@ -159,7 +159,7 @@ def judge(
     return run.state
 
 
-class _Run:
+class _JudgingRun:
     def __init__(
         self,
         store: Store,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.records import FEW
-from cheaptalk.reports.lines import Estimate, Line, Score
+from cheaptalk.reports.lines import Score, ScoreEstimate, ScoreLine
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
@@ -91,7 +91,7 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
     }
 
 
-def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
+def _whiskers(found: Sequence[ScoreEstimate], colour: str) -> dict[str, Any]:
     """Error bars; none where two deals give an interval so wide that it would hide the others."""
     sides = [one.sides if one.sides and one.clusters > 2 else (0, 0) for one in found]
     return {
@@ -100,7 +100,7 @@ def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _said(one: Estimate, places: int) -> str:
+def _said(one: ScoreEstimate, places: int) -> str:
     matches, deals = counted(one.n, "match"), counted(one.clusters, "deal")
     return f"{fixed(one.mean, places)} {one.interval(places)}<br>{matches} in {deals}"
 
@@ -132,7 +132,7 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
     seated = {tuple(line.players.values()): line for line in game.pairings}
     cells = [[seated.get((row, column)) for column in columns] for row in rows]
 
-    def read(line: Line | None) -> Estimate | None:
+    def read(line: ScoreLine | None) -> ScoreEstimate | None:
         return line.estimates.get(score.key) if line else None
 
     found = [[read(line) for line in row] for row in cells]
@@ -188,7 +188,7 @@ def trade_off(game: GameScores) -> list[Panel]:
     return [Panel("Efficiency and fairness", "", 380, data, layout)]
 
 
-def _cloud(lines: list[Line], label: str, place: int, keys: tuple[str, str]) -> Trace:
+def _cloud(lines: list[ScoreLine], label: str, place: int, keys: tuple[str, str]) -> Trace:
     across, up = ([line.estimates[key] for line in lines] for key in keys)
     colour = COLOURS[place % len(COLOURS)]
     symbols = ("circle", "diamond", "square", "triangle-up", "cross", "x")

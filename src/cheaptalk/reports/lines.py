@@ -77,10 +77,10 @@ def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame
 
 
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
-Labels: TypeAlias = tuple[str | None, ...]
+SeatLabels: TypeAlias = tuple[str | None, ...]
 
 
-class Estimate(NamedTuple):
+class ScoreEstimate(NamedTuple):
     """A mean over n matches in so many clusters; without limits where there is one cluster.
 
     ``cut`` says that its interval was longer and ends where the measure's values do.
@@ -100,7 +100,7 @@ class Estimate(NamedTuple):
             return None
         return self.mean - self.low, self.high - self.mean
 
-    def within(self, least: float, most: float) -> "Estimate":
+    def within(self, least: float, most: float) -> "ScoreEstimate":
         """The same with its interval cut to what a mean can be."""
         if self.low is None or self.high is None:
             return self
@@ -140,7 +140,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreLine:
     """A row of a table of scores: some matches that have players in common.
 
     Attributes:
@@ -154,7 +154,7 @@ class Line:
     players: dict[str, str]
     counts: dict[str, int]
     kinds: dict[str, int]
-    estimates: dict[str, Estimate]
+    estimates: dict[str, ScoreEstimate]
     without: str | None = None
 
     @property
@@ -179,10 +179,10 @@ class Line:
 
 def lines_of(
     frame: pl.DataFrame, names: list[str], roles: list[str], scores: list[Score]
-) -> list[Line]:
+) -> list[ScoreLine]:
     """A line for each combination of players in these places, or in a role."""
     by = [f"player.{name}" for name in names]
-    counts: dict[Labels, dict[str, int]] = {}
+    counts: dict[SeatLabels, dict[str, int]] = {}
     counted = _keyed(frame.group_by(*by, "status").len(), len(by))
     for labels, (status, number) in counted:
         counts.setdefault(labels, {})[status] = number
@@ -197,7 +197,7 @@ def lines_of(
         players = {name: label for name, label in seated.items() if label is not None}
         without = next((name for name in names if name not in players), None)
         found = estimates.get(labels, {})
-        lines.append(Line(players, counts[labels], kinds[labels], found, without))
+        lines.append(ScoreLine(players, counts[labels], kinds[labels], found, without))
     return lines
 
 
@@ -212,17 +212,17 @@ def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFram
 
 def _estimates(
     frame: pl.DataFrame, by: list[str], scores: list[Score]
-) -> dict[Labels, dict[str, Estimate]]:
+) -> dict[SeatLabels, dict[str, ScoreEstimate]]:
     """Means of these scores in finished matches, for each combination of players."""
     wanted = ("measure", "mean", "low", "high", "n", "clusters")
-    found: dict[Labels, dict[str, Estimate]] = {}
+    found: dict[SeatLabels, dict[str, ScoreEstimate]] = {}
     bounds = {score.key: score.bounds for score in scores}
     cells = mean_intervals(frame.filter(SCORED), list(bounds), by, strata=STRATA)
     for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
-        found.setdefault(labels, {})[key] = Estimate(*numbers).within(*bounds[key])
+        found.setdefault(labels, {})[key] = ScoreEstimate(*numbers).within(*bounds[key])
     return found
 
 
-def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[Labels, tuple[Any, ...]]]:
+def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[SeatLabels, tuple[Any, ...]]]:
     """The rows of a frame: their first columns, then the rest."""
     return [(row[:width], row[width:]) for row in frame.iter_rows()]

@@ -98,7 +98,7 @@ class Turn(NamedTuple):
         return sum(one.tokens for one in self.exchanges)
 
 
-class Block(NamedTuple):
+class TurnGroup(NamedTuple):
     """What several seats lived through at once: who, the words they heard, and their turns."""
 
     head: str
@@ -120,7 +120,7 @@ class Talk(NamedTuple):
 
     places: list[str]
     turns: list[Turn]
-    blocks: list[Block]
+    blocks: list[TurnGroup]
     outside: list[tuple[str, int, list[Exchange]]]
     problem: str | None
 
@@ -152,7 +152,7 @@ def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
     if len(places) <= FEW:
         return Talk(places, [turn(line) for line in lines], [], _outside(waiting), None)
     blocks = [
-        Block(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
+        TurnGroup(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
         for scene in gathered(lines)
     ]
     return Talk(places, [], blocks, _outside(waiting), None)

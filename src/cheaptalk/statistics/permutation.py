@@ -15,7 +15,7 @@ from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_nu
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 CELLS = 10_000_000
 """How many shuffled numbers are held in memory at once."""
 
@@ -50,8 +50,8 @@ class PermutationTest:
 
 
 def permutation_test(
-    first: Sequence[float] | Floats,
-    second: Sequence[float] | Floats,
+    first: Sequence[float] | FloatArray,
+    second: Sequence[float] | FloatArray,
     *,
     paired: bool,
     draws: int = 9_999,
@@ -101,11 +101,11 @@ def permutation_test(
     return PermutationTest(difference, float(found.pvalue), sizes, paired, arrangements <= draws)
 
 
-def _mean(values: Floats, axis: int) -> Floats:
+def _mean(values: FloatArray, axis: int) -> FloatArray:
     return np.asarray(np.mean(values, axis=axis))
 
 
-def _difference(first: Floats, second: Floats, axis: int) -> Floats:
+def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
     return np.asarray(np.mean(first, axis=axis) - np.mean(second, axis=axis))
 
 

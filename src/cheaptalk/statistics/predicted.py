@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from cheaptalk.statistics.covariances import Floats
+from cheaptalk.statistics.covariances import FloatArray
 from cheaptalk.statistics.designs import Design, Factor
 from cheaptalk.statistics.errors import StatisticsError
 from cheaptalk.statistics.regression import Regression
@@ -90,11 +90,11 @@ def _factor(design: Design, name: str) -> Factor:
 
 def _reweighted(
     design: Design,
-    shares: Floats,
+    shares: FloatArray,
     by: Sequence[str],
     configurations: pl.DataFrame,
     weight: str | None,
-) -> tuple[Floats, str]:
+) -> tuple[FloatArray, str]:
     """The shares of each column among weighted configurations, and what they are in words."""
     weights = _weights(configurations, weight)
     changed, kept = shares.copy(), []
@@ -111,7 +111,7 @@ def _reweighted(
     return changed, f"{len(configurations)} given configurations{own}"
 
 
-def _weights(configurations: pl.DataFrame, weight: str | None) -> Floats:
+def _weights(configurations: pl.DataFrame, weight: str | None) -> FloatArray:
     if configurations.is_empty():
         raise StatisticsError("there are no configurations to average over")
     if weight is None:

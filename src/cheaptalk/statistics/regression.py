@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.covariances import Covariance, Floats, classical, clustered, hc3
+from cheaptalk.statistics.covariances import Covariance, FloatArray, classical, clustered, hc3
 from cheaptalk.statistics.designs import Design, made_design, made_factor
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
@@ -45,7 +45,7 @@ class Regression:
 
     outcome: str
     design: Design = field(repr=False)
-    coefficients: Floats = field(repr=False)
+    coefficients: FloatArray = field(repr=False)
     covariance: Covariance = field(repr=False)
     rows: int
     clusters: int | None
@@ -98,7 +98,7 @@ class Regression:
         made = pl.DataFrame(rows, schema={**names, **numbers}, orient="row")
         return made.with_columns(interval=pl.lit(self.label))
 
-    def estimates(self, weights: Floats) -> pl.DataFrame:
+    def estimates(self, weights: FloatArray) -> pl.DataFrame:
         """Weighted sums of the coefficients, one row each, with errors and intervals.
 
         Args:
@@ -212,13 +212,13 @@ def regressions(
     """
     for kind in errors:
         _check(kind, level, factors)
-    laid: dict[bytes, _Laid] = {}
+    laid: dict[bytes, _FittedDesign] = {}
     found: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
         used, notes = _with_outcome(frame, outcome)
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in laid:
-            laid[rows] = _laid_out(used, factors, composites or {}, reference)
+            laid[rows] = _fitted_design(used, factors, composites or {}, reference)
         one = laid[rows]
         values = used[outcome].to_numpy()
         base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
@@ -238,20 +238,20 @@ def regressions(
     return found
 
 
-class _Laid(NamedTuple):
+class _FittedDesign(NamedTuple):
     """Factors over some rows: the design, the inverse of X'X, and what became of factors."""
 
     design: Design
-    inverse: Floats
+    inverse: FloatArray
     notes: tuple[str, ...]
 
 
-def _laid_out(
+def _fitted_design(
     frame: pl.DataFrame,
     factors: Sequence[str],
     composites: Mapping[str, Sequence[str]],
     reference: Mapping[str, Any],
-) -> _Laid:
+) -> _FittedDesign:
     made = [made_factor(frame, name, composites.get(name, [name]), reference) for name in factors]
     design = made_design(frame, [one for one in made if one.others])
     notes = tuple(
@@ -259,7 +259,7 @@ def _laid_out(
         for one in made
         if not one.others
     )
-    return _Laid(design, _inverse(design), notes)
+    return _FittedDesign(design, _inverse(design), notes)
 
 
 def _method(errors: Errors, cluster: Sequence[str]) -> str:
@@ -286,7 +286,7 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
     return used, [note] if lost else []
 
 
-def _inverse(design: Design) -> Floats:
+def _inverse(design: Design) -> FloatArray:
     """The inverse of X'X, by way of columns scaled to length 1.
 
     Raises:
@@ -303,12 +303,16 @@ def _inverse(design: Design) -> Floats:
             f"the effects of {' and '.join(names)} cannot be told apart: their levels always go "
             "together; leave one out, or join them as a composite"
         )
-    inverse: Floats = (vectors / values) @ vectors.T * np.outer(scale, scale)
+    inverse: FloatArray = (vectors / values) @ vectors.T * np.outer(scale, scale)
     return inverse
 
 
 def _covariance(
-    frame: pl.DataFrame, laid: _Laid, residuals: Floats, errors: Errors, cluster: Sequence[str]
+    frame: pl.DataFrame,
+    laid: _FittedDesign,
+    residuals: FloatArray,
+    errors: Errors,
+    cluster: Sequence[str],
 ) -> tuple[Covariance, int | None]:
     """The covariance of a kind, and how many clusters it rests on."""
     design, inverse = laid.design, laid.inverse
@@ -323,7 +327,7 @@ def _covariance(
 
 
 def _warnings(
-    design: Design, covariance: Covariance, residuals: Floats, clusters: int | None
+    design: Design, covariance: Covariance, residuals: FloatArray, clusters: int | None
 ) -> list[str]:
     """What makes errors unknown or doubtful."""
     notes = []

@@ -16,7 +16,7 @@ from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.json_objects import (
     MARKS,
     NOT_JSON,
-    Found,
+    Braced,
     Unreadable,
     after_thinking,
     objects,
@@ -88,7 +88,7 @@ class JsonCodec:
         return answer
 
 
-def _answer(found: Iterable[Found], action: type[Action]) -> tuple[Action | None, int, str]:
+def _answer(found: Iterable[Braced], action: type[Action]) -> tuple[Action | None, int, str]:
     """The one answer among objects, where it ends for the last time, and what ails the others.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
-from cheaptalk.equilibrium.analysis.readings import Reading
+from cheaptalk.equilibrium.analysis.readings import MetricTable
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread, spreads
 from cheaptalk.equilibrium.empirical.bootstrap import (
@@ -32,7 +32,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
 )
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
-from cheaptalk.equilibrium.empirical.next_cells import NextCells, torn_cells
+from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
@@ -45,7 +45,7 @@ LEAST = 0.01
 """The share of bootstrap games from which on an edge is drawn."""
 
 
-def torn_in_words(game: EmpiricalGame, *, paired: bool) -> str:
+def broken_ties_text(game: EmpiricalGame, *, paired: bool) -> str:
     """Why payoffs that are equal by rule differ from draw to draw; empty where they do not.
 
     Args:
@@ -58,7 +58,7 @@ def torn_in_words(game: EmpiricalGame, *, paired: bool) -> str:
             "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
             f"equal in several cells, such as outside options, {NOISE}"
         )
-    torn = sum(map(torn_cells, game.samples))
+    torn = sum(map(broken_ties, game.samples))
     if not torn:
         return ""
     return (
@@ -221,7 +221,7 @@ class Analysis:
     game: EmpiricalGame
     found: SymmetricEquilibria
     drawn: Bootstrap
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[MetricTable, ...] = ()
     unsure: str = ""
     selected: Selected | None = field(default=None, repr=False)
     providers: Providers | None = None
@@ -319,7 +319,7 @@ class Analysis:
     @property
     def torn(self) -> str:
         """What is lost where exact ties between cells come apart in draws; empty where not."""
-        return torn_in_words(self.game, paired=self.drawn.paired) if self.draws else ""
+        return broken_ties_text(self.game, paired=self.drawn.paired) if self.draws else ""
 
     @property
     def table(self) -> PayoffTable:

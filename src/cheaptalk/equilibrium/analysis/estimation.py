@@ -18,7 +18,7 @@ from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.rules import CheaptalkError, counted
 
 
-class Wishes(TypedDict, total=False):
+class AnalysisOptions(TypedDict, total=False):
     """How to analyse a game; what is left out is as said behind it.
 
     Attributes:
@@ -44,11 +44,11 @@ class Wishes(TypedDict, total=False):
     progress: Callable[[float], None]
 
 
-def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
+def analyse(selected: Selected, **wishes: Unpack[AnalysisOptions]) -> Analysis:
     """The equilibria of a game that was played, and what stands beside them.
 
     Args:
-        **wishes: see :class:`Wishes`.
+        **wishes: see :class:`AnalysisOptions`.
 
     Raises:
         CheaptalkError: a cell is missing, the matches make no game, or a wish makes no sense.
@@ -84,13 +84,13 @@ def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
         )  # fmt: skip
 
 
-def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[Wishes]) -> Analysis:
+def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[AnalysisOptions]) -> Analysis:
     """The equilibria of a game whose payoffs are known.
 
     Args:
         name: what it is called.
         table: its payoffs, the same for both players.
-        **wishes: see :class:`Wishes`; those about matches make no difference.
+        **wishes: see :class:`AnalysisOptions`; those about matches make no difference.
 
     Raises:
         CheaptalkError: the game is not symmetric, it cannot be solved, or a wish makes no sense.
@@ -112,7 +112,7 @@ def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[Wishes]) -> 
         )  # fmt: skip
 
 
-def _left(game: EmpiricalGame, wishes: Wishes) -> EmpiricalGame:
+def _left(game: EmpiricalGame, wishes: AnalysisOptions) -> EmpiricalGame:
     """The game without what is to be left out."""
     without = wishes.get("without", ())
     return game.without(without) if without else game
@@ -125,7 +125,7 @@ def why_unsure(game: Empirical, draws: int) -> str:
     return "" if draws else "no bootstrap draws were asked for"
 
 
-def _equilibria(game: EmpiricalGame, wishes: Wishes) -> SymmetricEquilibria:
+def _equilibria(game: EmpiricalGame, wishes: AnalysisOptions) -> SymmetricEquilibria:
     return symmetric_equilibria(game.payoffs(), labels=game.labels, progress=wishes.get("progress"))
 
 
@@ -140,7 +140,7 @@ def _point(
     )  # fmt: skip
 
 
-def _proposed(game: EmpiricalGame, wishes: Wishes) -> NextCells | str | None:
+def _proposed(game: EmpiricalGame, wishes: AnalysisOptions) -> NextCells | str | None:
     """The cells to play next; or, in words, why none can be proposed."""
     budget = wishes.get("budget", 0)
     if not budget:

@@ -21,7 +21,7 @@ SAME = 1e-6
 """Ratings tie if they differ by no more than this share of their spread."""
 
 
-class Kind(NamedTuple):
+class RatingKind(NamedTuple):
     """A way to rate strategies.
 
     Attributes:
@@ -49,7 +49,7 @@ class Rating(NamedTuple):
             regret, those furthest apart by this rating first.
     """
 
-    kind: Kind
+    kind: RatingKind
     values: tuple[float, ...]
     against: tuple[tuple[str, str], ...]
 
@@ -159,7 +159,7 @@ def _matches(game: _Game) -> pl.DataFrame:
 
 
 RATINGS = (
-    Kind(
+    RatingKind(
         "Alpha-rank",
         "share of time",
         "How much of the time a finite population holds the strategy, if rare mutants take over "
@@ -168,7 +168,7 @@ RATINGS = (
         3,
         _alpha_rank,
     ),
-    Kind(
+    RatingKind(
         "Nash averaging",
         "net payoff",
         "What it nets, that is what it gets less what its rival gets, against the equilibrium of "
@@ -177,7 +177,7 @@ RATINGS = (
         2,
         _nash_average,
     ),
-    Kind(
+    RatingKind(
         "Imitation",
         "mean share",
         "Its share, in the end and on the mean of 500 random beginnings, of a population in which "
@@ -186,7 +186,7 @@ RATINGS = (
         3,
         _imitation,
     ),
-    Kind(
+    RatingKind(
         "Bradley-Terry",
         "on Elo's scale",
         "Its strength in the likeliest account of who won: 400 points are odds of ten to one, "
@@ -195,7 +195,7 @@ RATINGS = (
         0,
         _bradley_terry,
     ),
-    Kind(
+    RatingKind(
         "Elo",
         "mean over orders",
         "What it is rated after all matches, beginning at 1500 with 32 points at stake in each, on "

@@ -39,7 +39,7 @@ def measures_shown(games: Iterable[str]) -> set[str]:
     return {name for game in games for name in SHOWN.get(game, game_box(game).measures)}
 
 
-class Reading(NamedTuple):
+class MetricTable(NamedTuple):
     """Metrics that stand together in a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
     metrics: tuple[Metric, ...]
 
 
-def readings_of(selected: Selected) -> tuple[Reading, ...]:
+def readings_of(selected: Selected) -> tuple[MetricTable, ...]:
     """The measures that are taken at equilibrium.
 
     Of item bargaining they are the paper's in both normalisations, unless its configurations differ
@@ -65,14 +65,14 @@ def readings_of(selected: Selected) -> tuple[Reading, ...]:
         about = (
             "Means of the game's measures; each game's page in the reference says what they are."
         )
-        return (Reading("Measures", about, metrics),) if metrics else ()
+        return (MetricTable("Measures", about, metrics),) if metrics else ()
     games = [ItemBargaining.model_validate(one) for one in selected.configurations.values()]
     pools = {game.model_copy(update=BESIDE).model_dump_json() for game in games}
     return _item_bargaining(*pools) if len(pools) == 1 else ()
 
 
 @lru_cache(maxsize=8)
-def _item_bargaining(game: str) -> tuple[Reading, ...]:
+def _item_bargaining(game: str) -> tuple[MetricTable, ...]:
     """Welfare over the maxima of the text and over those of allocations alone (002, section 5)."""
     rules = ItemBargaining.model_validate_json(game)
     count = DRAWN if isinstance(rules.quantities, Drawn) else FIXED
@@ -92,13 +92,13 @@ def _item_bargaining(game: str) -> tuple[Reading, ...]:
         Metric("EF1", "ef1", PERCENT),
     )
     return (
-        Reading(
+        MetricTable(
             "Welfare as the text normalises it",
             "In percent of the mean of the greatest welfare that a pool allows, over "
             f"{count:,} pools, both players' outside options among the possible outcomes.",
             (*welfare("nash", "utilitarian"), *others),
         ),
-        Reading(
+        MetricTable(
             "Welfare without the outside options among the maxima",
             "The same, with allocations alone among the possible outcomes.",
             tuple(welfare("nash_allocated", "utilitarian_allocated", ", of allocations")),

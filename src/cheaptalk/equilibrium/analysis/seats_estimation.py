@@ -23,7 +23,7 @@ from cheaptalk.rules import CheaptalkError, game_box, suggest
 GIVEN = "the payoffs were given without the matches behind them"
 
 
-class SeatWishes(TypedDict, total=False):
+class SeatsOptions(TypedDict, total=False):
     """How to analyse a game by seat; what is left out is as said behind it.
 
     Attributes:
@@ -47,14 +47,14 @@ class SeatWishes(TypedDict, total=False):
     without: Sequence[str]
 
 
-def analyse_seats(selected: Selected, **wishes: Unpack[SeatWishes]) -> SeatsAnalysis:
+def analyse_seats(selected: Selected, **wishes: Unpack[SeatsOptions]) -> SeatsAnalysis:
     """The equilibria of a game that was played, each seat with strategies of its own.
 
     As in the game of choosing models of GLEE (footnote 13): one side chooses who sits in the first
     seat, the other who sits in the second, each for its mean over all configurations.
 
     Args:
-        **wishes: see :class:`SeatWishes`.
+        **wishes: see :class:`SeatsOptions`.
 
     Raises:
         CheaptalkError: a cell is missing, the game has no such measure, or there is no such player.

@@ -18,7 +18,7 @@ PLACES = 9
 """Decimals to which the same mixture agrees, found in two ways; a share below counts as none."""
 
 
-class Found(NamedTuple):
+class SeatsEquilibrium(NamedTuple):
     """An equilibrium, or an extreme point of a continuum of them.
 
     Attributes:
@@ -55,7 +55,7 @@ class Solved(NamedTuple):
         lost: how many of these ended nowhere, for want of precision.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[SeatsEquilibrium, ...]
     complete: bool
     paths: int = 0
     lost: int = 0
@@ -107,11 +107,11 @@ def solve(a: Floats, b: Floats) -> Solved:
     return _by_paths(a, b)
 
 
-def _numbered(components: tuple[tuple[Profile, ...], ...]) -> list[Found]:
+def _numbered(components: tuple[tuple[Profile, ...], ...]) -> list[SeatsEquilibrium]:
     found, continua = [], 0
     for component in components:
         continua += len(component) > 1
-        found += [Found(one, continua if len(component) > 1 else 0) for one in component]
+        found += [SeatsEquilibrium(one, continua if len(component) > 1 else 0) for one in component]
     return found
 
 
@@ -127,7 +127,7 @@ def _by_paths(a: Floats, b: Floats) -> Solved:
             lost += 1
         else:
             found.setdefault(_key(end), end)
-    ends = [Found(one, None) for one in found.values()]
+    ends = [SeatsEquilibrium(one, None) for one in found.values()]
     return Solved(_in_order(ends), False, rows + columns, lost)
 
 
@@ -144,5 +144,5 @@ def _key(one: Profile) -> tuple[float, ...]:
     return tuple(np.concatenate([one.row, one.column]).round(PLACES).tolist())
 
 
-def _in_order(found: list[Found]) -> tuple[Found, ...]:
+def _in_order(found: list[SeatsEquilibrium]) -> tuple[SeatsEquilibrium, ...]:
     return tuple(sorted(found, key=lambda one: (not one.pure, sum(map(len, one.supports)))))

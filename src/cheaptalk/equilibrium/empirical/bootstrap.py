@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linprog
 
-from cheaptalk.equilibrium.empirical.cells import Key, Sample
+from cheaptalk.equilibrium.empirical.cells import GameSample, Key
 from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
@@ -70,7 +70,7 @@ def _known(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def said(drawn: Floats) -> str:
+def mean_and_error(drawn: Floats) -> str:
     """Mean and standard error of draws as tables print them; N/A where they are undefined."""
     some = drawn[np.isfinite(drawn)]
     return f"{some.mean():.4g} ± {some.std(ddof=1):.2g}" if len(some) > 1 else "N/A"
@@ -144,14 +144,14 @@ def _times(size: int, draws: int, seed: int, *place: int) -> Floats:
     return np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size).astype(float)
 
 
-def _drawn_apart(sample: Sample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
+def _drawn_apart(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
     return {
         key: cell.means(_times(len(cell.deals), draws, seed, at, *key))
         for key, cell in sample.cells.items()
     }
 
 
-def _drawn_together(sample: Sample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
+def _drawn_together(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
     times = _times(sample.deals, draws, seed, at)
     means = {key: cell.means(times[:, cell.deals]) for key, cell in sample.cells.items()}
     if any(np.isnan(found[:, :2]).any() for found in means.values()):
@@ -381,10 +381,10 @@ class Bootstrap:
         cells = [["", *names]]
         for at, label in enumerate(self.labels):
             drawn = [self.against(name)[:, at] for name in names]
-            cells.append([label, *(said(one) for one in drawn)])
+            cells.append([label, *(mean_and_error(one) for one in drawn)])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-        return "\n".join([*lines, f"payoff at equilibrium {said(self.payoff)}"])
+        return "\n".join([*lines, f"payoff at equilibrium {mean_and_error(self.payoff)}"])
 
 
 class BestResponses(NamedTuple):

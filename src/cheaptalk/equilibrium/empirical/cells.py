@@ -105,7 +105,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class GameSample:
     """The matches of one game between several players.
 
     Attributes:
@@ -139,10 +139,10 @@ class Sample:
         return found
 
 
-def given(a: Floats, b: Floats, keys: Iterable[Key]) -> Sample:
+def given(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
     """A sample without matches, whose means are these payoffs of row and column in some cells."""
     one, none = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
-    return Sample(
+    return GameSample(
         "", 0, {key: Cell(np.array([[a[key], b[key]]]), one, none, matches=0) for key in keys}
     )
 
@@ -180,7 +180,7 @@ def samples_of(
     by: str | None,
     *,
     swap: bool,
-) -> tuple[Sample, ...]:
+) -> tuple[GameSample, ...]:
     """The cells of each game in a frame of scored matches, as :func:`.match_frames` makes it.
 
     Args:
@@ -223,7 +223,7 @@ def samples_of(
     )
 
 
-def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> Sample:
+def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> GameSample:
     """One game's matches, each with the weight that makes both orders of a cell count alike."""
     both = pl.col("turned").n_unique().over(CELL) == 2
     level = pl.len().over(CELL) / (2 * pl.len().over(*CELL, "turned"))
@@ -245,4 +245,4 @@ def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> 
             sums, weights, part["deal"].to_numpy(), int(part["matches"].sum()),
             swap and bool(part["one_sided"].any()),
         )  # fmt: skip
-    return Sample(name, matches["deal"].n_unique(), cells)
+    return GameSample(name, matches["deal"].n_unique(), cells)

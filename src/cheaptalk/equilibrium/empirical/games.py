@@ -18,9 +18,9 @@ from cheaptalk.equilibrium.empirical.cells import (
     SCORED,
     Cell,
     CellName,
+    GameSample,
     Integers,
     Key,
-    Sample,
     given,
     samples_of,
 )
@@ -49,7 +49,7 @@ class Empirical:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     measures: tuple[str, ...]
-    samples: tuple[Sample, ...] = field(repr=False)
+    samples: tuple[GameSample, ...] = field(repr=False)
     weights: tuple[float, ...]
     swapped: ClassVar[bool]
     """Whether a cell holds both orders of its players."""
@@ -288,7 +288,9 @@ class Empirical:
         return found
 
 
-def _shares(samples: Sequence[Sample], weights: Mapping[str, float] | None) -> tuple[float, ...]:
+def _shares(
+    samples: Sequence[GameSample], weights: Mapping[str, float] | None
+) -> tuple[float, ...]:
     """The samples' weights, summing to 1."""
     names = [sample.name for sample in samples]
     found = dict.fromkeys(names, 1.0) if weights is None else dict(weights)
@@ -475,7 +477,7 @@ class EmpiricalBimatrix(Empirical):
         return np.asarray(self.means[0]), np.asarray(self.means[1])
 
 
-def _reordered(sample: Sample, place: Mapping[int, int]) -> Sample:
+def _reordered(sample: GameSample, place: Mapping[int, int]) -> GameSample:
     """A sample under new numbers; a cell whose players change sides has its payoffs exchanged."""
     cells = {}
     for (row, column), cell in sample.cells.items():

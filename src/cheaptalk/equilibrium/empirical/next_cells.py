@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.empirical.bootstrap import check_samples, shares_deals
-from cheaptalk.equilibrium.empirical.cells import Integers, Sample
+from cheaptalk.equilibrium.empirical.cells import GameSample, Integers
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
@@ -42,7 +42,7 @@ TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class TargetVariance:
     """What is known of a target's variance from the deals played.
 
     Attributes:
@@ -57,7 +57,7 @@ class Known:
     deals: Integers
 
     @classmethod
-    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "Known":
+    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
         """What the cells of all samples say of targets that move so with payoffs."""
         parts = [
             _covariances(sample, weight * influence, paired)
@@ -80,8 +80,8 @@ class Known:
         return float(np.sqrt(variance)) if variance > ROUNDING * np.trace(parts) else 0.0
 
 
-def _covariances(sample: Sample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """The covariances and shared deals of the cells of one sample; see :class:`Known`."""
+def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
+    """The covariances and shared deals of the cells of one sample; see :class:`TargetVariance`."""
     size = len(sample.cells)
     parts = [
         cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
@@ -104,7 +104,7 @@ def _slopes(influence: Floats, row: int, column: int) -> Floats:
     return np.column_stack([influence[:, row, column], other])
 
 
-def tied_cells(sample: Sample) -> Integers:
+def tied_cells(sample: GameSample) -> Integers:
     """Cells that tie by rule, as those of a player who walks away do, not by chance.
 
     Two replies to a strategy are tied if they get the same on every deal that their cells share,
@@ -131,7 +131,7 @@ def tied_cells(sample: Sample) -> Integers:
     return groups
 
 
-def torn_cells(sample: Sample) -> int:
+def broken_ties(sample: GameSample) -> int:
     """How many cells tie with another that was not played on the same deals."""
     groups, played = tied_cells(sample), sample.played
     firsts = {group: played[at] for at, group in reversed(list(enumerate(groups)))}
@@ -220,7 +220,7 @@ def propose_cells(
     together = shares_deals(game) if paired is None else paired
     places = [(at, *key) for at, sample in enumerate(game.samples) for key in sample.cells]
     cells = [game.samples[at].cells[row, column] for at, row, column in places]
-    known = Known.of(game, gradients(game.payoffs(), target), paired=together)
+    known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=together)
     variances, deals = known.variances, known.deals
     if not known.error(np.zeros(len(cells))):
         raise CheaptalkError(

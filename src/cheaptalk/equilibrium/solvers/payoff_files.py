@@ -163,7 +163,7 @@ def parse_nfg(text: str, name: str) -> PayoffTable:
     Raises:
         PayoffFileError: it is no such file, not of two players, or something is missing from it.
     """
-    return _Reader(text, name).game()
+    return _NfgReader(text, name).game()
 
 
 def nfg_text(table: PayoffTable) -> str:
@@ -183,7 +183,7 @@ def _braces(words: Iterator[str]) -> str:
     return f"{{ {' '.join(words)} }}"
 
 
-class _Reader:
+class _NfgReader:
     """Reads the tokens of a file one after the other."""
 
     def __init__(self, text: str, name: str) -> None:

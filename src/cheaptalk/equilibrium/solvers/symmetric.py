@@ -37,7 +37,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
 )
 from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Integers, Singular, Supports, search
 
-Whole = npt.NDArray[Any]
+WholeNumbers = npt.NDArray[Any]
 """An array of Python's own whole numbers, which have no largest."""
 MANY = 500
 """A face with more vertices than this on the way is looked at in two parts."""
@@ -112,7 +112,7 @@ def _cliques(
         closed = closed | {one}
 
 
-def _extreme_equilibria(game: Whole, sets: Singular) -> Iterator[_Vertex]:
+def _extreme_equilibria(game: WholeNumbers, sets: Singular) -> Iterator[_Vertex]:
     """The vertices of a face of the polyhedron that have a label of every strategy."""
     size = len(game)
     waiting = [sets]
@@ -135,7 +135,7 @@ def _extreme_equilibria(game: Whole, sets: Singular) -> Iterator[_Vertex]:
                 )
 
 
-def _vertices(game: Whole, sets: Singular) -> tuple[Whole, Flags] | None:
+def _vertices(game: WholeNumbers, sets: Singular) -> tuple[WholeNumbers, Flags] | None:
     """The vertices of a face as rays, and which labels each has; None if there are too many.
 
     The double description method (Motzkin et al. 1953): begin with the pure strategies, the
@@ -158,8 +158,8 @@ def _vertices(game: Whole, sets: Singular) -> tuple[Whole, Flags] | None:
 
 
 def _cut(
-    rays: Whole, tight: Flags, heights: Whole, label: int, *, exact: bool
-) -> tuple[Whole, Flags]:
+    rays: WholeNumbers, tight: Flags, heights: WholeNumbers, label: int, *, exact: bool
+) -> tuple[WholeNumbers, Flags]:
     """The vertices with height at most 0, or exactly 0, and what is tight at each of them.
 
     An edge joins two vertices if so much is tight at both that only a line is left, and no third

@@ -19,7 +19,7 @@ from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.pages import some
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Column, Lead, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lead, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.text import plain
 
@@ -45,7 +45,7 @@ class Lived(NamedTuple):
     decided: list[tuple[Decision, list[float]]]
 
 
-def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | Table]:
+def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """One game, a panel a player. The line is what the player's chips are worth to it; a dot is a
     decision in the sample of regret, in the colour of its regret. A dashed line shows where the
     worth would have gone had a regretted decision been another: given up for the best offer missed
@@ -154,7 +154,9 @@ def _told(outcome: Trading, turn: int) -> str:
     return f"{plain(one.proposer)} gives {gives} for {wants}: {ended}"
 
 
-def _table(found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[Lived]) -> Table:
+def _table(
+    found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[Lived]
+) -> ReportTable:
     rows = [
         {
             "turn": one.turn, "player": plain(life.place), "part": one.part,
@@ -172,19 +174,19 @@ def _table(found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[
     seated = {f"player.{place}": record.label(place) for place in record.seats}
     digests = found.matches.filter(match=record.id)["configuration"]
     lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
-    return Table(
+    return ReportTable(
         "value-paths", f"Decisions in game {record.id}",
         pl.DataFrame(rows, schema=schema).sort("turn", "player"),
         (
-            Column("turn", "Turn"),
-            Column("player", "Player"),
-            Column("part", "Part"),
-            Column("trade", "Trade"),
-            Column("gain", "Gain", "dollars", 2, "What the trade gained it, or would have."),
-            Column("regret", "Regret"),
-            Column("missed", "Offer missed", "turn", 0, "When the best offer missed came."),
-            Column("end", "At the end", "dollars", 2, "What the player's chips came to be worth."),
-            Column("otherwise", "Otherwise", "dollars", 2, "What they would have come to."),
+            Header("turn", "Turn"),
+            Header("player", "Player"),
+            Header("part", "Part"),
+            Header("trade", "Trade"),
+            Header("gain", "Gain", "dollars", 2, "What the trade gained it, or would have."),
+            Header("regret", "Regret"),
+            Header("missed", "Offer missed", "turn", 0, "When the best offer missed came."),
+            Header("end", "At the end", "dollars", 2, "What the player's chips came to be worth."),
+            Header("otherwise", "Otherwise", "dollars", 2, "What they would have come to."),
         ),
         f"All of it: cheaptalk show {record.id}",
         leads=lambda _: lead,

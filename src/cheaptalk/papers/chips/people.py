@@ -16,7 +16,7 @@ from cheaptalk.papers.chips.proposals import VARIANT
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Column, Lacking, Table, finite
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 
@@ -190,7 +190,7 @@ GROUP = ("match",)
 INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
 
 
-def figure_11(evidence: Evidence) -> Iterator[Charts | Table]:
+def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """The first and the second game of everybody who played two of one kind, in the order in which
     they ended: the surplus of the table over its bound, and what the person was paid. The
     difference is the second less the first. People of one first game are one cluster. p is of a
@@ -217,18 +217,18 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | Table]:
         [_learning(frame)], INTERVALS,
     )  # fmt: skip
     share = "share of the bound"
-    yield Table(
+    yield ReportTable(
         "learning", "First and second games", frame,
         (
             VARIANT,
-            Column("people", "People", "", 0),
-            Column("first_ratio", "First game", share, 3),
-            Column("second_ratio", "Second game", share, 3),
-            Column("learnt_ratio", "Difference", share, 3),
-            Column("p", "p", "", 4),
-            Column("first_gain", "Paid at first", "dollars", 2),
-            Column("second_gain", "Paid then", "dollars", 2),
-            Column("learnt_gain", "Difference", "dollars", 2),
+            Header("people", "People", "", 0),
+            Header("first_ratio", "First game", share, 3),
+            Header("second_ratio", "Second game", share, 3),
+            Header("learnt_ratio", "Difference", share, 3),
+            Header("p", "p", "", 4),
+            Header("first_gain", "Paid at first", "dollars", 2),
+            Header("second_gain", "Paid then", "dollars", 2),
+            Header("learnt_gain", "Difference", "dollars", 2),
         ),
         INTERVALS,
     )  # fmt: skip
@@ -288,7 +288,7 @@ def _learning(frame: pl.DataFrame) -> Panel:
     return Panel("First and second game", "", 300, data, layout)
 
 
-def table_1(evidence: Evidence) -> Iterator[Table]:
+def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     """Means of the scales that people answered after their games, with standard errors that take
     the people of one game as one cluster. Whether answers differ between games of different size
     is tested by ranks (Kruskal and Wallis 1952), which takes people as independent.
@@ -310,12 +310,12 @@ def table_1(evidence: Evidence) -> Iterator[Table]:
         .join(wide, on="measure", maintain_order="left")
         .drop("measure")
     )
-    yield Table(
+    yield ReportTable(
         "survey", "Answers on scales", frame,
         (
-            Column("scale", "Scale"),
-            *(Column(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
-            Column("p", "p", "of no difference", 4),
+            Header("scale", "Scale"),
+            *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
+            Header("p", "p", "of no difference", 4),
         ),
         "In parentheses: standard errors.",
     )  # fmt: skip
@@ -330,7 +330,7 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
     return finite(float(stats.kruskal(*groups).pvalue))
 
 
-def figure_9(evidence: Evidence) -> Iterator[Charts | Table]:
+def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """How many people spoke of a theme when asked for their strategy. One answer can have several
     themes, so that shares can add up to more than one.
     """
@@ -362,20 +362,20 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | Table]:
         "themes", "People by theme",
         [Panel("People who spoke of a theme", "", 90 + 34 * len(order), [data], layout)],
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "themes", "Themes of free answers", frame,
         (
-            VARIANT, Column("people", "People", "", 0),
+            VARIANT, Header("people", "People", "", 0),
             *(column for one in order[::-1] for column in (
-                Column(f"{one} people", title(one), "people", 0),
-                Column(one, title(one), "share", 3),
+                Header(f"{one} people", title(one), "people", 0),
+                Header(one, title(one), "share", 3),
             )),
         ),
         INTERVALS,
     )  # fmt: skip
 
 
-def performance(evidence: Evidence) -> Iterator[Table]:
+def performance(evidence: Evidence) -> Iterator[ReportTable]:
     """Whether answers go with success: correlations over people of each scale (by ranks) and theme
     (Pearson's, of yes as 1 and no as 0) with what the person was paid over the bound of the table,
     the mean over the person's games. Intervals are bootstrapped over first games.
@@ -405,12 +405,12 @@ def performance(evidence: Evidence) -> Iterator[Table]:
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if frame.is_empty():
         raise Lacking(" ".join(notes))
-    yield Table(
+    yield ReportTable(
         "answers-and-success", "Answers and success", frame,
         (
-            Column("answer", "Answer"),
-            Column("method", "Correlation"),
-            Column("correlation", "With the share of the bound", "", 3),
+            Header("answer", "Answer"),
+            Header("method", "Correlation"),
+            Header("correlation", "With the share of the bound", "", 3),
         ),
         "Intervals are at 95 %, bootstrapped over the people's first games.", tuple(notes),
     )  # fmt: skip

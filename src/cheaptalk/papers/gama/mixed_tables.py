@@ -17,7 +17,7 @@ from cheaptalk.records import query_of
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, RecipePart, ReportTable
 from cheaptalk.statistics import STRATA
 
 WANTED = (
@@ -27,7 +27,7 @@ WANTED = (
 VALUES = ("payoff", "above", "score")
 
 
-def mixed(evidence: Evidence) -> Iterator[Table]:
+def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     """What players get at tables where different ones sit, a row a player of each line-up.
 
     A seat's payoff is the sum over the rounds, in the unit of its game; a player's is the mean over
@@ -42,11 +42,11 @@ def mixed(evidence: Evidence) -> Iterator[Table]:
     lineups = {game: lineups_of(evidence, game) for game in games}
     frame = pl.concat([_mixed_rows(evidence, game) for game in games])
     columns = (
-        Column("title", "Game"), Column("lineup", "Line-up"), Column("player", "Player"),
-        Column("payoff", "Payoff", "a seat", 1), Column("above", "Above the table", "a seat", 1),
-        Column("alone", "Alone", "a seat", 1), Column("score", "Score of the table", "0 to 100", 1),
+        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("payoff", "Payoff", "a seat", 1), Header("above", "Above the table", "a seat", 1),
+        Header("alone", "Alone", "a seat", 1), Header("score", "Score of the table", "0 to 100", 1),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "mixed-tables", "Payoffs at mixed tables", frame, columns,
         leads=lambda row: lead_of(row, lineups[row["game"]]),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def lead_of(row: Mapping[str, Any], lineups: Mapping[str, list[dict[str, str]]])
     return Lead(row["game"], query | {"status": "finished"})
 
 
-MIXED = Part("Mixed tables", "", mixed)
+MIXED = RecipePart("Mixed tables", "", mixed)
 
 
 MOST = 24
@@ -137,7 +137,7 @@ MOST = 24
 BY = ["lineup", "player"]
 
 
-def against(evidence: Evidence) -> Iterator[Table | Charts]:
+def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What players choose at mixed tables, and what they choose alone, in the same settings.
 
     The table has means over rounds, with 95 % intervals clustered by deal (CR1, Student's t), and
@@ -169,16 +169,16 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
     return every.join(every.filter("mixed"), on="configuration", how="semi")
 
 
-def _table(evidence: Evidence, found: dict[str, pl.DataFrame]) -> Table:
+def _table(evidence: Evidence, found: dict[str, pl.DataFrame]) -> ReportTable:
     """Mean choices at mixed tables beside those alone, a row a player of each line-up."""
     rows = pl.concat([_rows(game, every) for game, every in found.items()])
     columns = (
-        Column("title", "Game"), Column("lineup", "Line-up"), Column("player", "Player"),
-        Column("what", "Choice"), Column("choice", "At the table", "", 3),
-        Column("alone", "Alone", "", 3), Column("change", "Change", "95 % interval", 3),
+        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("what", "Choice"), Header("choice", "At the table", "", 3),
+        Header("alone", "Alone", "", 3), Header("change", "Change", "95 % interval", 3),
     )  # fmt: skip
     seatings = {game: lineups_of(evidence, game) for game in found}
-    return Table(
+    return ReportTable(
         "choices-at-mixed-tables", "Choices at mixed tables", rows, columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )  # fmt: skip
@@ -232,4 +232,4 @@ def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
     return Panel(lineup, "", 260, traces, layout)
 
 
-AGAINST = Part("Against others", "Figure 11", against)
+AGAINST = RecipePart("Against others", "Figure 11", against)

@@ -12,7 +12,7 @@ from cheaptalk.papers.gama.scores import alone, lead
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
 from cheaptalk.statistics import STRATA
 
 GAME = "guess_the_average"
@@ -24,7 +24,7 @@ TOLD = {
 """What players are told, in the words of the page."""
 
 
-def people(evidence: Evidence) -> Iterator[Table]:
+def people(evidence: Evidence) -> Iterator[ReportTable]:
     """Numbers that players chose alone at their tables beside those that people chose.
 
     People chose once, so their means are to be held against first rounds; the paper compares them
@@ -48,12 +48,12 @@ def people(evidence: Evidence) -> Iterator[Table]:
     ]  # fmt: skip
     every = pl.concat([found, pl.DataFrame(subjects)], how="diagonal") if subjects else found
     columns = (
-        Column("ratio", "Ratio"), Column("player", "Player"),
-        Column("first_round", "First round", "mean", 1),
-        Column("mean_number", "All rounds", "mean", 1),
-        Column("source", "Source"),
+        Header("ratio", "Ratio"), Header("player", "Player"),
+        Header("first_round", "First round", "mean", 1),
+        Header("mean_number", "All rounds", "mean", 1),
+        Header("source", "Source"),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "numbers-and-people", "Numbers beside people's",
         every.sort("order", pl.col("player") == "people", "player").drop("order"), columns,
         leads=lambda row: lead(frame.filter(ratio=row["ratio"]), GAME, row["player"]),
@@ -76,7 +76,7 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
     return scored.join(runs, on="match", maintain_order="left")
 
 
-def told(evidence: Evidence) -> Iterator[Table | Charts]:
+def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How players guess who are told of the others: appendix G's settings (a) to (c).
 
     They are told, true or not, that the others will always choose the equilibrium (a), that they
@@ -102,13 +102,13 @@ def told(evidence: Evidence) -> Iterator[Table | Charts]:
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
     shown = found.sort("ratio", "player", order).with_columns(pl.col("told").replace_strict(TOLD))
     columns = (
-        Column("player", "Player"), Column("told", "Told of the others"), Column("ratio", "Ratio"),
-        Column("first_round", "First round", "mean", 1),
-        Column("mean_number", "All rounds", "mean", 1),
-        Column("least", "All at the least number", "rounds", 1),
+        Header("player", "Player"), Header("told", "Told of the others"), Header("ratio", "Ratio"),
+        Header("first_round", "First round", "mean", 1),
+        Header("mean_number", "All rounds", "mean", 1),
+        Header("least", "All at the least number", "rounds", 1),
     )  # fmt: skip
     told_of = {words: short for short, words in TOLD.items()}
-    yield Table(
+    yield ReportTable(
         "told-of-others", "Told of the others", shown, columns,
         leads=lambda row: lead(
             frame.filter(ratio=row["ratio"], told=told_of[row["told"]]), GAME, row["player"]
@@ -131,5 +131,5 @@ def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
     return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend(told))
 
 
-PEOPLE = Part("People's numbers", "Section 4.3", people)
-TOLD_PART = Part("Told of the others", "Appendix G", told)
+PEOPLE = RecipePart("People's numbers", "Section 4.3", people)
+TOLD_PART = RecipePart("Told of the others", "Appendix G", told)

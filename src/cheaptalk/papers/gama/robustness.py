@@ -23,7 +23,7 @@ from cheaptalk.reports.figures import Panel, short
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
@@ -37,7 +37,7 @@ LEFT = "default"
 """The value of a setting that is left alone."""
 
 
-class Family(NamedTuple):
+class SettingFamily(NamedTuple):
     """Players who differ in one setting alone.
 
     Attributes:
@@ -66,7 +66,7 @@ class Family(NamedTuple):
         return rest.partition(".")[0] if first == "strategies" else None
 
 
-def families(players: Mapping[str, Mapping[str, Any]]) -> list[Family]:
+def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
     """All sets of two players or more who differ in one setting, by setting.
 
     Args:
@@ -90,7 +90,7 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[Family]:
         for labels in alike.values():
             if len(labels) > 1:
                 values = {label: settings[label].get(name, LEFT) for label in labels}
-                found.append(Family(name, _common(settings[labels[0]]), _ordered(values)))
+                found.append(SettingFamily(name, _common(settings[labels[0]]), _ordered(values)))
     return found
 
 
@@ -136,7 +136,7 @@ TEMPERATURE = "temperature"
 ROSTER = ", as the roster gama-treatments does"
 
 
-def temperatures(evidence: Evidence) -> Iterator[Table | Charts]:
+def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who differ in their temperature alone.
 
     Mean and spread are over the temperatures, each of which counts once; the spread is a sample
@@ -145,7 +145,7 @@ def temperatures(evidence: Evidence) -> Iterator[Table | Charts]:
     yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
 
 
-def versions(evidence: Evidence) -> Iterator[Table | Charts]:
+def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who differ in the style of the prompts alone, such as v1 to v5.
 
     Mean and spread are over the versions, each of which counts once; the spread is a sample
@@ -154,7 +154,7 @@ def versions(evidence: Evidence) -> Iterator[Table | Charts]:
     yield from _shown(evidence, [VERSION], "the style of their prompts", f"style: v2{ROSTER}")
 
 
-def strategies(evidence: Evidence) -> Iterator[Table | Charts]:
+def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who are told how to think, or who to be, and of those who are not.
 
     Mean and spread are over these ways, each of which counts once; the spread is a sample
@@ -165,7 +165,7 @@ def strategies(evidence: Evidence) -> Iterator[Table | Charts]:
     yield from _shown(evidence, [REASONING], wanted, f"chain_of_thought: step_by_step{ROSTER}")
 
 
-def others(evidence: Evidence) -> Iterator[Table | Charts]:
+def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who differ in any other setting alone, of a model or of a script.
 
     Mean and spread are over the values, each of which counts once; the spread is a sample
@@ -175,14 +175,14 @@ def others(evidence: Evidence) -> Iterator[Table | Charts]:
     yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
 
 
-def _families(evidence: Evidence) -> list[Family]:
+def _families(evidence: Evidence) -> list[SettingFamily]:
     spec = evidence.store.study(evidence.study, counted=False).spec
     return families(spec.get("players", {}))
 
 
 def _shown(
     evidence: Evidence, settings: Sequence[str], wanted: str, example: str
-) -> Iterator[Table | Charts]:
+) -> Iterator[ReportTable | Charts]:
     """A table for each family that differs in one of these settings, then a figure a setting."""
     runs = default_runs(scored(evidence))
     present = set(runs["player"])
@@ -208,24 +208,24 @@ def _shown(
         )  # fmt: skip
 
 
-def _scores(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
+def _scores(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
     """Mean scores of a family's players, of one game where only that one tells them apart."""
     own = _of(runs, family)
     found = scores(own)
     return found if own["game"].n_unique() > 1 else found.filter(pl.col("game") != OVERALL)
 
 
-def _of(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
+def _of(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
     """A family's matches, of one game where only that one tells its players apart."""
     own = runs.filter(pl.col("player").is_in(list(family.values)))
     return own.filter(pl.col("game") == family.game) if family.game else own
 
 
-def _name(family: Family) -> str:
+def _name(family: SettingFamily) -> str:
     return anchor(f"{family.setting}-{family.name}").lower()
 
 
-def _table(family: Family, means: pl.DataFrame) -> Table:
+def _table(family: SettingFamily, means: pl.DataFrame) -> ReportTable:
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     found = means.with_columns(
@@ -237,19 +237,19 @@ def _table(family: Family, means: pl.DataFrame) -> Table:
     frame = frame.with_columns(
         mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
     )
-    return Table(
+    return ReportTable(
         _name(family),
         f"{family.title}: {family.name}",
         frame,
         (
-            Column("title", "Game"),
-            *(Column(key, value, UNIT, 1) for key, value in keys.items()),
-            Column("mean", "Mean", UNIT, 1), Column("spread", "Spread", "s.d.", 1),
+            Header("title", "Game"),
+            *(Header(key, value, UNIT, 1) for key, value in keys.items()),
+            Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
         ),
     )  # fmt: skip
 
 
-def _tests(family: Family, runs: pl.DataFrame, evidence: Evidence) -> Iterator[Table]:
+def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
     """Differences between every two values, over all games, where each has a second run."""
     found = by_run(_of(runs, family))
     kept = found.filter(pl.col("game") == (family.game or OVERALL))
@@ -263,24 +263,24 @@ def _tests(family: Family, runs: pl.DataFrame, evidence: Evidence) -> Iterator[T
         seed=evidence.seed,
     )  # fmt: skip
     columns = (
-        Column("first", "Value"), Column("second", "Other value"),
-        Column("difference", "Difference", "of means", 1), Column("p", "p", "", 3),
-        Column("p_holm", "p corrected", "Holm's rule", 3),
-        Column("n_first", "Runs", "", 0), Column("n_second", "Other's runs", "", 0),
+        Header("first", "Value"), Header("second", "Other value"),
+        Header("difference", "Difference", "of means", 1), Header("p", "p", "", 3),
+        Header("p_holm", "p corrected", "Holm's rule", 3),
+        Header("n_first", "Runs", "", 0), Header("n_second", "Other's runs", "", 0),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
         tests.frame, columns, "Unpaired permutation tests, two-sided, of runs' mean scores.",
         tests.notes,
     )  # fmt: skip
 
 
-def _panels(found: Sequence[tuple[Family, pl.DataFrame]]) -> list[Panel]:
+def _panels(found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> list[Panel]:
     games = dict.fromkeys(game for _, means in found for game in means["game"])
     return [_panel(game, found) for game in TITLES if game in games]
 
 
-def _panel(game: str, found: Sequence[tuple[Family, pl.DataFrame]]) -> Panel:
+def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Panel:
     traces = []
     for place, (family, means) in enumerate(found):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
@@ -294,7 +294,7 @@ def _panel(game: str, found: Sequence[tuple[Family, pl.DataFrame]]) -> Panel:
     return Panel(TITLES[game], UNIT, 240, traces, layout)
 
 
-TEMPERATURES = Part("Temperatures", "Table 5", temperatures)
-VERSIONS = Part("Prompt versions", "Table 6", versions)
-STRATEGIES = Part("Reasoning strategies", "Table 7", strategies)
-OTHERS = Part("Other settings of players", "", others)
+TEMPERATURES = RecipePart("Temperatures", "Table 5", temperatures)
+VERSIONS = RecipePart("Prompt versions", "Table 6", versions)
+STRATEGIES = RecipePart("Reasoning strategies", "Table 7", strategies)
+OTHERS = RecipePart("Other settings of players", "", others)

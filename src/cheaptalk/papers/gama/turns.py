@@ -11,7 +11,7 @@ from cheaptalk.papers.gama.scores import alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
 
@@ -27,7 +27,7 @@ WIDEST = 20
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
 
-def battles(evidence: Evidence) -> Iterator[Table | Charts]:
+def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Battles of players who fill all seats: how they end, and one of each drawn shot by shot.
 
     In the figures time runs to the right, and a row is a player, the best shot on top. A line is
@@ -42,7 +42,7 @@ def battles(evidence: Evidence) -> Iterator[Table | Charts]:
     yield Charts("battles", "One battle of each player", panels)
 
 
-def pirates(evidence: Evidence) -> Iterator[Table | Charts]:
+def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Plans and votes of crews in which one player fills all seats.
 
     Bars above the line are the mean distance of plans from the optimal one, as a share of the most
@@ -87,20 +87,20 @@ def _means(
     name: str,
     title: str,
     values: tuple[str, ...],
-) -> Table:
+) -> ReportTable:
     """Means of some of the game's measures, a row a player."""
     box = game_box(game)
     frame = evidence.scored(game).join(runs.select("match", "who"), on="match")
     bounds = {value: box.measures[value].bounds for value in values}
     found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
     columns = tuple(
-        Column(one, one.replace("_", " ").capitalize(), box.measures[one].unit, 2,
+        Header(one, one.replace("_", " ").capitalize(), box.measures[one].unit, 2,
                box.measures[one].meaning)
         for one in values
     )  # fmt: skip
     own = runs.rename({"who": "player"})
-    return Table(
-        name, title, found, (Column("who", "Player"), *columns),
+    return ReportTable(
+        name, title, found, (Header("who", "Player"), *columns),
         leads=lambda row: lead(own, game, row["who"]),
     )  # fmt: skip
 
@@ -193,7 +193,7 @@ def _double(who: str, rows: Rows, ballots: int) -> Panel:
     return Panel(who, "", 240, bars, layout | legend(["plans", "votes"]))
 
 
-def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> Table:
+def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
     """The ballots of one match of each player, pirate by pirate."""
     own = runs.rename({"who": "player"})
     rows = [
@@ -202,14 +202,14 @@ def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> Table:
     places = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
     shown = list(places)[:WIDEST]
     columns = (
-        Column("who", "Player"), Column("ballot", "Ballot", "", 0),
-        *(Column(place, place.removeprefix("pirate ")) for place in shown),
-        Column("plan_distance", "Distance", "coins", 0),
-        Column("vote_accuracy", "Right votes", "share", 2),
+        Header("who", "Player"), Header("ballot", "Ballot", "", 0),
+        *(Header(place, place.removeprefix("pirate ")) for place in shown),
+        Header("plan_distance", "Distance", "coins", 0),
+        Header("vote_accuracy", "Right votes", "share", 2),
     )  # fmt: skip
     note = f"Of {len(places)} pirates the first {WIDEST} are shown." * (len(places) > WIDEST)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    return Table(
+    return ReportTable(
         "pirate-ballots", "One voyage of each player", frame, columns,
         "Coins for each pirate by rank, with ✓ where it is for the plan and ✗ where it is not.",
         (note,) if note else (), lambda row: lead(own, PIRATES, row["who"]),
@@ -228,5 +228,5 @@ def _ballots(who: str, match: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield {"who": who, "ballot": number, **numbers, **pirates}
 
 
-BATTLES = Part("Battles", "Figure 2", battles)
-VOYAGES = Part("Pirates", "Table 2", pirates)
+BATTLES = RecipePart("Battles", "Figure 2", battles)
+VOYAGES = RecipePart("Pirates", "Table 2", pirates)

@@ -18,11 +18,11 @@ from cheaptalk.reports.recipes.parts import (
     HIGH,
     LOW,
     Charts,
-    Column,
+    Header,
     Lacking,
     Lead,
-    Part,
-    Table,
+    RecipePart,
+    ReportTable,
 )
 from cheaptalk.reports.recipes.played import doings
 from cheaptalk.rules import counted
@@ -41,7 +41,7 @@ BINS = 20
 """Into how many equal steps first offers are gathered for figures."""
 
 
-def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
+def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How Alice's first offer and her final gain go together.
 
     The first offer is what Alice would gain were it accepted at once: her share of the money in
@@ -70,10 +70,10 @@ def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
     ]
     players = set(frame["player"])
     table = pl.DataFrame(rows, infer_schema_length=None)
-    yield Table(
+    yield ReportTable(
         "anchoring", "Correlation of Alice's first offer with her gain", table,
-        (Column("family", "Family"), Column("alice", "Alice is"), Column("bob", "Bob is"),
-         *(Column(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
+        (Header("family", "Family"), Header("alice", "Alice is"), Header("bob", "Bob is"),
+         *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
         "Intervals cover 95 %. It is undefined where offers or gains do not vary.",
         leads=lambda row: Lead(
             row["family"].lower(),
@@ -177,4 +177,4 @@ def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
     }  # fmt: skip
 
 
-ANCHORING = Part("Anchoring", "section 4, Q3", anchoring)
+ANCHORING = RecipePart("Anchoring", "section 4, Q3", anchoring)

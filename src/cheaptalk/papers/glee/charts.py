@@ -18,7 +18,7 @@ WIDE = 10.0
 Row = Mapping[str, Any]
 
 
-class Series(NamedTuple):
+class DotSeries(NamedTuple):
     """Dots of one colour.
 
     Attributes:
@@ -34,7 +34,7 @@ def dots(
     title: str,
     frame: pl.DataFrame,
     labels: str,
-    series: Sequence[Series],
+    series: Sequence[DotSeries],
     *,
     axis: str = "",
     leads: Sequence[Lead | None] = (),
@@ -67,7 +67,7 @@ def dots(
 def _dots(
     frame: pl.DataFrame,
     names: Sequence[str],
-    one: Series,
+    one: DotSeries,
     colour: str,
     queries: Sequence[dict[str, str] | None],
 ) -> Trace:

@@ -102,7 +102,7 @@ SPOKEN = Term("MA", "messages allowed", "messages", False, market=True)
 
 
 @dataclass(frozen=True)
-class Family:
+class GameFamily:
     """A family of games.
 
     Attributes:
@@ -120,7 +120,7 @@ class Family:
 
 
 FAMILIES = (
-    Family(
+    GameFamily(
         "bargaining",
         (
             _informed("complete_information"),
@@ -131,7 +131,7 @@ FAMILIES = (
             Term("M", "money to divide, in dollars", "money", 10_000),
         ),
     ),
-    Family(
+    GameFamily(
         "negotiation",
         (
             _informed("complete_information"),
@@ -142,7 +142,7 @@ FAMILIES = (
             Term("M", "scale of values and prices, in dollars", "scale", 10_000),
         ),
     ),
-    Family(
+    GameFamily(
         "persuasion",
         (
             _informed("seller_knows_values"),
@@ -178,7 +178,7 @@ LINKED = 600
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class FamilyMatches:
     """The matches of a family that count, with the levels of its parameters.
 
     Attributes:
@@ -193,7 +193,7 @@ class Played:
         uncontrolled: parameters that vary and are none of the terms.
     """
 
-    family: Family
+    family: GameFamily
     frame: pl.DataFrame
     levels: Mapping[str, tuple[str, ...]]
     constant: Mapping[str, str]
@@ -215,7 +215,7 @@ class Played:
         """The names of all other terms that vary."""
         return tuple(name for name in self.levels if name not in self.market)
 
-    def without(self, players: Collection[str]) -> "Played | None":
+    def without(self, players: Collection[str]) -> "FamilyMatches | None":
         """The same without the matches of these players; None where none are left."""
         if not players:
             return self
@@ -223,7 +223,7 @@ class Played:
         rest = self.frame.filter(~pl.any_horizontal(theirs)).select(
             pl.exclude("configuration", *self.levels, *ROLES.values())
         ).rename({"digest": "configuration"})  # fmt: skip
-        return next(iter(laid_out({self.game: rest}, self.references["Alice"])), None)
+        return next(iter(family_matches({self.game: rest}, self.references["Alice"])), None)
 
     def lead(self, *where: pl.Expr) -> Lead | None:
         """The matches of the configurations that meet these conditions."""
@@ -232,7 +232,7 @@ class Played:
         return Lead(self.game, {"configuration": ",".join(found)}) if found and fits else None
 
 
-def families(evidence: Evidence) -> list[Played]:
+def families(evidence: Evidence) -> list[FamilyMatches]:
     """The families that were played, each with all its matches that count.
 
     Raises:
@@ -247,15 +247,15 @@ def families(evidence: Evidence) -> list[Played]:
     return found
 
 
-def _families(evidence: Evidence) -> list[Played]:
+def _families(evidence: Evidence) -> list[FamilyMatches]:
     frames = {family.game: evidence.scored(family.game) for family in FAMILIES}
     chosen = evidence.options.get(CHOSEN)
     if chosen is not None and chosen not in evidence.labels:
         raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
-    return laid_out(frames, chosen or REFERENCE)
+    return family_matches(frames, chosen or REFERENCE)
 
 
-def laid_out(frames: Mapping[str, pl.DataFrame], reference: str) -> list[Played]:
+def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[FamilyMatches]:
     """Matches by game with the levels of their parameters; those that have a payoff.
 
     Args:
@@ -268,7 +268,7 @@ def laid_out(frames: Mapping[str, pl.DataFrame], reference: str) -> list[Played]
     }
     kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
     ranking = _ranking(list(kept.values()), reference)
-    return [_laid(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
+    return [_with_levels(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
@@ -287,7 +287,7 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
     return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
 
 
-def _laid(family: Family, frame: pl.DataFrame, ranking: Sequence[str]) -> Played:
+def _with_levels(family: GameFamily, frame: pl.DataFrame, ranking: Sequence[str]) -> FamilyMatches:
     """Matches with the levels of their parameters."""
     parameters = [name for name in frame.columns if name.startswith("game.")]
     made = frame.group_by("configuration", maintain_order=True).agg(
@@ -320,7 +320,7 @@ def _laid(family: Family, frame: pl.DataFrame, ranking: Sequence[str]) -> Played
         seen = set(whole[title])
         references[title] = next(who for who in ranking if who in seen)
     strange = _uncontrolled(family, configurations)
-    return Played(family, whole, levels, constant, references, strange)
+    return FamilyMatches(family, whole, levels, constant, references, strange)
 
 
 def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -346,7 +346,9 @@ def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> A
     return max(sorted(tally), key=lambda value: tally[value])
 
 
-def _uncontrolled(family: Family, configurations: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _uncontrolled(
+    family: GameFamily, configurations: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
     """Parameters that vary and that no term is read off; what players are called is none."""
     known = {NAMES, *(term.parameter for term in family.terms)}
     return tuple(

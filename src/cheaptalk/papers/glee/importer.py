@@ -319,7 +319,7 @@ def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] 
     found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
         raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
-    reader = _Reader(folder, redact_names or bool(names), tuple(names))
+    reader = _GleeReader(folder, redact_names or bool(names), tuple(names))
     return Collection(SYSTEM, folder.resolve().name, chain(closed, map(reader.read, found)))
 
 
@@ -337,7 +337,7 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class _Reader:
+class _GleeReader:
     root: Path
     redact_names: bool
     names: tuple[str, ...]

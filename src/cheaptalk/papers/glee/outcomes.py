@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, Played, families, kinds
+from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, RecipePart, ReportTable
 from cheaptalk.rules import Result, game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.text import capital
@@ -89,7 +89,7 @@ def _scaled(frame: pl.DataFrame, value: str, by: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def distributions(evidence: Evidence) -> Iterator[Table]:
+def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     """How means depend on which configurations are counted, and how much.
 
     Plain means give each configuration the share of matches that it happened to have. The second
@@ -100,26 +100,26 @@ def distributions(evidence: Evidence) -> Iterator[Table]:
     """
     made = families(evidence)
     whole = pl.concat([row for one in made for row in _by_distribution(one)], how="diagonal")
-    yield Table(
+    yield ReportTable(
         "distributions", "Metrics under other distributions of configurations", whole,
-        (Column("family", "Family"), Column("weights", "Configurations"),
-         *(Column(key, capital(title), "", 3) for key, title in METRICS.items())),
+        (Header("family", "Family"), Header("weights", "Configurations"),
+         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
         INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
     )  # fmt: skip
     gains = pl.concat([_by_player(one, role) for one in made for role in ROLES])
-    yield Table(
+    yield ReportTable(
         "player-distributions", "Players' gains, plainly and with all configurations alike", gains,
-        (Column("player", "Player"), Column("family", "Family"), Column("role", "Role"),
-         Column("plain", "Plain mean", "", 3), Column("alike", "All alike", "", 3),
-         Column("alike.covered", "Configurations met", "share", 2)),
+        (Header("player", "Player"), Header("family", "Family"), Header("role", "Role"),
+         Header("plain", "Plain mean", "", 3), Header("alike", "All alike", "", 3),
+         Header("alike.covered", "Configurations met", "share", 2)),
         INTERVALS,
         leads=lambda row: Lead(row["family"].lower(),
                                {f"player.{row['role'].lower()}": row["player"]}),
     )  # fmt: skip
 
 
-def _by_distribution(played: Played) -> Iterator[pl.DataFrame]:
+def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
     """The means of a family's metrics, a row a distribution."""
     family = capital(played.game)
     frame = played.frame.with_columns(family=pl.lit(family))
@@ -133,7 +133,7 @@ def _by_distribution(played: Played) -> Iterator[pl.DataFrame]:
         yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
 
 
-def _distributions(played: Played) -> dict[str, dict[str, float]]:
+def _distributions(played: FamilyMatches) -> dict[str, dict[str, float]]:
     """The weights of configurations, by what they stand for."""
     all_ = played.frame["configuration"].unique().to_list()
     found = {"all alike": dict.fromkeys(all_, 1.0)}
@@ -146,7 +146,7 @@ def _distributions(played: Played) -> dict[str, dict[str, float]]:
     return found
 
 
-def _by_player(played: Played, role: str) -> pl.DataFrame:
+def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     """A role's gain by who played it."""
     gain, who = GAINS[role], ROLES[role]
     all_ = dict.fromkeys(played.frame["configuration"].unique(), 1.0)
@@ -168,13 +168,13 @@ def bounds_of(game: str) -> dict[str, tuple[float, float]]:
     return {name: one.bounds for name, one in game_box(game).measures.items()}
 
 
-DISTRIBUTIONS = Part("Other configurations", "footnote 11", distributions)
+DISTRIBUTIONS = RecipePart("Other configurations", "footnote 11", distributions)
 
 
 EVERYBODY = "everybody"
 
 
-def outcomes(evidence: Evidence) -> Iterator[Table]:
+def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
     """The means of all metrics, over all matches and by what kinds of players met.
 
     Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
@@ -183,17 +183,17 @@ def outcomes(evidence: Evidence) -> Iterator[Table]:
     """
     labels = evidence.once(kinds)
     frame = pl.concat([_means(one, labels) for one in families(evidence)])
-    yield Table(
+    yield ReportTable(
         "outcomes", "Metrics by family", frame,
-        (Column("family", "Family"),
-         *(Column(role, f"{title} is") for role, title in ROLES.items()),
-         *(Column(key, capital(title), "", 3) for key, title in METRICS.items())),
+        (Header("family", "Family"),
+         *(Header(role, f"{title} is") for role, title in ROLES.items()),
+         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
         INTERVALS,
         leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
     )  # fmt: skip
 
 
-def _means(played: Played, labels: Mapping[str, str]) -> pl.DataFrame:
+def _means(played: FamilyMatches, labels: Mapping[str, str]) -> pl.DataFrame:
     """The means of a family's metrics: over all matches, then by kinds of players."""
     frame = played.frame.with_columns(
         pl.lit(capital(played.game)).alias("family"),
@@ -206,7 +206,7 @@ def _means(played: Played, labels: Mapping[str, str]) -> pl.DataFrame:
     return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
 
 
-def definitions(evidence: Evidence) -> Iterator[Table]:
+def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     """Bob's gain in persuasion by the paper's definition and by that of its released code.
 
     By the paper Bob gets v - 1 prices for every good product that he buys, and loses 1 for every
@@ -222,12 +222,12 @@ def definitions(evidence: Evidence) -> Iterator[Table]:
         pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
     )
     found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
-    yield Table(
+    yield ReportTable(
         "bob-gain", "Bob's gain in persuasion, by both definitions", found,
-        (*(Column(role, f"{title} is") for role, title in ROLES.items()),
-         Column("paper", "By the paper", "prices a round", 3),
-         Column("code", "By the released code", "prices a round", 3),
-         Column("difference", "Code less paper", "prices a round", 3)),
+        (*(Header(role, f"{title} is") for role, title in ROLES.items()),
+         Header("paper", "By the paper", "prices a round", 3),
+         Header("code", "By the released code", "prices a round", 3),
+         Header("difference", "Code less paper", "prices a round", 3)),
         INTERVALS,
         leads=lambda _: Lead("persuasion", {"status": "finished"}),
     )  # fmt: skip
@@ -250,5 +250,5 @@ def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-OUTCOMES = Part("What came of the games", "section 2", outcomes)
-DEFINITIONS = Part("Bob's gain in persuasion", "section 2.3", definitions)
+OUTCOMES = RecipePart("What came of the games", "section 2", outcomes)
+DEFINITIONS = RecipePart("Bob's gain in persuasion", "section 2.3", definitions)

@@ -11,13 +11,13 @@ from cheaptalk.papers.metagame.behaviour import GAME, scored
 from cheaptalk.reports.metagame.conduct import radar
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 
 CIRCLE = re.compile(r"circle_(\d+)")
 KINDS = tuple(
-    Column(name, f"M{place}", "a match", 2)
+    Header(name, f"M{place}", "a match", 2)
     for place, name in enumerate(MISTAKEN, start=1)
 )  # fmt: skip
 
@@ -42,7 +42,7 @@ def circled(spec: Mapping[str, Any]) -> Circled | None:
     return Circled(str(base), int(found[1])) if found and base else None
 
 
-def self_play(evidence: Evidence) -> Iterator[Table | Charts]:
+def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How often players make mistakes M1 to M5 in matches against themselves (appendix B).
 
     M1 asks for less than was just offered; M2 asks for less than the outside option; M3 offers
@@ -74,15 +74,15 @@ def self_play(evidence: Evidence) -> Iterator[Table | Charts]:
     yield Charts("mistake-radars", "Mistakes by kind", list(_panels(found)))
 
 
-def _table(found: pl.DataFrame) -> Table:
+def _table(found: pl.DataFrame) -> ReportTable:
     known = found["circle"].is_not_null().any()
     prompts = (
-        Column("model", "Model"), Column("circle", "Circle", "", 0),
-        Column("fewest", "Of its model"),
+        Header("model", "Model"), Header("circle", "Circle", "", 0),
+        Header("fewest", "Of its model"),
     ) if known else ()  # fmt: skip
-    return Table(
+    return ReportTable(
         "mistakes", "Mistakes in self-play", found,
-        (Column("player", "Player"), *prompts, Column("mistakes", "All", "a match", 2), *KINDS),
+        (Header("player", "Player"), *prompts, Header("mistakes", "All", "a match", 2), *KINDS),
         notes=() if known else ("No player is prompted with a circle.",),
         leads=lambda row: Lead(GAME, {
             "player.player_1": row["player"], "player.player_2": row["player"],

@@ -14,7 +14,7 @@ from cheaptalk.text import capital, fixed
 Row = Mapping[str, Any]
 
 
-class Shown(NamedTuple):
+class ShownNumber(NamedTuple):
     """A number as charts show it.
 
     Attributes:
@@ -37,7 +37,7 @@ class Shown(NamedTuple):
         return {"title": {"text": self.title}, "rangemode": "tozero" if self.zero else "normal"}
 
 
-def panels(frame: pl.DataFrame, number: Shown, *, staged: bool) -> list[Panel]:
+def panels(frame: pl.DataFrame, number: ShownNumber, *, staged: bool) -> list[Panel]:
     """A panel for each objective that has the number.
 
     Args:
@@ -55,7 +55,7 @@ def panels(frame: pl.DataFrame, number: Shown, *, staged: bool) -> list[Panel]:
     ]
 
 
-def _over_iterations(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
+def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
     iterations = frame["iteration"].drop_nulls().unique().sort().to_list()
     lines = list(_lines(frame, number, iterations))
     layout: dict[str, Any] = {
@@ -68,7 +68,7 @@ def _over_iterations(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
     return Panel(title, "", 300, lines, layout | _legend(lines))
 
 
-def _lines(frame: pl.DataFrame, number: Shown, iterations: Sequence[int]) -> Iterator[Trace]:
+def _lines(frame: pl.DataFrame, number: ShownNumber, iterations: Sequence[int]) -> Iterator[Trace]:
     """A line for each series, and one straight across for each that has no iterations."""
     groups = frame.group_by("series", maintain_order=True)
     for place, ((series,), part) in enumerate(groups):
@@ -93,7 +93,7 @@ def _lines(frame: pl.DataFrame, number: Shown, iterations: Sequence[int]) -> Ite
         yield line
 
 
-def _by_player(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
+def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
     """Dots with whiskers, a player a row."""
     order = frame["player"].unique(maintain_order=True).to_list()
     dots: list[Trace] = []
@@ -121,7 +121,7 @@ def _by_player(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
     return Panel(title, "", 100 + 34 * len(order), dots, layout | _legend(dots))
 
 
-def _said(row: Row, number: Shown) -> str:
+def _said(row: Row, number: ShownNumber) -> str:
     """What stands where a point is: the player, the number with its interval, and its base."""
     key, places = number.key, number.places
     text = fixed(row[key], places)

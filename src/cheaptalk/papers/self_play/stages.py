@@ -16,7 +16,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.store.reader import people_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Column, Lacking, Lead
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead
 from cheaptalk.statistics import DEALS
 
 GAME = DealOrNoDeal.name
@@ -178,8 +178,8 @@ CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
 """What play with each kind of partner is called."""
 PERCENT = (0.0, 100.0)
-HEAD = (Column("player", "Player"), Column("objective", "Objective"))
-SERIES = Column("series", "Play")
+HEAD = (Header("player", "Player"), Header("objective", "Objective"))
+SERIES = Header("series", "Play")
 
 
 def cells(

@@ -15,12 +15,12 @@ from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
-from cheaptalk.equilibrium.analysis.estimation import Wishes, analyse
+from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import RATINGS
 from cheaptalk.equilibrium.analysis.readings import measures_shown
 from cheaptalk.equilibrium.analysis.seats import SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes, analyse_seats
+from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions, analyse_seats
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
@@ -85,7 +85,9 @@ class Played(NamedTuple):
         """The study and those taken together with it."""
         return (self.study, *self.others)
 
-    def analyses(self, games: Sequence[str] = (), **wishes: Unpack[Wishes]) -> list[Analysis]:
+    def analyses(
+        self, games: Sequence[str] = (), **wishes: Unpack[AnalysisOptions]
+    ) -> list[Analysis]:
         """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
         return [analyse(one, **wishes) for one in self.games(games)]
 
@@ -237,7 +239,7 @@ def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Data
 
 
 def analyses_by_seat(
-    played: Played, games: Sequence[str] = (), **wishes: Unpack[SeatWishes]
+    played: Played, games: Sequence[str] = (), **wishes: Unpack[SeatsOptions]
 ) -> list[SeatsAnalysis]:
     """The games asked for, by seat; see :func:`.selected` and :func:`.analyse_seats`."""
     return [analyse_seats(one, **wishes) for one in selected(played.frames, games)]

@@ -16,7 +16,15 @@ from cheaptalk.reports.lines import by_player
 from cheaptalk.reports.recipes.charts import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
+from cheaptalk.reports.recipes.parts import (
+    Charts,
+    Header,
+    Lacking,
+    Lead,
+    Recipe,
+    RecipePart,
+    ReportTable,
+)
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
@@ -126,7 +134,7 @@ def comparison(
         games: those of the first study; what only it holds is then named as missing.
     """
     parts = (
-        Part(capital(game), "", partial(_changes, other, game, renamed or {}))
+        RecipePart(capital(game), "", partial(_changes, other, game, renamed or {}))
         for game in dict.fromkeys([*other.frames, *games])
     )
     about = f"{capital(other.study)} beside the study that this page describes."
@@ -170,7 +178,7 @@ def compare(
 
 def _changes(
     other: Evidence, game: str, renamed: Mapping[str, str], evidence: Evidence
-) -> Iterator[Table | Charts]:
+) -> Iterator[ReportTable | Charts]:
     """Each player's scores in the other study less those in this one, with 95 % intervals.
 
     Only what both studies hold is compared: the same players in the same places of the same
@@ -268,23 +276,23 @@ def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _table(
     game: str, frame: pl.DataFrame, evidence: Evidence, other: Evidence, paired: bool
-) -> Table:
+) -> ReportTable:
     unit, how = (
         ("pairs", "Pairs of matches on the same deal.") if paired
         else ("cells", "Configurations and pairings that both have.")
     )  # fmt: skip
     columns = (
-        Column(WHO, "Player"),
-        Column("role", "Role"),
-        Column("score", "Score"),
-        Column("before", evidence.study, "mean", "decimals"),
-        Column("after", other.study, "mean", "decimals"),
-        Column("difference", "Difference", "95 % interval", "decimals"),
-        Column("difference.n", "Compared", unit, 0, how),
-        Column("p", "p", "two-sided", 3),
-        Column("p.corrected", "p corrected", "Holm's rule", 3),
+        Header(WHO, "Player"),
+        Header("role", "Role"),
+        Header("score", "Score"),
+        Header("before", evidence.study, "mean", "decimals"),
+        Header("after", other.study, "mean", "decimals"),
+        Header("difference", "Difference", "95 % interval", "decimals"),
+        Header("difference.n", "Compared", unit, 0, how),
+        Header("p", "p", "two-sided", 3),
+        Header("p.corrected", "p corrected", "Holm's rule", 3),
     )
-    return Table(
+    return ReportTable(
         f"compare-{game}", f"{capital(game)}: {other.study} less {evidence.study}", frame, columns,
         leads=partial(_lead, game),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.pages import PORT, anchor, environment, policy, source, verbatim
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
-from cheaptalk.reports.recipes.parts import Charts, Made, Part, Recipe, Table, made
+from cheaptalk.reports.recipes.parts import Charts, Made, Recipe, RecipePart, ReportTable, made
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.transcripts import packed, sampled
@@ -55,10 +55,10 @@ class Findings:
     parts: tuple[Made, ...]
 
     @cached_property
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, ReportTable]:
         """All tables by name."""
         shown = (one for part in self.parts for one in part.shown)
-        return {one.name: one for one in shown if isinstance(one, Table)}
+        return {one.name: one for one in shown if isinstance(one, ReportTable)}
 
     @cached_property
     def charts(self) -> dict[str, Charts]:
@@ -91,7 +91,7 @@ def findings(
     draws: int = DRAWS,
     seed: int = 0,
     options: Mapping[str, str] | None = None,
-    told: Callable[[Part], None] | None = None,
+    told: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
     """A paper's tables and figures from a study.
 

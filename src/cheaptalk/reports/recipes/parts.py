@@ -34,7 +34,7 @@ class Lead(NamedTuple):
     query: dict[str, str]
 
 
-class Column(NamedTuple):
+class Header(NamedTuple):
     """A column as a table shows it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Column(NamedTuple):
         return fixed(value, places)
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A number with what is known of its uncertainty; None where it is undefined or unknown."""
 
     value: float | None
@@ -86,7 +86,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ReportTable:
     """A table: a frame with all its numbers, and which of them are shown how.
 
     Attributes:
@@ -106,7 +106,7 @@ class Table:
     name: str
     title: str
     frame: pl.DataFrame
-    columns: tuple[Column, ...]
+    columns: tuple[Header, ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
     leads: Callable[[Mapping[str, Any]], Lead | None] = field(default=lambda _: None, repr=False)
@@ -119,21 +119,21 @@ class Table:
             if kind.is_float() and not self.frame[name].drop_nulls().is_finite().all():
                 raise ValueError(f"column {name} of table {self.name} has a number that is none")
 
-    def cell(self, row: Mapping[str, Any], column: Column) -> Cell:
+    def cell(self, row: Mapping[str, Any], column: Header) -> TableCell:
         """A number of a row."""
         found = [row.get(column.key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)]
-        return Cell(*found)
+        return TableCell(*found)
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
         """A row as it is printed, a text a column."""
         return [self._text(row, column) for column in self.columns]
 
-    def places(self, row: Mapping[str, Any], column: Column) -> int | None:
+    def places(self, row: Mapping[str, Any], column: Header) -> int | None:
         """The decimals of a row's number; None of text."""
         places = column.places
         return int(row[places]) if isinstance(places, str) else places
 
-    def _text(self, row: Mapping[str, Any], column: Column) -> str:
+    def _text(self, row: Mapping[str, Any], column: Header) -> str:
         value, places = row[column.key], self.places(row, column)
         if places is None or value is None:
             return "" if value is None else str(value)
@@ -196,11 +196,11 @@ class Drawing(NamedTuple):
     caption: str = ""
 
 
-Shown: TypeAlias = Table | Charts | Drawing
+Shown: TypeAlias = ReportTable | Charts | Drawing
 
 
 @dataclass(frozen=True)
-class Part:
+class RecipePart:
     """A piece of a recipe, such as one table of the paper.
 
     Attributes:
@@ -237,7 +237,7 @@ class Recipe:
     name: str
     title: str
     paper: str
-    parts: tuple[Part, ...]
+    parts: tuple[RecipePart, ...]
     measures: tuple[str, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
@@ -253,12 +253,12 @@ class Made:
         lacking: what the study does not hold; empty where nothing is missing.
     """
 
-    part: Part
+    part: RecipePart
     shown: tuple[Shown, ...]
     lacking: str = ""
 
 
-def made(part: Part, evidence: Evidence) -> Made:
+def made(part: RecipePart, evidence: Evidence) -> Made:
     """A part from a study, or the sentence that says what is missing."""
     try:
         return Made(part, tuple(part.make(evidence)))

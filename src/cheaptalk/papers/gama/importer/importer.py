@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cheaptalk.papers.gama.importer.files import File
+from cheaptalk.papers.gama.importer.files import GamaFile
 from cheaptalk.papers.gama.importer.rounds import Auction, Bar, Diners, Dollar, Goods, Guess
 from cheaptalk.papers.gama.importer.turns import Battle, Pirates
 from cheaptalk.players import ImportedSeat
@@ -36,7 +36,7 @@ from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, giv
 M = TypeVar("M", bound=BaseModel)
 
 SYSTEM = "gama"
-FILES: dict[str, type[File]] = {
+FILES: dict[str, type[GamaFile]] = {
     "guessing_game": Guess, "bar_game": Bar, "divide_dollar": Dollar, "public_goods": Goods,
     "diner_dilemma": Diners, "sealed_bid_auction": Auction, "battle_royale": Battle,
     "pirate_game": Pirates,
@@ -93,7 +93,7 @@ def _game(path: Path, place: str) -> ForeignGame:
     return ForeignGame(id_, place, table, seats, source)
 
 
-def _file(written: Any) -> File:
+def _file(written: Any) -> GamaFile:
     """The file, checked as one of its kind.
 
     Raises:
@@ -119,7 +119,7 @@ def _checked(model: type[M], data: Any, part: str | None = None) -> M:
         raise Unfit(f'"{part}": {faults(error)}' if part else faults(error)) from None
 
 
-def _replayed(file: File, seed: str) -> Table:
+def _replayed(file: GamaFile, seed: str) -> Table:
     """Play the file's answers at our table, to the end.
 
     Raises:
