@@ -11,15 +11,15 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
 from cheaptalk.equilibrium.analysis.analysis import LEAST
-from cheaptalk.equilibrium.analysis.readings import readings_of
-from cheaptalk.equilibrium.analysis.selection import selected
+from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
+from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
+    deal_histogram,
     demands,
-    mistake_radar,
-    opposition_histogram,
+    self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
 from tests.pages import Page
@@ -157,9 +157,9 @@ def test_other_games_have_their_own_measures(well: Path) -> None:
 def test_welfare_has_no_scale_where_pools_differ(path: Path) -> None:
     with ct.Store.open(path) as store:
         (one,) = selected(played(store).frames, ["item_bargaining"])
-    assert len(readings_of(one)) == 2
+    assert len(metric_tables(one)) == 2
     other = one.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
-    assert readings_of(one._replace(configurations=other)) == ()
+    assert metric_tables(one._replace(configurations=other)) == ()
 
 
 def test_soft_tough_and_walk_all_walk(path: Path) -> None:
@@ -289,8 +289,8 @@ def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
 def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
-    radar = mistake_radar(frame, ["soft", "walk"])
-    levels = opposition_histogram(frame)
+    radar = self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR)
+    levels = deal_histogram(frame, OPPOSITION)
     assert radar is not None
     assert levels is not None
     soft, walk = radar.data
@@ -303,8 +303,8 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert sum(levels.data[0]["y"]) == 3 * 12
     middle = np.average(levels.data[0]["x"], weights=levels.data[0]["y"])
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
-    assert mistake_radar(frame, ["nobody"]) is None
-    assert opposition_histogram(frame.clear()) is None
+    assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
+    assert deal_histogram(frame.clear(), OPPOSITION) is None
 
 
 def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -> None:

@@ -6,7 +6,7 @@ from .analysis.spreads import Spread
 from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
 from .empirical.designs import Designs, compare_designs
 from .empirical.games import EmpiricalBimatrix, EmpiricalGame
-from .empirical.metrics import Metric, item_bargaining_metrics
+from .empirical.metrics import Metric
 from .empirical.model_choice import ModelChoice, model_choice
 from .empirical.next_cells import NextCells, propose_cells
 from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
@@ -73,7 +73,6 @@ __all__ = [
     "compare_designs",
     "deviation_gains",
     "elo",
-    "item_bargaining_metrics",
     "lemke_howson",
     "lemke_howson_mixtures",
     "mean_elo",

@@ -8,12 +8,13 @@ import polars as pl
 
 from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, failed
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Store, line_up
+from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.store.pages import places_of
 from cheaptalk.rules import Measure
 
 KINDS = tuple(kind.value for kind in Kind)
-
+SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
+"""Which matches of a frame count."""
 HEAD = {
     "match": pl.String,
     "status": pl.String,

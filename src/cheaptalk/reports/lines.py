@@ -10,12 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.players import Kind
-from cheaptalk.records import Status, line_up, query_of
+from cheaptalk.records import line_up, query_of
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import fixed
-
-KINDS = tuple(kind.value for kind in Kind)
 
 
 def places_by_role(places: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
@@ -76,7 +75,6 @@ def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame
     )
 
 
-SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 SeatLabels: TypeAlias = tuple[str | None, ...]
 
 

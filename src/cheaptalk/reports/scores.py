@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import ValidationError
 
+from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
 from cheaptalk.reports.lines import (
-    KINDS,
-    SCORED,
     Score,
     ScoreLine,
     by_player,

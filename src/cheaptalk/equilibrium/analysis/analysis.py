@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
-from cheaptalk.equilibrium.analysis.readings import MetricTable
-from cheaptalk.equilibrium.analysis.selection import Selected
+from cheaptalk.equilibrium.analysis.selection import MetricTable, Selected
 from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread, spreads
 from cheaptalk.equilibrium.empirical.bootstrap import (
     SHARE,

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from typing import TypedDict, Unpack
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.providers import GIVEN, OFFERS, providers_of
-from cheaptalk.equilibrium.analysis.readings import readings_of
-from cheaptalk.equilibrium.analysis.selection import NAME, Selected
+from cheaptalk.equilibrium.analysis.providers import GIVEN, providers_of
+from cheaptalk.equilibrium.analysis.selection import NAME, Selected, metric_tables
 from cheaptalk.equilibrium.empirical.bootstrap import DRAWS, Bootstrap, bootstrap_equilibrium
 from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, names_of, sided
@@ -55,9 +54,10 @@ def analyse(selected: Selected, **wishes: Unpack[AnalysisOptions]) -> Analysis:
     """
     draws, seed = wishes.get("draws", DRAWS), wishes.get("seed", 0)
     providers = wishes.get("providers", {})
-    readings = readings_of(selected)
+    readings = metric_tables(selected)
     metrics = [metric for reading in readings for metric in reading.metrics]
-    frame, offers = selected.frame, OFFERS.get(selected.box) if providers else None
+    frame = selected.frame
+    offers = selected.view.given if providers and selected.view else ""
     if offers:
         frame = sided(frame, offers, GIVEN)
         metrics += [Metric(name, name) for name in names_of(GIVEN)]

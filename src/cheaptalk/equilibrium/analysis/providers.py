@@ -16,8 +16,6 @@ from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"
 """The measure of what a strategy's offers give away; see :func:`.sided`."""
-OFFERS: Mapping[str, str] = {"item_bargaining": "utility_given"}
-"""The measure of each seat that is the value given, by game."""
 ABOUT: Mapping[Construction, tuple[str, str]] = {
     "mixtures": (
         "Each provider mixes its strategies",

@@ -9,13 +9,11 @@ import numpy.typing as npt
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
-from cheaptalk.records import Status
 from cheaptalk.statistics import DEALS
 
 Key: TypeAlias = tuple[int, int]
 """Row and column of a cell."""
 Integers: TypeAlias = npt.NDArray[np.int64]
-SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 CELL = ("sample", "row", "column")
 SHARED = 0.5
 """Of the deals of the smaller of two cells, the share that both must have to count as shared."""

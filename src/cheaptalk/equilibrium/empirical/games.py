@@ -15,7 +15,6 @@ import polars as pl
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from cheaptalk.equilibrium.empirical.cells import (
-    SCORED,
     Cell,
     CellName,
     GameSample,
@@ -27,6 +26,7 @@ from cheaptalk.equilibrium.empirical.cells import (
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import match_frames
+from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import Store
 from cheaptalk.rules import CheaptalkError, counted
 

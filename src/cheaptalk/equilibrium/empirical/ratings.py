@@ -12,9 +12,10 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.cells import SCORED, Integers
+from cheaptalk.equilibrium.empirical.cells import Integers
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.rules.errors import counted
+from cheaptalk.frames.matches import SCORED
+from cheaptalk.rules import counted
 
 EVEN = 1e-9
 """Payoffs tie if they differ by no more than this share of the larger."""

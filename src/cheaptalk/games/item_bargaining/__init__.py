@@ -6,6 +6,7 @@ from cheaptalk.games.item_bargaining import strategies
 from cheaptalk.games.item_bargaining.measures import MEASURES
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.item_bargaining.series import SERIES
+from cheaptalk.games.item_bargaining.view import VIEW
 from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
 
 CIRCLES = 7
@@ -18,4 +19,5 @@ BOX = GameBox(
     strategies=strategies_in(strategies),
     measures=by_name(MEASURES),
     series=by_name(SERIES),
+    view=VIEW,
 )

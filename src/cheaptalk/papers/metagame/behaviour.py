@@ -1,7 +1,4 @@
-"""Matches of item bargaining as each of their players saw them.
-
-How strategies bargain: rounds, what they give and keep, and whether they accept too little.
-"""
+"""How strategies bargain: rounds, what they give and keep, and whether they accept too little."""
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations
@@ -11,7 +8,8 @@ import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.reports.metagame.conduct import opposition_histogram
+from cheaptalk.games.item_bargaining.view import OPPOSITION
+from cheaptalk.reports.metagame.conduct import deal_histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
@@ -200,7 +198,7 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
     frame = scored(evidence)
     panels = []
     for (name,), part in frame.group_by(NAME, maintain_order=True):
-        panel = opposition_histogram(part)
+        panel = deal_histogram(part, OPPOSITION)
         if panel is not None:
             panels.append(panel._replace(title=str(name)))
     if not panels:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.readings import MISTAKEN
+from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR
 from cheaptalk.papers.metagame.behaviour import GAME, scored
-from cheaptalk.reports.metagame.conduct import radar
+from cheaptalk.reports.metagame.conduct import radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
@@ -16,10 +16,8 @@ from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 
 CIRCLE = re.compile(r"circle_(\d+)")
-KINDS = tuple(
-    Header(name, f"M{place}", "a match", 2)
-    for place, name in enumerate(MISTAKEN, start=1)
-)  # fmt: skip
+MISTAKES = tuple(MISTAKE_RADAR.axes.values())
+KINDS = tuple(Header(name, title, "a match", 2) for title, name in MISTAKE_RADAR.axes.items())
 
 
 class Circled(NamedTuple):
@@ -55,7 +53,7 @@ def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     own = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
     if own.is_empty():
         raise Lacking("nobody met itself in item bargaining; let players meet with pairing: all")
-    values = ["mistakes", *MISTAKEN]
+    values = ["mistakes", *MISTAKES]
     bounds = dict.fromkeys(values, COUNT)
     found = means(own, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     players = evidence.store.study(evidence.study, counted=False).spec.get("players") or {}
@@ -98,10 +96,10 @@ def _panels(found: pl.DataFrame) -> Iterator[Any]:
             (
                 row["player"] if row["circle"] is None else f"circle {row['circle']}",
                 row["mistakes.n"],
-                [row[name] for name in MISTAKEN],
+                [row[name] for name in MISTAKES],
             )
             for row in part.iter_rows(named=True)
             if row["mistakes"] is not None
         ]
         if rows:
-            yield radar(str(model or "Players without a circle"), rows)
+            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a circle"), rows)

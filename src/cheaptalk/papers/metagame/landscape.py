@@ -8,8 +8,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import analyse
 from cheaptalk.equilibrium.analysis.providers import ProviderReading, providers_of_models
-from cheaptalk.equilibrium.analysis.readings import MetricTable
-from cheaptalk.equilibrium.analysis.selection import selected
+from cheaptalk.equilibrium.analysis.selection import MetricTable, selected
 from cheaptalk.equilibrium.analysis.spreads import Spread
 from cheaptalk.papers.metagame.behaviour import GAME, scored
 from cheaptalk.reports.metagame import figures

@@ -18,10 +18,9 @@ from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_tex
 from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import RATINGS
-from cheaptalk.equilibrium.analysis.readings import measures_shown
 from cheaptalk.equilibrium.analysis.seats import SeatsAnalysis
 from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions, analyse_seats
-from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected
+from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.pages import places_of, some
@@ -31,9 +30,9 @@ from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
+    deal_histogram,
     demands,
-    mistake_radar,
-    opposition_histogram,
+    self_play_radar,
 )
 from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
@@ -150,6 +149,7 @@ def metagame_report(
         conduct=_conduct(analyses, played),
         graphs={one.name: _graph(one) for one in analyses},
         ratings=RATINGS,
+        methods=_methods(analyses),
     )
 
 
@@ -193,7 +193,7 @@ def _panels(analysis: Analysis) -> list[Panel]:
 
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:
-    """How each game was played: mistakes and opposition in item bargaining, and concessions."""
+    """How each game was played: concessions, and what its box says is worth drawing."""
     rounds = _together([demands(played.store, one) for one in played.studies]) if played else {}
     found: dict[str, list[Panel]] = {}
     for one in analyses:
@@ -202,10 +202,17 @@ def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, l
             frame, box = one.selected.frame, one.selected.box
             if box in rounds:
                 panels.append(concession_curves(box, frame, rounds[box], one.labels))
-            if box == "item_bargaining":
-                panels += [mistake_radar(frame, one.labels), opposition_histogram(frame)]
+            if view := one.selected.view:
+                panels += [self_play_radar(frame, one.labels, radar) for radar in view.radars]
+                panels += [deal_histogram(frame, histogram) for histogram in view.histograms]
         found[one.name] = [panel for panel in panels if panel]
     return found
+
+
+def _methods(analyses: Sequence[Analysis]) -> dict[str, str]:
+    """What the boxes of the games tell readers of their measures, by heading."""
+    views = [one.selected.view for one in analyses if one.selected]
+    return {title: text for view in views if view for title, text in view.methods.items()}
 
 
 def _graph(analysis: Analysis) -> Graph:
