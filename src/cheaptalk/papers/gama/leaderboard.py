@@ -20,7 +20,7 @@ from cheaptalk.papers.gama.scores import (
 )
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
 from cheaptalk.text import fixed, plain, readable
 
 UNIT = "0 to 100"
@@ -146,7 +146,3 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
         notes=(more,) if len(numbers) > SHOWN_RUNS else (),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )  # fmt: skip
-
-
-LEADERBOARD = RecipePart("Leaderboard", "Table 1", leaderboard)
-BY_RUN = RecipePart("Runs", "Table 4", runs_apart)

@@ -17,7 +17,7 @@ from cheaptalk.records import query_of
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics import STRATA
 
 WANTED = (
@@ -129,9 +129,6 @@ def lead_of(row: Mapping[str, Any], lineups: Mapping[str, list[dict[str, str]]])
     return Lead(row["game"], query | {"status": "finished"})
 
 
-MIXED = RecipePart("Mixed tables", "", mixed)
-
-
 MOST = 24
 """Line-ups that are drawn of a game."""
 BY = ["lineup", "player"]
@@ -230,6 +227,3 @@ def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
             traces.append(plain_line(f"{player}, alone", x, rows, place, dotted=True))
     layout = {"xaxis": {"title": {"text": "round"}}, **legend(["both", "always"])}
     return Panel(lineup, "", 260, traces, layout)
-
-
-AGAINST = RecipePart("Against others", "Figure 11", against)

@@ -12,7 +12,7 @@ from cheaptalk.papers.gama.scores import alone, lead
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import STRATA
 
 GAME = "guess_the_average"
@@ -129,7 +129,3 @@ def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
         traces.append(plain_line(one, part["round"].to_list(), part.to_dicts(), place))
     layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": {"rangemode": "tozero"}}
     return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend(told))
-
-
-PEOPLE = RecipePart("People's numbers", "Section 4.3", people)
-TOLD_PART = RecipePart("Told of the others", "Appendix G", told)

@@ -23,7 +23,7 @@ from cheaptalk.reports.figures import Panel, short
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
@@ -292,9 +292,3 @@ def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Pa
             "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
     layout = {"xaxis": axis, **legend(family.name for family, _ in found)}
     return Panel(TITLES[game], UNIT, 240, traces, layout)
-
-
-TEMPERATURES = RecipePart("Temperatures", "Table 5", temperatures)
-VERSIONS = RecipePart("Prompt versions", "Table 6", versions)
-STRATEGIES = RecipePart("Reasoning strategies", "Table 7", strategies)
-OTHERS = RecipePart("Other settings of players", "", others)

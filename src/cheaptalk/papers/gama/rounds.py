@@ -12,7 +12,7 @@ from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import Series, game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
@@ -208,6 +208,3 @@ def plain_line(
         "marker": {"color": colour, "size": 4},
         "hovertemplate": f"{name}, round %{{x}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
-
-
-ROUNDS = RecipePart("Round by round", "Figures 1 and 10", rounds)

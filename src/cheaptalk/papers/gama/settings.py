@@ -12,7 +12,7 @@ from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.text import plain, readable
 
 MANY = 4
@@ -116,6 +116,3 @@ def _panel(game: str, found: pl.DataFrame) -> Panel:
         traces.append(marked_line(player, own["setting"].to_list(), own.to_dicts(), place))
     axis = {"type": "category", "categoryorder": "array", "categoryarray": order, "tickangle": -35}
     return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend(players)})
-
-
-SETTINGS = RecipePart("Game settings", "Table 8", settings)

@@ -11,7 +11,7 @@ from cheaptalk.papers.gama.scores import alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
 
@@ -226,7 +226,3 @@ def _ballots(who: str, match: pl.DataFrame) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
         numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
         yield {"who": who, "ballot": number, **numbers, **pirates}
-
-
-BATTLES = RecipePart("Battles", "Figure 2", battles)
-VOYAGES = RecipePart("Pirates", "Table 2", pirates)

@@ -21,7 +21,6 @@ from cheaptalk.reports.recipes.parts import (
     Header,
     Lacking,
     Lead,
-    RecipePart,
     ReportTable,
 )
 from cheaptalk.reports.recipes.played import doings
@@ -175,6 +174,3 @@ def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
         "hovertemplate": f"Bob is {bob}<br>offer %{{x:.2f}}, gain %{{y:.2f}}<br>%{{text}}"
                          "<extra></extra>",
     }  # fmt: skip
-
-
-ANCHORING = RecipePart("Anchoring", "section 4, Q3", anchoring)

@@ -13,7 +13,7 @@ from cheaptalk.papers.glee.families import GAINS
 from cheaptalk.papers.glee.fits import CLUSTER, PLAYERS, POINTS, Fit
 from cheaptalk.papers.glee.pairs import Pairs, pair_lead, pairs_of
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Header, Lacking, ReportTable
 from cheaptalk.statistics.designs import one_hot
 from cheaptalk.text import capital
 
@@ -181,6 +181,3 @@ def notes_of(one: PlayerChoice) -> Iterator[str]:
         yield f"{family}: the estimates have no pure equilibrium."
     if one.left_out:
         yield f"{family}: left out, for not having met all others: {', '.join(one.left_out)}."
-
-
-CHOICES = RecipePart("Which players to choose", "footnote 13", choices)

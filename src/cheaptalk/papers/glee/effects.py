@@ -35,7 +35,7 @@ from cheaptalk.papers.glee.fits import (
 )
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics.designs import level_texts
 from cheaptalk.text import capital, plain
 
@@ -128,9 +128,6 @@ def _market_panel(one: Fits, table: ReportTable) -> Panel:
     return dots(capital(one.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 
-MARKET_EFFECTS = RecipePart("Effect of the market", "Table 2", market_effects)
-
-
 def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What players gain in each role, all else equal; people count as one player.
 
@@ -195,9 +192,6 @@ def _gain_panel(one: Fits, frame: pl.DataFrame) -> Panel:
     rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for _, key in shown))
     leads = [Lead(one.played.game, {"player": who}) for who in rows["player"]]
     return dots(capital(one.played.game), rows, "player", shown, leads=leads)
-
-
-SELF_GAINS = RecipePart("What players gain", "Table 3", self_gains)
 
 
 def references(evidence: Evidence) -> Iterator[ReportTable]:
@@ -300,7 +294,3 @@ def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Panel:
     leads = [one.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
     series = [DotSeries("Effect", "effect clustered")]
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)
-
-
-REFERENCES = RecipePart("Reference levels", "Table 8", references)
-IMPACT = RecipePart("Effect of every parameter", "appendix D.1, Figure 6", impact)

@@ -10,7 +10,7 @@ import polars as pl
 from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import Result, game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.text import capital
@@ -168,9 +168,6 @@ def bounds_of(game: str) -> dict[str, tuple[float, float]]:
     return {name: one.bounds for name, one in game_box(game).measures.items()}
 
 
-DISTRIBUTIONS = RecipePart("Other configurations", "footnote 11", distributions)
-
-
 EVERYBODY = "everybody"
 
 
@@ -248,7 +245,3 @@ def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
     return known.join(computed, on="match", maintain_order="left").with_columns(
         difference=pl.col("code") - pl.col("paper")
     )
-
-
-OUTCOMES = RecipePart("What came of the games", "section 2", outcomes)
-DEFINITIONS = RecipePart("Bob's gain in persuasion", "section 2.3", definitions)

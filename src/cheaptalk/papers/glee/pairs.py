@@ -23,7 +23,7 @@ from cheaptalk.papers.glee.fits import (
     under,
 )
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics import holm
 from cheaptalk.statistics.designs import level_texts
 from cheaptalk.text import capital
@@ -185,7 +185,3 @@ def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
     corrected = pl.DataFrame({"at": tested["at"], "corrected": holm(tested["p"].to_numpy())})
     numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
     return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
-
-
-PAIR_MAPS = RecipePart("Who plays whom", "Figures 1 and 21 to 23", pair_maps)
-SAME_PLAYER = RecipePart("Copies of a player", "section 4, Q2", same_player)

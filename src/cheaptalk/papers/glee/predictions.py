@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.papers.glee.families import METRICS, FamilyMatches, families
 from cheaptalk.papers.glee.fits import MARKET, PLAYERS
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import COUNT, ERROR, Header, Lacking, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import COUNT, ERROR, Header, Lacking, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics import StatisticsError, prediction_baselines
 from cheaptalk.statistics.designs import level_texts
@@ -85,6 +85,3 @@ def _row(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
         key = one["learner"]
         row |= {key: one["mean"], f"{key}{ERROR}": one["spread"], f"{key}{COUNT}": one["splits"]}
     return row
-
-
-PREDICTIONS = RecipePart("Predictions", "Table 9", predictions)
