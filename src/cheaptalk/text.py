@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+LONG = 1e9
+"""Numbers from this size on are written with an exponent."""
+
 
 def money(dollars: float) -> str:
     """An amount that may be small.
@@ -13,10 +16,6 @@ def money(dollars: float) -> str:
     if abs(dollars) >= 0.1 or float(cents) == round(dollars, 9):
         return f"${cents}"
     return f"${dollars:.3g}" if dollars >= 1e-4 else f"${dollars:.6f}"
-
-
-LONG = 1e9
-"""Numbers from this size on are written with an exponent."""
 
 
 def plain(name: object) -> str:

@@ -2,9 +2,7 @@
 
 A judge's calls take the same way as a player's, from the ledger or over the wire, and its verdicts
 are kept apart from the matches: to judge again is to go on, and nothing is bought twice. While it
-runs, ``cheaptalk ctl`` looks after it as after a study.
-
-What judges said of a study, as a frame: one row an item.
+runs, ``cheaptalk ctl`` looks after it as after a study. All verdicts make a frame, one row an item.
 """
 
 import time
@@ -46,6 +44,19 @@ from cheaptalk.rules import CheaptalkError, ReplayMismatch
 
 CONCURRENCY = 32
 """Matches that are judged at once."""
+COLUMNS: dict[str, Any] = {
+    "judge": pl.String,
+    "match": pl.String,
+    "game": pl.String,
+    "configuration": pl.String,
+    "deal": pl.String,
+    "item": pl.String,
+    "place": pl.String,
+    "player": pl.String,
+    "kind": pl.String,
+    "verdict": pl.String,
+    "score": pl.Float64,
+}
 
 
 @dataclass
@@ -254,21 +265,6 @@ class _JudgingRun:
         await desk.ledger.write(lambda connection: write_judgement(connection, made, thought.keys))
         self.state.note(made)
         return True
-
-
-COLUMNS: dict[str, Any] = {
-    "judge": pl.String,
-    "match": pl.String,
-    "game": pl.String,
-    "configuration": pl.String,
-    "deal": pl.String,
-    "item": pl.String,
-    "place": pl.String,
-    "player": pl.String,
-    "kind": pl.String,
-    "verdict": pl.String,
-    "score": pl.Float64,
-}
 
 
 def verdict_frame(store: Store, study: str) -> pl.DataFrame:

@@ -1,7 +1,4 @@
-"""Frames by role: what the places of one role got and answered, taken together.
-
-Rows of tables of scores: matches that have players in common, counted and averaged.
-"""
+"""Rows of tables of scores: matches that have players in common, counted and averaged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,65 +12,6 @@ from cheaptalk.players import Kind
 from cheaptalk.records import line_up, query_of
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import fixed
-
-
-def places_by_role(places: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
-    """The places of each role, the roles in the order of the rules.
-
-    >>> places_by_role({"bidder_1": "bidder", "bidder_2": "bidder"}, ("seller", "bidder"))
-    {'bidder': ['bidder_1', 'bidder_2']}
-    """
-    roles = dict.fromkeys([*(role for role in order if role in places.values()), *places.values()])
-    return {role: [place for place, its in places.items() if its == role] for role in roles}
-
-
-def columns(name: str) -> list[str]:
-    """The columns that tell of a place or role: who, what they got, how they answered."""
-    return [f"player.{name}", f"payoff.{name}", *(f"kind.{name}.{kind}" for kind in KINDS)]
-
-
-def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """A frame of matches with columns for roles: the mean payoff and all answers of its places."""
-    added = []
-    for role, places in roles.items():
-        if places != [role]:
-            _, *own = columns(role)
-            _, payoffs, *kinds = zip(*map(columns, places), strict=True)
-            sums = [pl.mean_horizontal(payoffs), *map(pl.sum_horizontal, kinds)]
-            added += [made.alias(name) for name, made in zip(own, sums, strict=True)]
-    return frame.with_columns(added)
-
-
-def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame:
-    """One row a match and player of a role, so that a match counts once however often it sits.
-
-    The payoff is the mean over the places that the player fills in the match, the answers their
-    sum. A role of one place has a row a match.
-
-    Args:
-        frame: matches, with columns for roles.
-        places: those of the role.
-    """
-    if places == [role]:
-        return frame.drop_nulls(f"player.{role}")
-    player, payoff, *kinds = columns(role)
-    own = {name for one in (role, *places) for name in columns(one)}
-    shared = [name for name in frame.columns if name not in own]
-    seated = [
-        frame.select(*shared, *(
-            pl.col(name).alias(its) for name, its in
-            zip(columns(place), columns(role), strict=True)
-        ))
-        for place in places
-    ]  # fmt: skip
-    rest = pl.col([name for name in shared if name != "match"])
-    return (
-        pl.concat(seated)
-        .drop_nulls(player)
-        .group_by("match", player, maintain_order=True)
-        .agg(rest.first(), pl.col(payoff).mean(), pl.col(kinds).sum())
-    )
-
 
 SeatLabels: TypeAlias = tuple[str | None, ...]
 
@@ -224,3 +162,61 @@ def _estimates(
 def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[SeatLabels, tuple[Any, ...]]]:
     """The rows of a frame: their first columns, then the rest."""
     return [(row[:width], row[width:]) for row in frame.iter_rows()]
+
+
+def places_by_role(places: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
+    """The places of each role, the roles in the order of the rules.
+
+    >>> places_by_role({"bidder_1": "bidder", "bidder_2": "bidder"}, ("seller", "bidder"))
+    {'bidder': ['bidder_1', 'bidder_2']}
+    """
+    roles = dict.fromkeys([*(role for role in order if role in places.values()), *places.values()])
+    return {role: [place for place, its in places.items() if its == role] for role in roles}
+
+
+def columns(name: str) -> list[str]:
+    """The columns that tell of a place or role: who, what they got, how they answered."""
+    return [f"player.{name}", f"payoff.{name}", *(f"kind.{name}.{kind}" for kind in KINDS)]
+
+
+def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
+    """A frame of matches with columns for roles: the mean payoff and all answers of its places."""
+    added = []
+    for role, places in roles.items():
+        if places != [role]:
+            _, *own = columns(role)
+            _, payoffs, *kinds = zip(*map(columns, places), strict=True)
+            sums = [pl.mean_horizontal(payoffs), *map(pl.sum_horizontal, kinds)]
+            added += [made.alias(name) for name, made in zip(own, sums, strict=True)]
+    return frame.with_columns(added)
+
+
+def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame:
+    """One row a match and player of a role, so that a match counts once however often it sits.
+
+    The payoff is the mean over the places that the player fills in the match, the answers their
+    sum. A role of one place has a row a match.
+
+    Args:
+        frame: matches, with columns for roles.
+        places: those of the role.
+    """
+    if places == [role]:
+        return frame.drop_nulls(f"player.{role}")
+    player, payoff, *kinds = columns(role)
+    own = {name for one in (role, *places) for name in columns(one)}
+    shared = [name for name in frame.columns if name not in own]
+    seated = [
+        frame.select(*shared, *(
+            pl.col(name).alias(its) for name, its in
+            zip(columns(place), columns(role), strict=True)
+        ))
+        for place in places
+    ]  # fmt: skip
+    rest = pl.col([name for name in shared if name != "match"])
+    return (
+        pl.concat(seated)
+        .drop_nulls(player)
+        .group_by("match", player, maintain_order=True)
+        .agg(rest.first(), pl.col(payoff).mean(), pl.col(kinds).sum())
+    )

@@ -1,7 +1,4 @@
-"""A recorded match laid out for reading: turns in columns, each with the calls it took.
-
-A sample of transcripts, chosen by rule, to be read in the report itself.
-"""
+"""A recorded match laid out for reading, and a sample of such transcripts for a page."""
 
 import base64
 import gzip
@@ -29,6 +26,13 @@ from cheaptalk.rules import Chance, CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
 """What a record that the installed rules cannot replay fails with."""
+Calls: TypeAlias = Sequence[Mapping[str, Any]]
+FACTS = {
+    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
+    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
+    "batch": "in a batch", "dollars": "cost in dollars",
+}  # fmt: skip
+"""What is known of a reply, and what it is called."""
 
 
 class Exchange(NamedTuple):
@@ -125,9 +129,6 @@ class Talk(NamedTuple):
     problem: str | None
 
 
-Calls: TypeAlias = Sequence[Mapping[str, Any]]
-
-
 def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
     """Lay a match out. One without answers has no turns; one that does not replay says why.
 
@@ -205,14 +206,6 @@ def _usage(reply: Mapping[str, Any]) -> Usage | None:
     """The tokens of a reply; None where nobody counted any."""
     usage = Usage.model_validate(reply.get("usage", {}))
     return usage if usage.input_tokens or usage.output_tokens else None
-
-
-FACTS = {
-    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
-    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
-    "batch": "in a batch", "dollars": "cost in dollars",
-}  # fmt: skip
-"""What is known of a reply, and what it is called."""
 
 
 def _facts(asked: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:

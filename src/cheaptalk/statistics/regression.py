@@ -1,7 +1,4 @@
-"""A regression on categorical factors: its effects, with intervals that say how they were made.
-
-Ordinary least squares on categorical factors, with intervals that say how they were made.
-"""
+"""Ordinary least squares on categorical factors, with intervals that say how they were made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +19,9 @@ from cheaptalk.statistics.text import printed
 
 SINGULAR = 1e-10
 """The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
+Errors = Literal["classical", "HC3", "cluster"]
+FEW = 20
+"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +130,6 @@ class Regression:
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
         return printed(head, self.frame.drop("interval", "reference"), self.notes)
-
-
-Errors = Literal["classical", "HC3", "cluster"]
-FEW = 20
-"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
 
 
 def ols(

@@ -24,6 +24,14 @@ from cheaptalk.styles.json_objects import (
 
 EMPTY = "the reply is empty"
 CUT_OFF = "the reply is cut off"
+NO_OBJECT = "it contains no JSON object"
+TWO = "the reply contains more than one answer; give exactly one"
+PLAIN = {
+    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip
+"""Blanks of the plain types of a JSON schema."""
+BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 class Illegal(Unreadable):
@@ -50,10 +58,6 @@ class Codec(Protocol):
             Unreadable: there is none, or more than one.
             Illegal: there is one, and the rules refuse it.
         """
-
-
-NO_OBJECT = "it contains no JSON object"
-TWO = "the reply contains more than one answer; give exactly one"
 
 
 class JsonCodec:
@@ -150,14 +154,6 @@ def _words(action: type[Action]) -> dict[str, dict[str, str]]:
         if options and len(small) == len(options):
             found[name] = small
     return found
-
-
-PLAIN = {
-    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
-"""Blanks of the plain types of a JSON schema."""
-BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 @cache

@@ -1,7 +1,4 @@
-"""The equilibria of a bimatrix: all of them, or where it is large those that paths lead to.
-
-Making the analysis of a game of two seats from matches, or from payoffs that are known.
-"""
+"""Making the analysis of a game of two seats from matches, or from payoffs that are known."""
 
 from collections.abc import Sequence
 from typing import TypedDict, Unpack

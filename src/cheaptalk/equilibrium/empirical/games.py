@@ -1,7 +1,4 @@
-"""What all empirical games have in common: cells made of matches, and what they are on average.
-
-Empirical games: who gets what against whom, estimated from matches, with the matches kept.
-"""
+"""Empirical games: who gets what against whom, estimated from matches, with the matches kept."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

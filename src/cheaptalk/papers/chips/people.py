@@ -1,7 +1,4 @@
-"""The people behind the players: who they are, in which order they played, what they answered.
-
-What people learn between games, what they answer afterwards, and whether it shows in play.
-"""
+"""The people behind the players: what they learn between games, and what they answer afterwards."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +26,9 @@ KEYS = ("participant", "match", "place")
 THEME = "theme."
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
+GROUP = ("match",)
+"""People of one first game influence each other, and are one cluster."""
+INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +183,6 @@ def some_of(names: Sequence[str], what: str, path: str) -> Sequence[str]:
     if not names:
         raise Lacking(f"{path} has no {what}")
     return names
-
-
-GROUP = ("match",)
-"""People of one first game influence each other, and are one cluster."""
-INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
 
 
 def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:

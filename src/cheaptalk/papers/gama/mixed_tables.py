@@ -1,7 +1,4 @@
-"""Tables at which different players sit together: what each gets, against the others there.
-
-Figure 11: how players choose, round by round, when others sit at the table.
-"""
+"""Tables at which different players sit together: what each gets, and what it chooses."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,6 +22,9 @@ WANTED = (
     "{rider: 1, fair: 9} in the pairing of a game"
 )
 VALUES = ("payoff", "above", "score")
+MOST = 24
+"""Line-ups that are drawn of a game."""
+BY = ["lineup", "player"]
 
 
 def mixed(evidence: Evidence) -> Iterator[ReportTable]:
@@ -127,11 +127,6 @@ def lead_of(row: Mapping[str, Any], lineups: Mapping[str, list[dict[str, str]]])
     players, *more = lineups[row["lineup"]]
     query = {"player": str(row["player"])} if more else query_of(players, None)
     return Lead(row["game"], query | {"status": "finished"})
-
-
-MOST = 24
-"""Line-ups that are drawn of a game."""
-BY = ["lineup", "player"]
 
 
 def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:

@@ -18,6 +18,13 @@ from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
 
 Row = Mapping[str, Any]
+TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
+         "vote_accuracy")  # fmt: skip
+"""The series of the games in which players take turns."""
+LINE = ("player", "variant")
+"""What tells lines apart."""
+MOST = 16
+"""Lines of a game that are drawn, the first by name."""
 
 
 class ChosenSeries(NamedTuple):
@@ -48,13 +55,6 @@ CHOICES = {
     "sealed_bid_auction": ChosenSeries("bid_share", lambda values: None),
 }
 """What players choose in the games in which all decide at once."""
-TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
-         "vote_accuracy")  # fmt: skip
-"""The series of the games in which players take turns."""
-LINE = ("player", "variant")
-"""What tells lines apart."""
-MOST = 16
-"""Lines of a game that are drawn, the first by name."""
 
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:

@@ -19,6 +19,17 @@ from cheaptalk.text import capital
 
 SEEN = 0.01
 """Pairs that are an equilibrium in fewer draws are not listed."""
+NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
+COLUMNS = (
+    Header("family", "Family"),
+    *(Header(name, name) for name in PLAYERS),
+    Header("estimates", "By the estimates"),
+    Header("support", "Equilibrium in", "% of draws", 1),
+    Header("alice_gain", "Alice's gain", "points", 1),
+    Header("bob_gain", "Bob's gain", "points", 1),
+    Header("alice_regret", "Alice's regret", "points", 1),
+    Header("bob_regret", "Bob's regret", "points", 1),
+)
 
 
 class PlayerChoice(NamedTuple):
@@ -66,19 +77,6 @@ def choices(evidence: Evidence) -> Iterator[ReportTable]:
         tuple(note for one in made for note in notes_of(one)) + tuple(why),
         leads=lambda row: pair_lead(row["family"].lower(), row),
     )  # fmt: skip
-
-
-NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
-COLUMNS = (
-    Header("family", "Family"),
-    *(Header(name, name) for name in PLAYERS),
-    Header("estimates", "By the estimates"),
-    Header("support", "Equilibrium in", "% of draws", 1),
-    Header("alice_gain", "Alice's gain", "points", 1),
-    Header("bob_gain", "Bob's gain", "points", 1),
-    Header("alice_regret", "Alice's regret", "points", 1),
-    Header("bob_regret", "Bob's regret", "points", 1),
-)
 
 
 def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:

@@ -1,9 +1,4 @@
-"""What the market does to efficiency and fairness: Table 2.
-
-What each player gains in each role: Table 3.
-
-The parameters: their reference levels (Table 8), and what each level does to each metric.
-"""
+"""Effects on metrics: of the market (Table 2), of players (Table 3) and of every parameter."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product

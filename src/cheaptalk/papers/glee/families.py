@@ -1,9 +1,4 @@
-"""What kind of player each label stands for: a person, a language model or a script.
-
-GLEE's three families of games: their metrics, and their parameters as factors.
-
-A study's matches of GLEE's families, laid out for regressions: factors and reference levels.
-"""
+"""A study's matches of GLEE's families, with players' kinds, factors and reference levels."""
 
 import json
 from collections import Counter
@@ -23,6 +18,24 @@ from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"
+METRICS = {
+    "efficiency": "efficiency",
+    "fairness": "fairness",
+    "alice_gain": "Alice's gain",
+    "bob_gain": "Bob's gain",
+}
+"""The four metrics of each family (GLEE section 2), by measure."""
+ROLES = {"alice": "Alice", "bob": "Bob"}
+REFERENCE = "gemini-1.5-flash"
+"""The player that others are compared with in the paper."""
+GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
+"""The metric that is a role's own."""
+CHOSEN = "reference"
+"""The option that names another one."""
+NAMES = "names"
+"""The parameter with what players are called."""
+LINKED = 600
+"""Configurations up to which an address can name them."""
 
 
 def kind_of(spec: Mapping[str, object]) -> str:
@@ -44,20 +57,6 @@ def kinds(evidence: Evidence) -> dict[str, str]:
 def people(evidence: Evidence) -> frozenset[str]:
     """The labels of people."""
     return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
-
-
-METRICS = {
-    "efficiency": "efficiency",
-    "fairness": "fairness",
-    "alice_gain": "Alice's gain",
-    "bob_gain": "Bob's gain",
-}
-"""The four metrics of each family (GLEE section 2), by measure."""
-ROLES = {"alice": "Alice", "bob": "Bob"}
-REFERENCE = "gemini-1.5-flash"
-"""The player that others are compared with in the paper."""
-GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
-"""The metric that is a role's own."""
 
 
 def _same(value: Any) -> Any:
@@ -167,14 +166,6 @@ def level(value: Any) -> str:
     ('∞', 'yes', '1,000,000', 'text')
     """
     return "∞" if value == inf else readable(value)
-
-
-CHOSEN = "reference"
-"""The option that names another one."""
-NAMES = "names"
-"""The parameter with what players are called."""
-LINKED = 600
-"""Configurations up to which an address can name them."""
 
 
 @dataclass(frozen=True, eq=False)

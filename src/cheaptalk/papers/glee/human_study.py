@@ -16,11 +16,11 @@ from cheaptalk.studies.study import Study
 SEED = 2025
 SHARE = 0.05
 """The share of the other configurations that is drawn."""
-
 ParameterValues = Mapping[str, list[Any]]
 FACTORS = [0.8, 1.0, 1.2, 1.5]
 RATES = [0.8, 0.9, 0.95, 1.0]
 SCALES = [100, 10_000, 1_000_000]
+LONG = {"rounds": 99, "hidden": True}
 
 
 class StudyFamily(NamedTuple):
@@ -40,8 +40,6 @@ class StudyFamily(NamedTuple):
     games: tuple[int, int, int]
     roles: tuple[bool, bool] = (True, True)
 
-
-LONG = {"rounds": 99, "hidden": True}
 
 FAMILIES = (
     StudyFamily(

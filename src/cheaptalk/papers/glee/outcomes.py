@@ -1,7 +1,4 @@
-"""Means over another distribution of configurations than the one that was played (footnote 11).
-
-What came of the games: the four metrics of each family, by who met whom.
-"""
+"""What came of the games: the four metrics of each family, also over other configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,71 +18,82 @@ INTERVALS = (
 )
 HIGH_INFLATION = 0.9
 """Discount factors up to which money loses much of its worth."""
+EVERYBODY = "everybody"
 
 
-def reweighted(
-    frame: pl.DataFrame,
-    values: Sequence[str],
-    by: Sequence[str],
-    weights: Mapping[str, float],
-    *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> pl.DataFrame:
-    """Means as they would be if configurations had other shares (GLEE, footnote 11).
+def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
+    """The means of all metrics, over all matches and by what kinds of players met.
 
-    With w_c the weight of configuration c, m_c the mean of a cell's matches in it, and C the
-    configurations that the cell met, the mean is
-
-        sum over c in C of w_c m_c / sum over c in C of w_c.
-
-    Its interval takes the weights as given and clusters by deal within configurations, as
-    :func:`.mean_intervals` does with strata.
-
-    Args:
-        frame: one row a match, with the columns ``configuration`` and ``deal``.
-        values: the columns to take means of; a match where one is missing does not count for it.
-        by: the columns whose combinations are the cells, one at least.
-        weights: how much each configuration counts, by its digest, >= 0; others count nothing.
-        bounds: the least and the most that means can be, by value; no interval leaves them.
-
-    Returns:
-        One row a cell: the columns of ``by``, then for each value ``x`` its mean ``x``, ``x.low``,
-        ``x.high``, ``x.error``, ``x.n``, ``x.clusters`` and ``x.covered``, the share of the weight
-        that lies on configurations the cell met.
-
-    Raises:
-        ValueError: no weight is positive, or one is negative.
-
-    >>> played = pl.DataFrame({"who": ["x"] * 4, "configuration": ["a", "a", "a", "b"],
-    ...                        "deal": ["1", "2", "3", "1"], "gain": [0.0, 0.3, 0.6, 0.9]})
-    >>> reweighted(played, ["gain"], ["who"], {"a": 1, "b": 1})["gain"].round(3).item()
-    0.6
+    Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
+    bargaining, multiples of M in negotiation, shares of rounds and prices a round in persuasion.
+    Persuasion without a good product has no efficiency, without a bad one no fairness.
     """
-    if min(weights.values(), default=0) < 0 or not sum(weights.values()) > 0:
-        raise ValueError("weights of configurations are >= 0, and one at least is more")
-    given = pl.DataFrame(
-        {"configuration": list(weights), "weight": list(weights.values())},
-        schema_overrides={"weight": pl.Float64},
+    labels = evidence.once(kinds)
+    frame = pl.concat([_means(one, labels) for one in families(evidence)])
+    yield ReportTable(
+        "outcomes", "Metrics by family", frame,
+        (Header("family", "Family"),
+         *(Header(role, f"{title} is") for role, title in ROLES.items()),
+         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
+        INTERVALS,
+        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
+    )  # fmt: skip
+
+
+def _means(played: FamilyMatches, labels: Mapping[str, str]) -> pl.DataFrame:
+    """The means of a family's metrics: over all matches, then by kinds of players."""
+    frame = played.frame.with_columns(
+        pl.lit(capital(played.game)).alias("family"),
+        *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
+    ).sort(*ROLES)
+    by = ["family", *ROLES]
+    whole = frame.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
+    parts = [whole] if frame.select(*ROLES).n_unique() == 1 else [whole, frame]
+    bounds = bounds_of(played.game)
+    return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
+
+
+def definitions(evidence: Evidence) -> Iterator[ReportTable]:
+    """Bob's gain in persuasion by the paper's definition and by that of its released code.
+
+    By the paper Bob gets v - 1 prices for every good product that he buys, and loses 1 for every
+    bad one. The released code charges him for every bad one that he refuses instead, and nothing
+    for those that he buys (our documentation lists where paper and code differ). Means are over
+    rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
+    """
+    made = [one.frame for one in families(evidence) if one.game == "persuasion"]
+    if not made:
+        raise Lacking("no match of persuasion has finished; run the preset glee")
+    labels = evidence.once(kinds)
+    both = _both(evidence, made[0]).with_columns(
+        pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
     )
-    known = frame.join(given.filter(pl.col("weight") > 0), on="configuration")
-    whole = known.select(by).unique(maintain_order=True)
-    for value in values:
-        own = _scaled(known.drop_nulls(value), value, by)
-        found = means(own, [value], by, bounds=bounds, cluster=DEALS, strata=STRATA)
-        covered = own.group_by(by).agg(
-            (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
-        )
-        for part in (found, covered):
-            whole = whole.join(part, on=by, how="left", nulls_equal=True, maintain_order="left")
-    return whole
+    found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
+    yield ReportTable(
+        "bob-gain", "Bob's gain in persuasion, by both definitions", found,
+        (*(Header(role, f"{title} is") for role, title in ROLES.items()),
+         Header("paper", "By the paper", "prices a round", 3),
+         Header("code", "By the released code", "prices a round", 3),
+         Header("difference", "Code less paper", "prices a round", 3)),
+        INTERVALS,
+        leads=lambda _: Lead("persuasion", {"status": "finished"}),
+    )  # fmt: skip
 
 
-def _scaled(frame: pl.DataFrame, value: str, by: Sequence[str]) -> pl.DataFrame:
-    """Values such that their plain mean is the weighted one: x w_c / W * N / n_c in each cell."""
-    inner = [*by, "configuration"]
-    each = pl.col("weight") / pl.len().over(inner)
-    return frame.with_columns(met=each.sum().over(by)).with_columns(
-        pl.col(value) * each / pl.col("met") * pl.len().over(by)
+def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
+    """Matches of persuasion with Bob's gain by ``paper`` and ``code``, and their difference."""
+    other = game_box("persuasion").measures["bob_gain"].variant(not evidence.as_published)
+    ids, values = [], []
+    for record in evidence.store.records(evidence.study, games=["persuasion"]):
+        if record.outcome is not None:
+            outcome = record.rules.outcome_type.model_validate(record.outcome)
+            ids.append(record.id)
+            values.append(other(Result(record.rules, None, outcome)))
+    mine, theirs = ("code", "paper") if evidence.as_published else ("paper", "code")
+    computed = pl.DataFrame({"match": ids, theirs: values}, schema_overrides={theirs: pl.Float64})
+    known = frame.rename({"bob_gain": mine})
+    return known.join(computed, on="match", maintain_order="left").with_columns(
+        difference=pl.col("code") - pl.col("paper")
     )
 
 
@@ -168,80 +176,67 @@ def bounds_of(game: str) -> dict[str, tuple[float, float]]:
     return {name: one.bounds for name, one in game_box(game).measures.items()}
 
 
-EVERYBODY = "everybody"
+def reweighted(
+    frame: pl.DataFrame,
+    values: Sequence[str],
+    by: Sequence[str],
+    weights: Mapping[str, float],
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> pl.DataFrame:
+    """Means as they would be if configurations had other shares (GLEE, footnote 11).
 
+    With w_c the weight of configuration c, m_c the mean of a cell's matches in it, and C the
+    configurations that the cell met, the mean is
 
-def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
-    """The means of all metrics, over all matches and by what kinds of players met.
+        sum over c in C of w_c m_c / sum over c in C of w_c.
 
-    Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
-    bargaining, multiples of M in negotiation, shares of rounds and prices a round in persuasion.
-    Persuasion without a good product has no efficiency, without a bad one no fairness.
+    Its interval takes the weights as given and clusters by deal within configurations, as
+    :func:`.mean_intervals` does with strata.
+
+    Args:
+        frame: one row a match, with the columns ``configuration`` and ``deal``.
+        values: the columns to take means of; a match where one is missing does not count for it.
+        by: the columns whose combinations are the cells, one at least.
+        weights: how much each configuration counts, by its digest, >= 0; others count nothing.
+        bounds: the least and the most that means can be, by value; no interval leaves them.
+
+    Returns:
+        One row a cell: the columns of ``by``, then for each value ``x`` its mean ``x``, ``x.low``,
+        ``x.high``, ``x.error``, ``x.n``, ``x.clusters`` and ``x.covered``, the share of the weight
+        that lies on configurations the cell met.
+
+    Raises:
+        ValueError: no weight is positive, or one is negative.
+
+    >>> played = pl.DataFrame({"who": ["x"] * 4, "configuration": ["a", "a", "a", "b"],
+    ...                        "deal": ["1", "2", "3", "1"], "gain": [0.0, 0.3, 0.6, 0.9]})
+    >>> reweighted(played, ["gain"], ["who"], {"a": 1, "b": 1})["gain"].round(3).item()
+    0.6
     """
-    labels = evidence.once(kinds)
-    frame = pl.concat([_means(one, labels) for one in families(evidence)])
-    yield ReportTable(
-        "outcomes", "Metrics by family", frame,
-        (Header("family", "Family"),
-         *(Header(role, f"{title} is") for role, title in ROLES.items()),
-         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
-        INTERVALS,
-        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
-    )  # fmt: skip
-
-
-def _means(played: FamilyMatches, labels: Mapping[str, str]) -> pl.DataFrame:
-    """The means of a family's metrics: over all matches, then by kinds of players."""
-    frame = played.frame.with_columns(
-        pl.lit(capital(played.game)).alias("family"),
-        *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
-    ).sort(*ROLES)
-    by = ["family", *ROLES]
-    whole = frame.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
-    parts = [whole] if frame.select(*ROLES).n_unique() == 1 else [whole, frame]
-    bounds = bounds_of(played.game)
-    return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
-
-
-def definitions(evidence: Evidence) -> Iterator[ReportTable]:
-    """Bob's gain in persuasion by the paper's definition and by that of its released code.
-
-    By the paper Bob gets v - 1 prices for every good product that he buys, and loses 1 for every
-    bad one. The released code charges him for every bad one that he refuses instead, and nothing
-    for those that he buys (our documentation lists where paper and code differ). Means are over
-    rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
-    """
-    made = [one.frame for one in families(evidence) if one.game == "persuasion"]
-    if not made:
-        raise Lacking("no match of persuasion has finished; run the preset glee")
-    labels = evidence.once(kinds)
-    both = _both(evidence, made[0]).with_columns(
-        pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
+    if min(weights.values(), default=0) < 0 or not sum(weights.values()) > 0:
+        raise ValueError("weights of configurations are >= 0, and one at least is more")
+    given = pl.DataFrame(
+        {"configuration": list(weights), "weight": list(weights.values())},
+        schema_overrides={"weight": pl.Float64},
     )
-    found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
-    yield ReportTable(
-        "bob-gain", "Bob's gain in persuasion, by both definitions", found,
-        (*(Header(role, f"{title} is") for role, title in ROLES.items()),
-         Header("paper", "By the paper", "prices a round", 3),
-         Header("code", "By the released code", "prices a round", 3),
-         Header("difference", "Code less paper", "prices a round", 3)),
-        INTERVALS,
-        leads=lambda _: Lead("persuasion", {"status": "finished"}),
-    )  # fmt: skip
+    known = frame.join(given.filter(pl.col("weight") > 0), on="configuration")
+    whole = known.select(by).unique(maintain_order=True)
+    for value in values:
+        own = _scaled(known.drop_nulls(value), value, by)
+        found = means(own, [value], by, bounds=bounds, cluster=DEALS, strata=STRATA)
+        covered = own.group_by(by).agg(
+            (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
+        )
+        for part in (found, covered):
+            whole = whole.join(part, on=by, how="left", nulls_equal=True, maintain_order="left")
+    return whole
 
 
-def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Matches of persuasion with Bob's gain by ``paper`` and ``code``, and their difference."""
-    other = game_box("persuasion").measures["bob_gain"].variant(not evidence.as_published)
-    ids, values = [], []
-    for record in evidence.store.records(evidence.study, games=["persuasion"]):
-        if record.outcome is not None:
-            outcome = record.rules.outcome_type.model_validate(record.outcome)
-            ids.append(record.id)
-            values.append(other(Result(record.rules, None, outcome)))
-    mine, theirs = ("code", "paper") if evidence.as_published else ("paper", "code")
-    computed = pl.DataFrame({"match": ids, theirs: values}, schema_overrides={theirs: pl.Float64})
-    known = frame.rename({"bob_gain": mine})
-    return known.join(computed, on="match", maintain_order="left").with_columns(
-        difference=pl.col("code") - pl.col("paper")
+def _scaled(frame: pl.DataFrame, value: str, by: Sequence[str]) -> pl.DataFrame:
+    """Values such that their plain mean is the weighted one: x w_c / W * N / n_c in each cell."""
+    inner = [*by, "configuration"]
+    each = pl.col("weight") / pl.len().over(inner)
+    return frame.with_columns(met=each.sum().over(by)).with_columns(
+        pl.col(value) * each / pl.col("met") * pl.len().over(by)
     )

@@ -24,6 +24,20 @@ OWN = (
 """Measures that there are of each player."""
 SHARED = ("rounds", "agreement", "ef1")
 """Measures of the whole match."""
+TOUGH = "tough"
+"""The strategy that gives nothing but its least item."""
+MANNER = (
+    Header("rounds", "Rounds", "until the end", 2),
+    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
+    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
+    Header("agreement", "Agreement", "share", 3),
+    Header("own", "Own payoff", "points, discounted", 1),
+    Header("utility_given", "Given", "points, own values", 1,
+           "The mean worth, to the player itself, of what its offers give away."),
+    Header("concession", "Concession", "points, own values", 1,
+           "By how much more its last offer gives away than its first; of matches with two."),
+    Header("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
+)  # fmt: skip
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -63,22 +77,6 @@ def seats(evidence: Evidence) -> pl.DataFrame:
         rounds_agreed=pl.when(pl.col("agreement") == 1).then(pl.col("rounds")),
         rounds_walked=pl.when(pl.col("agreement") == 0).then(pl.col("rounds")),
     )  # fmt: skip
-
-
-TOUGH = "tough"
-"""The strategy that gives nothing but its least item."""
-MANNER = (
-    Header("rounds", "Rounds", "until the end", 2),
-    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
-    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
-    Header("agreement", "Agreement", "share", 3),
-    Header("own", "Own payoff", "points, discounted", 1),
-    Header("utility_given", "Given", "points, own values", 1,
-           "The mean worth, to the player itself, of what its offers give away."),
-    Header("concession", "Concession", "points, own values", 1,
-           "By how much more its last offer gives away than its first; of matches with two."),
-    Header("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
-)  # fmt: skip
 
 
 def _leads(row: Mapping[str, Any]) -> Lead:

@@ -1,11 +1,4 @@
-"""Scores, agreements and their optimality by iteration, and how scores rise.
-
-Errors and aborts by iteration.
-
-Whether scores rise with the iterations, and whether those of agreements do.
-
-The strictly competitive objective: how players fare against others, and how often they agree.
-"""
+"""Scores, agreements and faults by iteration, how scores rise, and strict competition."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,6 +30,18 @@ from cheaptalk.text import capital
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 ENDS = ("before", "after", "change")
+FAULT_RATES = {
+    "erred": Header(
+        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
+        "valid at the first try: it was asked again with the reason, or finally failed. In "
+        "self-play an answer of either copy's counts.",
+    ),
+    "aborted": Header(
+        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
+        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
+    ),
+}  # fmt: skip
+GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def scores(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -155,19 +160,6 @@ def _influence(both: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
     )
 
 
-FAULT_RATES = {
-    "erred": Header(
-        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
-        "valid at the first try: it was asked again with the reason, or finally failed. In "
-        "self-play an answer of either copy's counts.",
-    ),
-    "aborted": Header(
-        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
-        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
-    ),
-}  # fmt: skip
-
-
 def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How many matches have an answer that is no legal move, and how many end for want of one.
 
@@ -184,9 +176,6 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield ReportTable(
         "errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame)
     )
-
-
-GROUP = ("weight", "objective", "lineage", "partner")
 
 
 def rises(evidence: Evidence) -> Iterator[ReportTable]:

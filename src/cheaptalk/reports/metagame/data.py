@@ -1,7 +1,4 @@
-"""An analysed game as plain data, for scripts.
-
-A game of two seats as plain data, for scripts.
-"""
+"""Analysed games as plain data, for scripts."""
 
 from collections.abc import Iterable
 from typing import Any

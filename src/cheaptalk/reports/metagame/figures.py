@@ -1,7 +1,4 @@
-"""Figures of an empirical game as plain data for Plotly; see :mod:`cheaptalk.reports.figures`.
-
-Payoff maps of a game of two seats, as plain data for Plotly.
-"""
+"""Figures of empirical games as plain data for Plotly; see :mod:`cheaptalk.reports.figures`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +9,9 @@ from cheaptalk.equilibrium.analysis.spreads import Spread
 from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
 from cheaptalk.rules import counted
 from cheaptalk.text import LONG, capital, decimals, fixed
+
+OFF = 0.47
+"""How far the frame of a cell is from its middle, in cells."""
 
 
 def mixture_bars(analysis: Analysis) -> Panel:
@@ -122,10 +122,6 @@ def _queries(analysis: Analysis) -> list[list[dict[str, str] | None]]:
         [{first: row, second: column} | rest for column in analysis.labels]
         for row in analysis.labels
     ]
-
-
-OFF = 0.47
-"""How far the frame of a cell is from its middle, in cells."""
 
 
 def payoff_maps(one: SeatsAnalysis) -> list[Panel]:

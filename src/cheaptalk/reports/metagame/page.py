@@ -1,7 +1,4 @@
-"""Writing the page of empirical games: one HTML file that needs nothing else.
-
-Writing the page of games of two seats.
-"""
+"""Writing the pages of empirical games: one HTML file that needs nothing else."""
 
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""How much a player's scores differ between two studies, paired or cell by cell.
-
-Two studies side by side: what changed, on the same deals where both played them.
-"""
+"""Two studies side by side: what changed, on the same deals where both played them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -73,75 +70,6 @@ class Difference(NamedTuple):
         return self.difference - width, self.difference + width
 
 
-def difference(
-    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
-) -> Difference | None:
-    """How a player's score differs; None where nothing can be compared."""
-    left, right = (one.drop_nulls(key) for one in (before, after))
-    if paired:
-        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
-        if not both.is_empty():
-            return _of_pairs(both, key)
-    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
-    met = cells[0].join(cells[1], on=CELL, suffix=".after")
-    return None if met.is_empty() else _of_cells(met)
-
-
-def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
-    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
-    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
-    (before, after, row) = means.sort(
-        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
-    ).iter_rows(named=True)
-    strata = both.select(STRATA).n_unique()
-    return Difference(
-        before["mean"], after["mean"], row["mean"], row["error"],
-        max(row["clusters"] - strata, 1), row["n"],
-    )  # fmt: skip
-
-
-def _of_cells(met: pl.DataFrame) -> Difference:
-    size = met.height
-    squares = pl.col("error", "error.after").pow(2)
-    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
-    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
-    freedom = 1.0
-    if known and variance:
-        parts = met.select(
-            pl.sum_horizontal(
-                pl.col("error").pow(4) / (pl.col("clusters") - 1),
-                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
-            ).sum()
-        ).item()
-        freedom = variance**2 / (parts / size**4)
-    before, after = met["mean"].mean(), met["mean.after"].mean()
-    assert isinstance(before, float)
-    assert isinstance(after, float)
-    return Difference(
-        before, after, after - before, variance**0.5 if known else None, freedom, size
-    )
-
-
-def comparison(
-    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
-) -> Recipe:
-    """A recipe that compares the study it is made of with another one.
-
-    Args:
-        other: the study that is compared with it.
-        renamed: labels of the first study by those labels of ``other`` that stand for them, such
-            as a model by its next version.
-        games: those of the first study; what only it holds is then named as missing.
-    """
-    parts = (
-        RecipePart(capital(game), "", partial(_changes, other, game, renamed or {}))
-        for game in dict.fromkeys([*other.frames, *games])
-    )
-    about = f"{capital(other.study)} beside the study that this page describes."
-    title = f"a comparison with {other.study}"
-    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
-
-
 def compare(
     store: Store,
     study: str,
@@ -174,6 +102,26 @@ def compare(
                 raise CheaptalkError(f"no player {known} in {evidence.study}")
     recipe = comparison(second, renamed, list(Evidence(store, study).places))
     return findings(store, study, recipe, as_published=as_published)
+
+
+def comparison(
+    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
+) -> Recipe:
+    """A recipe that compares the study it is made of with another one.
+
+    Args:
+        other: the study that is compared with it.
+        renamed: labels of the first study by those labels of ``other`` that stand for them, such
+            as a model by its next version.
+        games: those of the first study; what only it holds is then named as missing.
+    """
+    parts = (
+        RecipePart(capital(game), "", partial(_changes, other, game, renamed or {}))
+        for game in dict.fromkeys([*other.frames, *games])
+    )
+    about = f"{capital(other.study)} beside the study that this page describes."
+    title = f"a comparison with {other.study}"
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
 
 
 def _changes(
@@ -325,3 +273,52 @@ def _said(row: Mapping[str, Any]) -> str:
     within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"
     behind = counted(row["difference.n"], "comparison")
     return f"{fixed(row['difference'], places)}{within}, {behind}"
+
+
+def difference(
+    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
+) -> Difference | None:
+    """How a player's score differs; None where nothing can be compared."""
+    left, right = (one.drop_nulls(key) for one in (before, after))
+    if paired:
+        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
+        if not both.is_empty():
+            return _of_pairs(both, key)
+    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
+    met = cells[0].join(cells[1], on=CELL, suffix=".after")
+    return None if met.is_empty() else _of_cells(met)
+
+
+def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
+    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
+    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
+    (before, after, row) = means.sort(
+        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
+    ).iter_rows(named=True)
+    strata = both.select(STRATA).n_unique()
+    return Difference(
+        before["mean"], after["mean"], row["mean"], row["error"],
+        max(row["clusters"] - strata, 1), row["n"],
+    )  # fmt: skip
+
+
+def _of_cells(met: pl.DataFrame) -> Difference:
+    size = met.height
+    squares = pl.col("error", "error.after").pow(2)
+    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
+    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
+    freedom = 1.0
+    if known and variance:
+        parts = met.select(
+            pl.sum_horizontal(
+                pl.col("error").pow(4) / (pl.col("clusters") - 1),
+                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
+            ).sum()
+        ).item()
+        freedom = variance**2 / (parts / size**4)
+    before, after = met["mean"].mean(), met["mean.after"].mean()
+    assert isinstance(before, float)
+    assert isinstance(after, float)
+    return Difference(
+        before, after, after - before, variance**0.5 if known else None, freedom, size
+    )

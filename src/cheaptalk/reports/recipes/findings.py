@@ -1,7 +1,4 @@
-"""The recipes that there are, and what one makes of a study.
-
-Writing what a recipe found: one HTML file that needs nothing else.
-"""
+"""The recipes that there are, what one makes of a study, and the page of it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -24,34 +24,6 @@ MoveCounts: TypeAlias = tuple[int, int, int]
 """Answers, messages and words."""
 
 
-def _tallies(record: MatchRecord) -> dict[str, MoveCounts]:
-    """What was done in one match, by the label of who did it."""
-    done: dict[str, MoveCounts] = {}
-    for answer in record.body.get("answers", ()):
-        if answer["action"] is not None:
-            words = len((answer["action"].get("message") or "").split())
-            before = done.get(answer["seat"], (0, 0, 0))
-            done[answer["seat"]] = (before[0] + 1, before[1] + (words > 0), before[2] + words)
-    places = _places(record) if done.keys() - record.seats.keys() else {}
-    found: dict[str, MoveCounts] = {}
-    for seat, tally in done.items():
-        label = record.label(places.get(seat, seat))
-        found[label] = _sum(found.get(label, (0, 0, 0)), tally)
-    return found
-
-
-def _sum(one: MoveCounts, other: MoveCounts) -> MoveCounts:
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
-
-
-def _places(record: MatchRecord) -> dict[str, str]:
-    """The place of each seat; a seat is its own place where the installed rules do not fit."""
-    try:
-        return {seat.name: seat.place for seat in record.rules.seats}
-    except OtherVersion:
-        return {}
-
-
 @dataclass(frozen=True)
 class Doings:
     """What was done in the matches of a study that count.
@@ -65,22 +37,6 @@ class Doings:
     matches: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     tallies: dict[tuple[str, str | None], MoveCounts] = field(default_factory=dict)
     firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
-
-
-def doings(evidence: Evidence) -> Doings:
-    """All matches that count, read once."""
-    found = Doings()
-    for record in evidence.records(sorted(evidence.frames)):
-        done = _tallies(record)
-        whole = reduce(_sum, done.values(), (0, 0, 0))
-        idle = {record.label(place): (0, 0, 0) for place in record.seats}
-        for who, tally in ((None, whole), *(idle | done).items()):
-            key = (record.game, who)
-            found.matches[key] += 1
-            found.tallies[key] = _sum(found.tallies.get(key, (0, 0, 0)), tally)
-        answers = record.body.get("answers")
-        found.firsts[record.id] = answers[0]["action"] if answers else None
-    return found
 
 
 def played(evidence: Evidence) -> Iterator[ReportTable]:
@@ -119,6 +75,50 @@ def _natural(label: str) -> list[tuple[int, str]]:
     """What sorts ``gpt-10`` behind ``gpt-9``."""
     parts = re.split(r"(\d+)", label)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def doings(evidence: Evidence) -> Doings:
+    """All matches that count, read once."""
+    found = Doings()
+    for record in evidence.records(sorted(evidence.frames)):
+        done = _tallies(record)
+        whole = reduce(_sum, done.values(), (0, 0, 0))
+        idle = {record.label(place): (0, 0, 0) for place in record.seats}
+        for who, tally in ((None, whole), *(idle | done).items()):
+            key = (record.game, who)
+            found.matches[key] += 1
+            found.tallies[key] = _sum(found.tallies.get(key, (0, 0, 0)), tally)
+        answers = record.body.get("answers")
+        found.firsts[record.id] = answers[0]["action"] if answers else None
+    return found
+
+
+def _tallies(record: MatchRecord) -> dict[str, MoveCounts]:
+    """What was done in one match, by the label of who did it."""
+    done: dict[str, MoveCounts] = {}
+    for answer in record.body.get("answers", ()):
+        if answer["action"] is not None:
+            words = len((answer["action"].get("message") or "").split())
+            before = done.get(answer["seat"], (0, 0, 0))
+            done[answer["seat"]] = (before[0] + 1, before[1] + (words > 0), before[2] + words)
+    places = _places(record) if done.keys() - record.seats.keys() else {}
+    found: dict[str, MoveCounts] = {}
+    for seat, tally in done.items():
+        label = record.label(places.get(seat, seat))
+        found[label] = _sum(found.get(label, (0, 0, 0)), tally)
+    return found
+
+
+def _sum(one: MoveCounts, other: MoveCounts) -> MoveCounts:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _places(record: MatchRecord) -> dict[str, str]:
+    """The place of each seat; a seat is its own place where the installed rules do not fit."""
+    try:
+        return {seat.name: seat.place for seat in record.rules.seats}
+    except OtherVersion:
+        return {}
 
 
 PLAYED = RecipePart("What was played", "", played)

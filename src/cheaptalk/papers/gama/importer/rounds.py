@@ -1,7 +1,4 @@
-"""GAMA's games in which all choose at once, round after round.
-
-GAMA's sealed-bid auction.
-"""
+"""GAMA's games in which all choose at once, round after round."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
