@@ -53,11 +53,7 @@ def gains(game: GameScores) -> list[Panel]:
             continue
         roles = [score.role] if score.role else list(game.roles)
         data = [_dots(game, role, score) for role in reversed(roles)]  # the last is drawn on top
-        axis = {"type": "category", "categoryorder": "array", "categoryarray": order[::-1],
-                "tickvals": order, "ticktext": list(map(short, order)),
-                "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
-                "range": [-0.6, len(order) - 0.4]}  # fmt: skip
-        layout = {"yaxis": axis, "scattermode": "group", "scattergap": 0.6}
+        layout = {"yaxis": names_axis(order), "scattermode": "group", "scattergap": 0.6}
         if not any(value for trace in data for value in trace["x"]):
             layout["xaxis"] = {"range": [0, 1]}  # of nothing but zeros, Plotly shows -1 to 1
         panels.append(Panel(score.title, score.unit, 60 + 34 * len(order), data, layout))
@@ -94,9 +90,36 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
 def _whiskers(found: Sequence[ScoreEstimate], colour: str) -> dict[str, Any]:
     """Error bars; none where two deals give an interval so wide that it would hide the others."""
     sides = [one.sides if one.sides and one.clusters > 2 else (0, 0) for one in found]
+    return error_bars(sides, colour)
+
+
+def error_bars(sides: Sequence[tuple[float, float]], colour: str) -> dict[str, Any]:
+    """Error bars that reach so far below and above each number."""
     return {
         "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
         "arrayminus": [below for below, _ in sides], "array": [above for _, above in sides],
+    }  # fmt: skip
+
+
+def names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of names from the top, long ones shortened."""
+    return {
+        "type": "category", "categoryorder": "array", "categoryarray": list(names)[::-1],
+        "tickvals": list(names), "ticktext": list(map(short, names)),
+        "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
+        "range": [-0.6, len(names) - 0.4],
+    }  # fmt: skip
+
+
+def labels_axis(labels: Sequence[str]) -> dict[str, Any]:
+    """An axis of labels as they come, long ones shortened."""
+    return {"type": "category", "tickvals": list(labels), "ticktext": list(map(short, labels))}
+
+
+def legend_above(shown: bool = True) -> dict[str, Any]:
+    """A layout's legend above the plot, where it is to be shown."""
+    return {
+        "showlegend": shown, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
     }  # fmt: skip
 
 

@@ -16,12 +16,15 @@ from cheaptalk.records import (
     Line,
     MatchRecord,
     Status,
+    Store,
     digest,
     digest_key,
     gathered,
     transcript,
 )
+from cheaptalk.records.store.pages import some
 from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.reports.pages import environment
 from cheaptalk.rules import Chance, CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
@@ -246,14 +249,15 @@ def sampled(
     return chosen
 
 
-def packed(records: Iterable[MatchRecord], template: jinja2.Template, standing: Standing) -> str:
-    """Transcripts as the page keeps them: JSON, compressed, in base64.
+def packed(store: Store, study: str, ids: Sequence[str]) -> str:
+    """Transcripts of some matches as a page keeps them: JSON, compressed, in base64.
 
     Each is an object with what it can be found by (``game``, ``configuration``, ``status``,
     ``players``, ``roles`` and ``kinds`` by place) and its ``html``, in which all that players wrote
     is escaped.
     """
-    entries = [_entry(record, template, standing.of(record)) for record in records]
+    template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
+    entries = [_entry(record, template, standing.of(record)) for record in some(store, study, ids)]
     data = gzip.compress(json.dumps(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()
 

@@ -31,7 +31,7 @@ from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import counted
-from cheaptalk.text import fixed
+from cheaptalk.text import aligned, fixed
 
 NOISE = "come out different in a draw, and what looks like a choice between them is noise"
 LEAST = 0.01
@@ -345,7 +345,7 @@ def analysis_text(one: Analysis) -> str:
         "Best reply": [f"{share:.1%}" for share in one.answering],
     }
     rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
-    return "\n".join([*lines, *aligned(["Strategy", *columns], rows, 1), _made(one)])
+    return "\n".join([*lines, *aligned([["Strategy", *columns], *rows], {0}), _made(one)])
 
 
 def plus_minus(one: Spread, places: int) -> str:
@@ -376,22 +376,6 @@ def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
     ('0', '0.1')
     """
     return f"{regret:.1g}" if regret > DUST * float(np.ptp(payoffs)) else "0"
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """A table's lines: so many columns stand left, the others right.
-
-    >>> aligned(["Who", "Gets"], [["soft", "1.00"], ["walk", "23.50"]], 1)
-    ['Who    Gets', 'soft   1.00', 'walk  23.50']
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    ]
 
 
 def _made(one: Analysis) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from cheaptalk.equilibrium.analysis.analysis import aligned, called, mixed, plus_minus, regret_text
+from cheaptalk.equilibrium.analysis.analysis import called, mixed, plus_minus, regret_text
 from cheaptalk.equilibrium.analysis.seats_solution import Solved
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
@@ -18,7 +18,7 @@ from cheaptalk.equilibrium.empirical.model_choice import WORTH_A_LINE, ModelChoi
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.rules import counted
-from cheaptalk.text import decimals, fixed
+from cheaptalk.text import aligned, decimals, fixed
 
 SHOWN = 10
 """Equilibria, and pairs, that are told."""
@@ -242,4 +242,4 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
         f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
         f"({deals}, seed {one.seed})."
     )
-    return [*aligned(head, rows, 2), *rest, made]
+    return [*aligned([head, *rows], {0, 1}), *rest, made]

@@ -15,6 +15,7 @@ from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix
 from cheaptalk.equilibrium.empirical.model_choice import ModelChoice, model_choice
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import CheaptalkError, game_box, suggest
 
 GIVEN = "the payoffs were given without the matches behind them"
@@ -58,8 +59,7 @@ def analyse_seats(selected: Selected, **wishes: Unpack[SeatsOptions]) -> SeatsAn
     """
     payoff, pooled = wishes.get("payoff", PAYOFF), wishes.get("pooled", False)
     draws, paired = wishes.get("draws", DRAWS), wishes.get("paired")
-    places = [name.removeprefix("player.") for name in selected.frame.columns
-              if name.startswith("player.")]  # fmt: skip
+    places = places_in(selected.frame)
     with blaming(f"{selected.name}, by seat"):
         frame, units = _paid(selected, places, payoff)
         frame = _left(frame, places, wishes.get("without", ()))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.equilibrium.empirical.metrics import Metric
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import decoded, places_in
 from cheaptalk.rules import CheaptalkError, game_box, suggest
 from cheaptalk.rules.views import EmpiricalView
 from cheaptalk.text import capital, plain, readable
@@ -105,7 +105,9 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
     Raises:
         CheaptalkError: a name is none of these, or no game has two seats.
     """
-    named = {box: with_names(box, frame) for box, frame in frames.items() if _two_seats(frame)}
+    named = {
+        box: with_names(box, frame) for box, frame in frames.items() if len(places_in(frame)) == 2
+    }
     if not named:
         raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
     found: list[Selected] = []
@@ -134,10 +136,6 @@ def _check(wanted: Sequence[str], found: Sequence[Selected], known: Sequence[str
     absent = [name for name in wanted if name not in [one.name for one in found]]
     if absent:
         raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
-
-
-def _two_seats(frame: pl.DataFrame) -> bool:
-    return sum(name.startswith("player.") for name in frame.columns) == 2
 
 
 def with_names(box: str, frame: pl.DataFrame) -> pl.DataFrame:

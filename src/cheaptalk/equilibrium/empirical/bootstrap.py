@@ -23,6 +23,7 @@ from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.statistics.corrections import holm
+from cheaptalk.text import aligned
 
 DRAWS = 1_000
 TIE = 1e-9
@@ -180,8 +181,7 @@ class Bootstrap:
         for at, label in enumerate(self.labels):
             drawn = [self.against(name)[:, at] for name in names]
             cells.append([label, *(mean_and_error(one) for one in drawn)])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        lines = aligned(cells, range(len(cells[0])))
         return "\n".join([*lines, f"payoff at equilibrium {mean_and_error(self.payoff)}"])
 
 

@@ -24,8 +24,10 @@ from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import match_frames
 from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.text import aligned
 
 LISTED = 12
 """Cells that an error names; of more it says how many."""
@@ -80,9 +82,7 @@ class Empirical:
             ValueError: the frame lacks a column, has not exactly two places, no scored match, or
                 weights that do not fit; or players only sat in one order.
         """
-        places = [
-            name.removeprefix("player.") for name in frame.columns if name.startswith("player.")
-        ]
+        places = places_in(frame)
         if len(places) != 2:
             raise ValueError(
                 f"An empirical game is made of matches of 2 players, not of {len(places)}"
@@ -344,12 +344,8 @@ class EmpiricalGame(Empirical):
         lines = [f"{counted(len(self.labels), 'strategy')}, {behind}{lacking}"]
         if not self.missing:
             numbers = [[f"{payoff:.2f}" for payoff in row] for row in self.payoffs()]
-            rows = [
-                ["", *self.labels],
-                *([label, *row] for label, row in zip(self.labels, numbers, strict=True)),
-            ]
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            lines += ["  ".join(map(str.rjust, row, widths)) for row in rows]
+            rows = [[label, *row] for label, row in zip(self.labels, numbers, strict=True)]
+            lines += aligned([["", *self.labels], *rows], ())
         return "\n".join(lines)
 
     @property

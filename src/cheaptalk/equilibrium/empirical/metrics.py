@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.frames.reader import places_in
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def sided(frame: pl.DataFrame, measure: str, name: str) -> pl.DataFrame:
     Raises:
         ValueError: the frame has not exactly two places, or lacks the columns.
     """
-    places = [one.removeprefix("player.") for one in frame.columns if one.startswith("player.")]
+    places = places_in(frame)
     columns = [f"{measure}_{place}" for place in places]
     absent = [one for one in columns if one not in frame.columns]
     if len(places) != 2 or absent:

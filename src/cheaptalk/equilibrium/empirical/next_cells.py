@@ -25,7 +25,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.bootstrap import check_samples, shares_deals
+from cheaptalk.equilibrium.empirical.bootstrap import SHARE, TIE, check_samples, shares_deals
 from cheaptalk.equilibrium.empirical.cells import GameSample, Integers
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.solvers.payoffs import Floats
@@ -34,8 +34,6 @@ from cheaptalk.rules import CheaptalkError
 
 ROUNDING = 1e-12
 """The share of the cells' own variances up to which what is left of them all is rounding."""
-TIE = 1e-9
-"""Payoffs are tied if they differ by no more than this share of the largest."""
 Target = Literal["payoff", "mixture", "regret"]
 QUANTITY: dict[Target, str] = {
     "payoff": "the payoff",
@@ -43,8 +41,6 @@ QUANTITY: dict[Target, str] = {
     "regret": "all regrets (root of the variances summed over strategies)",
 }
 """What the standard error is of, by target."""
-SHARE = 1e-9
-"""Strategies played less than this are outside the support."""
 
 
 @dataclass(frozen=True, eq=False)

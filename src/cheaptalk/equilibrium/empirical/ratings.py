@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from cheaptalk.equilibrium.empirical.cells import Integers
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import counted
 
 EVEN = 1e-9
@@ -58,7 +59,7 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     Raises:
         ValueError: the frame has not exactly two places.
     """
-    places = [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
+    places = places_in(frame)
     if len(places) != 2:
         raise ValueError(f"Wins are counted in matches of 2 players, not of {len(places)}")
     players, payoffs = ([pl.col(f"{what}.{place}") for place in places]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from cheaptalk.papers.chips.games import GAME, Games, games
 from cheaptalk.papers.chips.proposals import VARIANT
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
@@ -278,7 +278,7 @@ def _learning(frame: pl.DataFrame) -> Panel:
     layout = {
         "barmode": "group", "xaxis": {"type": "category"},
         "yaxis": {"tickformat": ".0%", "title": {"text": "surplus over its bound"}},
-        "showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
     return Panel("First and second game", "", 300, data, layout)
 

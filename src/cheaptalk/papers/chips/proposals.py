@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.surplus import INTERVALS
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
@@ -221,8 +221,7 @@ def _panel(
                   "zeroline": False},
         "shapes": [{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": 0,
                     "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
     return Panel(title, "share of a player's proposals", 110 + 80 * len(players), data, layout)
 

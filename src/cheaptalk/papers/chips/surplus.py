@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable
@@ -93,8 +93,7 @@ def _layout() -> dict[str, Any]:
         "yaxis": {"title": {"text": "surplus over its bound"}, "tickformat": ".0%"},
         "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
                     "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Panels that several parts of the recipe draw: dots with whiskers, lines with bands."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
@@ -62,11 +62,3 @@ def band(
         shared | {"y": list(low)},
         shared | {"y": list(high), "fill": "tonexty", "fillcolor": f"{colour}{opacity}"},
     ]
-
-
-def legend(names: Iterable[str]) -> dict[str, Any]:
-    """A layout's legend above the plot, where there is more than one line to tell apart."""
-    return {
-        "showlegend": len(set(names)) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    }

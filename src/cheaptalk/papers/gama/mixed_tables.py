@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 from scipy.special import stdtrit
 
-from cheaptalk.papers.gama.charts import legend
+from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, plain_line, series_of
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.records import query_of
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
@@ -81,7 +81,7 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     (the mean payoff of all seats taken off), ``score`` of the table, ``mixed``.
     """
     frame = evidence.scored(game)
-    seats = [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
+    seats = places_in(frame)
     names = {
         tuple(players.get(seat) for seat in seats): name
         for name, of in lineups_of(evidence, game).items() for players in of
@@ -220,5 +220,5 @@ def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
         if not there.is_empty():
             x, rows = there["round"].to_list(), there.to_dicts()
             traces.append(plain_line(f"{player}, alone", x, rows, place, dotted=True))
-    layout = {"xaxis": {"title": {"text": "round"}}, **legend(["both", "always"])}
+    layout = {"xaxis": {"title": {"text": "round"}}, **legend_above()}
     return Panel(lineup, "", 260, traces, layout)

@@ -6,10 +6,9 @@ from fractions import Fraction
 import polars as pl
 
 from cheaptalk.games.guess_the_average.humans import BASELINES
-from cheaptalk.papers.gama.charts import legend
 from cheaptalk.papers.gama.rounds import choices, lines, plain_line
 from cheaptalk.papers.gama.scores import alone, lead
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
@@ -128,4 +127,4 @@ def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
         place = list(TOLD).index(one)
         traces.append(plain_line(one, part["round"].to_list(), part.to_dicts(), place))
     layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": {"rangemode": "tozero"}}
-    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend(told))
+    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend_above(len(told) > 1))

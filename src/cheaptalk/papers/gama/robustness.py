@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend, marked_line
+from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -16,7 +16,7 @@ from cheaptalk.papers.gama.scores import (
     scored,
     scores,
 )
-from cheaptalk.reports.figures import Panel, short
+from cheaptalk.reports.figures import Panel, legend_above, short
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
@@ -219,7 +219,7 @@ def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Pa
     values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
     axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
             "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
-    layout = {"xaxis": axis, **legend(family.name for family, _ in found)}
+    layout = {"xaxis": axis, **legend_above(len({family.name for family, _ in found}) > 1)}
     return Panel(TITLES[game], UNIT, 240, traces, layout)
 
 

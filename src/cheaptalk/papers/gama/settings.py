@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend, marked_line
+from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import GAMES, scored, scores, varied
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
@@ -115,4 +115,4 @@ def _panel(game: str, found: pl.DataFrame) -> Panel:
         own = found.filter(player=player)
         traces.append(marked_line(player, own["setting"].to_list(), own.to_dicts(), place))
     axis = {"type": "category", "categoryorder": "array", "categoryarray": order, "tickangle": -35}
-    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend(players)})
+    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend_above(len(players) > 1)})

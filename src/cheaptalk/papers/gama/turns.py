@@ -5,10 +5,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import alone, default_runs, lead
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
@@ -126,7 +125,7 @@ def _battle(who: str, match: pl.DataFrame) -> Panel:
             "tickvals": seats, "ticktext": [seat.rpartition("_")[2] for seat in seats],
             "title": {"text": "player"}}  # fmt: skip
     layout = {"yaxis": axis, "xaxis": {"title": {"text": "round"}, "range": [0.4, last + 0.6]}}
-    return Panel(who, "", 300, traces, layout | legend(["hit", "miss"]))
+    return Panel(who, "", 300, traces, layout | legend_above())
 
 
 def _seats(match: pl.DataFrame, shots: Rows) -> list[str]:
@@ -190,7 +189,7 @@ def _double(who: str, rows: Rows, ballots: int) -> Panel:
             "ticktext": [f"{abs(tick):.0%}" for tick in ticks]}  # fmt: skip
     across = {"title": {"text": "ballot"}, "dtick": 1, "range": [0.4, ballots + 0.6]}
     layout = {"barmode": "relative", "yaxis": axis, "xaxis": across}
-    return Panel(who, "", 240, bars, layout | legend(["plans", "votes"]))
+    return Panel(who, "", 240, bars, layout | legend_above())
 
 
 def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:

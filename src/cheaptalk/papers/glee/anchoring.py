@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from cheaptalk.papers.glee.families import families, kinds
 from cheaptalk.papers.glee.fits import CLUSTER, KINDS, under
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import (
     CLUSTERS,
@@ -154,8 +154,7 @@ def _panel(game: object, part: pl.DataFrame) -> Panel:
     ]
     layout = {
         "xaxis": {"title": {"text": "Alice's first offer: her gain if accepted"}},
-        "yaxis": {"title": {"text": "Alice's gain"}}, "showlegend": len(data) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "yaxis": {"title": {"text": "Alice's gain"}}, **legend_above(len(data) > 1),
     }  # fmt: skip
     return Panel(capital(str(game)), "shares of M", 320, data, layout)
 

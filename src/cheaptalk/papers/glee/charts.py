@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, labels_axis, short
 from cheaptalk.reports.recipes.charts import asked, whiskers
 from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead
 from cheaptalk.rules import counted
@@ -118,11 +118,7 @@ def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Panel:
         places = 0 if most >= WIDE else 1
         trace |= {"texttemplate": f"%{{z:.{places}f}}", "showscale": False}
     layout = {
-        "yaxis": _names(down) | {"autorange": "reversed", "title": {"text": "Alice"}},
-        "xaxis": _names(across) | {"side": "top", "title": {"text": "Bob"}},
+        "yaxis": labels_axis(down) | {"autorange": "reversed", "title": {"text": "Alice"}},
+        "xaxis": labels_axis(across) | {"side": "top", "title": {"text": "Bob"}},
     }
     return Panel(title, "points", 150 + max(4, len(down)) * 26, [trace], layout)
-
-
-def _names(labels: Sequence[str]) -> dict[str, Any]:
-    return {"type": "category", "tickvals": list(labels), "ticktext": list(map(short, labels))}

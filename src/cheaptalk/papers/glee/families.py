@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.reader import decoded
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Lacking, Lead
@@ -285,7 +286,7 @@ def _with_levels(family: GameFamily, frame: pl.DataFrame, ranking: Sequence[str]
         pl.col(parameters).first(), pl.len().alias("matches")
     )
     configurations = [
-        {name.removeprefix("game."): _plain(row[name]) for name in parameters}
+        {name.removeprefix("game."): decoded(row[name]) for name in parameters}
         for row in made.iter_rows(named=True)
     ]
     levels: dict[str, tuple[str, ...]] = {}
@@ -320,11 +321,6 @@ def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]])
     keys = [json.dumps({name: of for name, of in one.items() if name != NAMES})
             for one in configurations]  # fmt: skip
     return [first.setdefault(key, digest) for key, digest in zip(keys, digests, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """A parameter out of a frame, where what is no number, truth or text stands as JSON."""
-    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:

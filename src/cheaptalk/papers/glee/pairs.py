@@ -23,8 +23,8 @@ from cheaptalk.papers.glee.fits import (
     under,
 )
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
-from cheaptalk.statistics import holm
 from cheaptalk.statistics.designs import level_texts
 from cheaptalk.text import capital
 
@@ -146,7 +146,7 @@ def same_player(evidence: Evidence) -> Iterator[ReportTable]:
     ]
     if not rows:
         raise Lacking("no player met both a copy of itself and others; set the pairing to all")
-    frame = _corrected(pl.DataFrame(rows, infer_schema_length=None))
+    frame = with_holm(pl.DataFrame(rows, infer_schema_length=None), "corrected")
     titles = {"difference": "Difference", "given": "Given who plays"}
     yield ReportTable(
         "same-player", "Copies of a player less different players", frame,
@@ -177,11 +177,3 @@ def _row(one: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
     error = row["given clustered.error"]
     freedom = fit.clustered.covariance.freedom
     return row | {"p": 2 * stdtr(freedom, -abs(row["given"]) / error) if error else None}
-
-
-def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with p corrected among all rows that have one."""
-    tested = frame.with_row_index("at").drop_nulls("p")
-    corrected = pl.DataFrame({"at": tested["at"], "corrected": holm(tested["p"].to_numpy())})
-    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
-    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
-from cheaptalk.reports.recipes.charts import category, whiskers
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, names_axis
+from cheaptalk.reports.recipes.charts import whiskers
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, HIGH, LOW
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
@@ -65,7 +65,7 @@ def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Pa
     }  # fmt: skip
     if not any(value for line in lines for value in line["y"]):
         layout["yaxis"]["range"] = [0, 1]  # of nothing but zeros, Plotly shows -1 to 1
-    return Panel(title, "", 300, lines, layout | _legend(lines))
+    return Panel(title, "", 300, lines, layout | legend_above(len(lines) > 1))
 
 
 def _lines(frame: pl.DataFrame, number: ShownNumber, iterations: Sequence[int]) -> Iterator[Trace]:
@@ -113,12 +113,12 @@ def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
             }
         )  # fmt: skip
     layout: dict[str, Any] = {
-        "yaxis": category(order), "scattermode": "group", "scattergap": 0.6,
+        "yaxis": names_axis(order), "scattermode": "group", "scattergap": 0.6,
         "xaxis": number.axis,
     }  # fmt: skip
     if not any(value for dot in dots for value in dot["x"]):
         layout["xaxis"]["range"] = [0, 1]
-    return Panel(title, "", 100 + 34 * len(order), dots, layout | _legend(dots))
+    return Panel(title, "", 100 + 34 * len(order), dots, layout | legend_above(len(dots) > 1))
 
 
 def _said(row: Row, number: ShownNumber) -> str:
@@ -135,11 +135,3 @@ def _said(row: Row, number: ShownNumber) -> str:
 def _beyond(iterations: Sequence[int]) -> list[float]:
     """The ends of the axis of iterations."""
     return [min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5]
-
-
-def _legend(lines: Sequence[Trace]) -> dict[str, Any]:
-    """A legend above the plot, where there are several lines to tell apart."""
-    return {
-        "showlegend": len(lines) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    }

@@ -6,7 +6,15 @@ from typing import Any
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
 from cheaptalk.equilibrium.analysis.spreads import Spread
-from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
+from cheaptalk.reports.figures import (
+    COLOURS,
+    PRINTED,
+    Panel,
+    Trace,
+    error_bars,
+    labels_axis,
+    names_axis,
+)
 from cheaptalk.rules import counted
 from cheaptalk.text import LONG, capital, decimals, fixed
 
@@ -49,7 +57,7 @@ def payoff_map(analysis: Analysis) -> Panel:
     }  # fmt: skip
     if len(labels) <= PRINTED:
         trace |= {"texttemplate": in_cells(means, places), "showscale": False}
-    axis = {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
+    axis = labels_axis(labels)
     layout = {"yaxis": axis | {"autorange": "reversed", "title": {"text": "Gets the payoff"}},
               "xaxis": axis | {"side": "top", "title": {"text": "Against"}}}  # fmt: skip
     height = 110 + max(4, len(labels)) * (38 if len(labels) < 8 else 26)
@@ -72,12 +80,10 @@ def _rows(
     reach: list[float] | None = None,
 ) -> Panel:  # fmt: skip
     labels = [analysis.labels[one] for one in order]
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": labels[::-1],
-            "tickvals": labels, "ticktext": list(map(short, labels)),
-            "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
-            "range": [-0.6, len(labels) - 0.4]}  # fmt: skip
     across = {"range": reach} if reach else {"rangemode": "tozero"}
-    return Panel(title, unit, 60 + 34 * len(order), [trace], {"yaxis": axis, "xaxis": across})
+    return Panel(
+        title, unit, 60 + 34 * len(order), [trace], {"yaxis": names_axis(labels), "xaxis": across}
+    )
 
 
 def _along(
@@ -87,14 +93,15 @@ def _along(
     found = [spreads[one] for one in order]
     values = [number(one) for one in found]
     pairs = list(zip(values, found, strict=True))  # where draws disagree, a mean can lie outside
-    whiskers: dict[str, Any] = {
-        "type": "data", "symmetric": False, "color": "#808080", "thickness": 1.5, "width": 0,
-        "arrayminus": [0 if one.low is None else max(0, value - one.low) for value, one in pairs],
-        "array": [0 if one.high is None else max(0, one.high - value) for value, one in pairs],
-    }  # fmt: skip
+    sides = [
+        (0 if one.low is None else max(0, value - one.low),
+         0 if one.high is None else max(0, one.high - value))
+        for value, one in pairs
+    ]  # fmt: skip
     return {
         "orientation": "h", "x": values, "y": [analysis.labels[one] for one in order],
-        "error_x": whiskers, "text": [_told(one, places) for one in found], "textposition": "none",
+        "error_x": error_bars(sides, "#808080"),
+        "text": [_told(one, places) for one in found], "textposition": "none",
         "hovertemplate": "%{y}<br>%{text}<extra></extra>",
     }  # fmt: skip
 
@@ -146,8 +153,8 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
     if max(len(rows), len(columns)) <= PRINTED:
         trace |= {"texttemplate": in_cells(trace["z"], places), "showscale": False}
     layout = {
-        "yaxis": _axis(rows) | {"autorange": "reversed", "title": {"text": down}},
-        "xaxis": _axis(columns) | {"side": "top", "title": {"text": across}},
+        "yaxis": labels_axis(rows) | {"autorange": "reversed", "title": {"text": down}},
+        "xaxis": labels_axis(columns) | {"side": "top", "title": {"text": across}},
         "shapes": [_frame(i, j, pair) for i, line in enumerate(grid)
                    for j, pair in enumerate(line) if pair.best[side]],
     }  # fmt: skip
@@ -161,10 +168,6 @@ def query(one: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
         return None
     first, second = (f"player.{seat}" for seat in one.seats)
     return {first: pair.row, second: pair.column} | one.selected.query
-
-
-def _axis(labels: list[str]) -> dict[str, Any]:
-    return {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
 
 
 def _frame(row: int, column: int, pair: Pair) -> dict[str, Any]:

@@ -6,9 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import jinja2
 import polars as pl
-from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
@@ -20,8 +18,7 @@ from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions, analys
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
-from cheaptalk.records.store.pages import places_of, some
-from cheaptalk.records.unanswered import Standing
+from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports.facts import TOOLS
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
@@ -33,8 +30,8 @@ from cheaptalk.reports.metagame.conduct import (
 )
 from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
-from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
-from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
+from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 
@@ -134,7 +131,7 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    write_page(
+    _write(
         "metagame.html.jinja",
         out,
         name,
@@ -150,39 +147,27 @@ def metagame_report(
     )
 
 
-def write_page(
+def _write(
     template: str, out: Path, name: str, seed: int, played: Played | None, **shown: Any
 ) -> None:
-    """Write a page on empirical games from a template and what it shows.
-
-    Args:
-        template: its file's name.
-        out, name, seed, played: as for :func:`metagame_report`.
-        **shown: names that only this template uses.
-
-    Raises:
-        CheaptalkError: the file cannot be written.
-    """
-    pages = environment()
-    plotly, scripts = verbatim(get_plotlyjs()), (source(SCRIPT), source(SAVING))
-    page = pages.get_template(template).stream(
+    """Write a page on empirical games from a template and what it alone shows."""
+    write_page(
+        template,
+        out,
+        charts=True,
+        scripts=(SCRIPT, SAVING),
+        port=played.port if played else None,
         name=name,
         number=figures.number,
         called=called,
         regret_text=regret_text,
         played=played,
-        transcripts=_transcripts(played, pages) if played else "",
-        viewer=f"http://127.0.0.1:{played.port}" if played else "",
+        transcripts=_transcripts(played) if played else "",
         seed=seed,
         versions={"cheaptalk": __version__, "Python": platform.python_version()}
         | {tool: version(tool) for tool in TOOLS},
-        scripts=(plotly, *scripts),
-        policy=policy(plotly, *scripts),
         **shown,
     )
-    page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
 
 
 def _panels(analysis: Analysis) -> list[Panel]:
@@ -218,15 +203,13 @@ def _graph(analysis: Analysis) -> Graph:
     return best_response_graph(analysis.labels, responses.payoffs, responses.alone, shares)
 
 
-def _transcripts(played: Played, pages: jinja2.Environment) -> str:
+def _transcripts(played: Played) -> str:
     """A sample of the study's own transcripts, of each configuration where they are not many."""
     store, study = played.store, played.study
     frames = match_frames(store, study, only=()) if played.others else played.frames
     few = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
     by = ("configuration",) if few else ()
-    chosen = sampled(frames, played.sample, Chance(study), by)
-    template = pages.get_template("match.html.jinja")
-    return packed(some(store, study, chosen), template, Standing(store, study))
+    return packed(store, study, sampled(frames, played.sample, Chance(study), by))
 
 
 def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
@@ -261,7 +244,7 @@ def seats_report(
 
     All arguments, and what is raised, are as for :func:`.metagame_report`.
     """
-    write_page(
+    _write(
         "metagame_seats.html.jinja",
         out,
         name,

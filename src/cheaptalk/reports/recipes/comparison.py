@@ -13,6 +13,7 @@ from cheaptalk.reports.lines import by_player
 from cheaptalk.reports.recipes.charts import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import (
     Charts,
     Header,
@@ -25,7 +26,7 @@ from cheaptalk.reports.recipes.parts import (
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
-from cheaptalk.statistics import STRATA, holm, mean_intervals
+from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import capital, fixed, plain
 
 LEVEL = 0.95
@@ -155,7 +156,7 @@ def _changes(
             "the studies have no configuration in common that the same players played; name those "
             "that stand for each other with --as NEW=OLD"
         )
-    frame = _corrected(frame)
+    frame = with_holm(frame, "p.corrected")
     yield _table(game, frame, evidence, other, paired)
     yield _charts(game, frame, other)
 
@@ -212,14 +213,6 @@ def _rows(
                     "difference.low": low, "difference.high": high, "difference.n": found.n,
                     "p": found.p, "decimals": before.decimals.get(key, 2), "place": role,
                 }  # fmt: skip
-
-
-def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with p corrected among all rows that have one."""
-    tested = frame.with_row_index("at").drop_nulls("p")
-    corrected = pl.DataFrame({"at": tested["at"], "p.corrected": holm(tested["p"].to_numpy())})
-    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
-    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
 
 
 def _table(

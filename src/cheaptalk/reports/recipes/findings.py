@@ -5,18 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import jinja2
-from plotly.offline import get_plotlyjs
-
 from cheaptalk.records import Store
-from cheaptalk.records.store.pages import some
-from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports.facts import NOBODY, study_facts
-from cheaptalk.reports.pages import PORT, anchor, environment, policy, source, verbatim
+from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import Charts, Made, Recipe, RecipePart, ReportTable, made
 from cheaptalk.reports.recipes.played import PLAYED
-from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
 from cheaptalk.rules.registry import Registry
@@ -142,28 +137,18 @@ def write_findings(found: Findings, out: Path, *, sample: int = 1, port: int = P
     """
     evidence = found.evidence
     summary = evidence.store.study(evidence.study)
-    pages = environment()
-    plotly = verbatim(get_plotlyjs() if found.charts else "")
-    scripts = (plotly, source(SCRIPT), source(SAVING))
-    page = pages.get_template("recipe.html.jinja").stream(
+    chosen = sampled(evidence.frames, sample, Chance(evidence.study))
+    write_page(
+        "recipe.html.jinja",
+        out,
+        charts=bool(found.charts),
+        scripts=(SCRIPT, SAVING),
+        port=port,
         found=found,
         study=summary,
         facts=study_facts(evidence.store, summary, evidence.frames),
         ids={one.part.title: anchor(one.part.title).lower() for one in found.parts},
         NOBODY=NOBODY,
         sample=sample,
-        transcripts=_transcripts(evidence, sample, pages),
-        viewer=f"http://127.0.0.1:{port}",
-        scripts=scripts,
-        policy=policy(*scripts),
+        transcripts=packed(evidence.store, evidence.study, chosen),
     )
-    page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
-
-
-def _transcripts(evidence: Evidence, sample: int, pages: jinja2.Environment) -> str:
-    chosen = sampled(evidence.frames, sample, Chance(evidence.study))
-    template = pages.get_template("match.html.jinja")
-    records = some(evidence.store, evidence.study, chosen)
-    return packed(records, template, Standing(evidence.store, evidence.study))

@@ -11,7 +11,7 @@ import polars as pl
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.text import fixed
+from cheaptalk.text import aligned, fixed
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
 """What is added to a column's name for the ends of its interval, its standard error, and how many
@@ -152,14 +152,8 @@ class ReportTable:
 
     def __str__(self) -> str:
         """The table in fixed width."""
-        cells = [self.headings, *map(self.texts, self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        sides = [str.ljust if one.places is None else str.rjust for one in self.columns]
-        lines = [
-            "  ".join(side(text, wide) for side, text, wide in zip(sides, of, widths, strict=True))
-            for of in cells
-        ]
-        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+        left = {place for place, one in enumerate(self.columns) if one.places is None}
+        return "\n".join([self.title, *aligned([self.headings, *map(self.texts, self.rows)], left)])
 
 
 class Charts(NamedTuple):
