@@ -295,13 +295,12 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
 def _row(record: MatchRecord, one: Judgement, rubric: Rubric) -> list[Any]:
     seat = one.item.rpartition("/")[2]
     place = {seat.name: seat.place for seat in record.rules.seats}.get(seat)
-    verdict = None if one.verdict is None else label(one.verdict)
+    verdict = score = None
+    if one.verdict is not None:
+        verdict = label(one.verdict)
+        score = float(verdict in rubric.finds if rubric.scale is None else int(verdict))
     return [
         one.judge, record.id, record.game, configuration_digest(record.rules), record.deal_key,
         one.item, place, None if place is None else record.label(place), one.kind.value, verdict,
-        None if verdict is None else _value(verdict, rubric),
+        score,
     ]  # fmt: skip
-
-
-def _value(verdict: str, rubric: Rubric) -> float:
-    return float(verdict in rubric.finds if rubric.scale is None else int(verdict))

@@ -93,16 +93,12 @@ def permutation_test(
         return PermutationTest(difference, 1.0, sizes, paired, exact=True)
     found = stats.permutation_test(
         (one - other,) if paired else (one, other),
-        _mean if paired else _difference,
+        np.mean if paired else _difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
         rng=np.random.default_rng(seed),
     )  # fmt: skip
     return PermutationTest(difference, float(found.pvalue), sizes, paired, arrangements <= draws)
-
-
-def _mean(values: FloatArray, axis: int) -> FloatArray:
-    return np.asarray(np.mean(values, axis=axis))
 
 
 def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:

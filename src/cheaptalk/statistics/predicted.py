@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.statistics.covariances import FloatArray
-from cheaptalk.statistics.designs import Design, Factor
+from cheaptalk.statistics.designs import Design
 from cheaptalk.statistics.errors import StatisticsError
 from cheaptalk.statistics.regression import Regression
 from cheaptalk.statistics.text import printed
@@ -63,7 +63,9 @@ def predicted_means(
         ValueError: there is no such factor, or weights make no sense.
     """
     design = regression.design
-    cells = [_factor(design, name) for name in by]
+    for name in by:
+        design.columns(name)  # refuses what is no factor
+    cells = [next(one for one in design.factors if one.name == name) for name in by]
     shares, over = design.active_shares(), "its own configurations"
     if configurations is not None:
         shares, over = _reweighted(design, shares, by, configurations, weight)
@@ -81,11 +83,6 @@ def predicted_means(
         interval=pl.lit(regression.label)
     )
     return PredictedMeans(regression, over, labelled)
-
-
-def _factor(design: Design, name: str) -> Factor:
-    design.columns(name)
-    return next(factor for factor in design.factors if factor.name == name)
 
 
 def _reweighted(

@@ -207,6 +207,7 @@ def regressions(
     """
     for kind in errors:
         _check(kind, level, factors)
+    by_cluster = f"cluster-robust (CR1) by {', '.join(cluster)}"
     laid: dict[bytes, _FittedDesign] = {}
     found: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
@@ -228,7 +229,7 @@ def regressions(
             warnings = _warnings(one.design, covariance, residuals, clusters)
             found[outcome, kind] = Regression(
                 outcome, one.design, coefficients, covariance, len(used), clusters, r2,
-                _method(kind, cluster), level, (*notes, *one.notes, *warnings),
+                by_cluster if kind == "cluster" else kind, level, (*notes, *one.notes, *warnings),
             )  # fmt: skip
     return found
 
@@ -255,11 +256,6 @@ def _fitted_design(
         if not one.others
     )
     return _FittedDesign(design, _inverse(design), notes)
-
-
-def _method(errors: Errors, cluster: Sequence[str]) -> str:
-    """A kind of errors in words."""
-    return f"cluster-robust (CR1) by {', '.join(cluster)}" if errors == "cluster" else errors
 
 
 def _check(errors: str, level: float, factors: Sequence[str]) -> None:

@@ -120,7 +120,11 @@ def providers_of(
         return None
     both = [drawn.estimate or drawn, *([drawn] if draws else [])]
     absent: dict[str, str] = {}
-    gifts = [_gifts(one, inside) if given else None for one in both]
+    row, column = names_of(GIVEN)
+    gifts = [
+        by_row(one.values[row], one.values[column])[:, inside][:, :, inside] if given else None
+        for one in both
+    ]
     lacking = _lacking(
         [one for one in gifts if one is not None], [drawn.labels[at] for at in inside]
     )
@@ -144,11 +148,6 @@ def providers_of(
     }
     left_out = tuple(label for label in drawn.labels if label not in grouping)
     return Providers(members, left_out, tuple(readings), absent)
-
-
-def _gifts(one: Bootstrap, inside: list[int]) -> Floats:
-    row, column = names_of(GIVEN)
-    return by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
 
 
 def _lacking(gifts: list[Floats], labels: list[str]) -> str:

@@ -133,10 +133,6 @@ def _alpha_rank(game: _Game) -> Floats:
     return np.asarray(alpha_sweep(game.payoffs, alphas=INTENSITIES / spread).masses[-1])
 
 
-def _nash_average(game: _Game) -> Floats:
-    return nash_average(game.payoffs).ratings
-
-
 def _imitation(game: _Game) -> Floats:
     size = len(game.labels)
     starts = np.random.default_rng(game.seed).dirichlet(np.ones(size), STARTS)
@@ -146,10 +142,6 @@ def _imitation(game: _Game) -> Floats:
 def _bradley_terry(game: _Game) -> Floats:
     won = tally(_matches(game), game.labels)
     return bradley_terry(won.wins, won.ties, names=won.names).elo
-
-
-def _elo(game: _Game) -> Floats:
-    return mean_elo(tally(_matches(game), game.labels), seed=game.seed)
 
 
 def _matches(game: _Game) -> pl.DataFrame:
@@ -175,7 +167,7 @@ RATINGS = (
         "who outscores whom; copies of a strategy change no rating (Balduzzi et al. 2018). It "
         "rates who wins, not who does well.",
         2,
-        _nash_average,
+        lambda game: nash_average(game.payoffs).ratings,
     ),
     RatingKind(
         "Imitation",
@@ -201,7 +193,7 @@ RATINGS = (
         "What it is rated after all matches, beginning at 1500 with 32 points at stake in each, on "
         "the mean of 100 random orders (Elo 1978). It knows wins and ties alone, as Bradley-Terry.",
         0,
-        _elo,
+        lambda game: mean_elo(tally(_matches(game), game.labels), seed=game.seed),
     ),
 )
 """The ratings, in the order in which they are shown."""

@@ -131,9 +131,10 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
     )  # fmt: skip
     names = [one.name for one in found.variants]
+    axis = {"title": {"text": "gain to the proposer, dollars"}}
     yield Charts(
         "gains-of-proposals", "What proposals would gain", [
-            _panel(binned.filter(variant=name), name, "gain_bar", gains, _gain_axis())
+            _panel(binned.filter(variant=name), name, "gain_bar", gains, axis)
             for name in names
         ],
     )  # fmt: skip
@@ -176,10 +177,6 @@ def _gain_scale(gains: pl.Series) -> BarScale:
     return BarScale(
         ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False
     )
-
-
-def _gain_axis() -> dict[str, Any]:
-    return {"title": {"text": "gain to the proposer, dollars"}}
 
 
 def _ratio_axis(scale: BarScale) -> dict[str, Any]:

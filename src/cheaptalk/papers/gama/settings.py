@@ -89,7 +89,7 @@ def _table(game: str, found: pl.DataFrame) -> ReportTable:
     frame = side_by_side(named, "score", "player")
     last = [
         frame.select(pl.lit(title).alias("setting"), *(of(key) for key in keys.values()))
-        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", _spread))
+        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", pl.std))
     ]
     return ReportTable(
         f"settings-{anchor(game.replace('_', '-'))}", GAMES[game],
@@ -101,10 +101,6 @@ def _table(game: str, found: pl.DataFrame) -> ReportTable:
         leads=lambda row: Lead(game, {"configuration": row["configuration"], "status": "finished"})
         if row["configuration"] else None,
     )  # fmt: skip
-
-
-def _spread(key: str) -> pl.Expr:
-    return pl.col(key).std()
 
 
 def _panel(game: str, found: pl.DataFrame) -> Panel:

@@ -13,6 +13,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
+from cheaptalk.text import plain
 
 BATTLE, PIRATES = "battle_royale", "pirate_game"
 ENDS = ("rounds", "survivors", "misses_on_purpose")
@@ -155,7 +156,7 @@ def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) 
 
 def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Trace:
     said = [
-        f"round {shot['round']}: {_named(shot['place'])} "
+        f"round {shot['round']}: {plain(shot['place'])} "
         + ("misses on purpose" if shot["target"] is None
            else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}")
         for shot in shots
@@ -165,10 +166,6 @@ def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Tr
         "y": y, "marker": {"symbol": symbol, "size": 8, "color": colour}, "text": said,
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
-
-
-def _named(place: str) -> str:
-    return place.replace("_", " ")
 
 
 def _double(who: str, rows: Rows, ballots: int) -> Panel:

@@ -60,10 +60,6 @@ def people(evidence: Evidence) -> frozenset[str]:
     return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 class Term(NamedTuple):
     """A parameter of a family as a factor.
 
@@ -81,7 +77,7 @@ class Term(NamedTuple):
     parameter: str
     default: Any
     market: bool = False
-    read: Callable[[Any], Any] = _same
+    read: Callable[[Any], Any] = lambda value: value
 
 
 def _rounds(horizon: Mapping[str, Any]) -> float:

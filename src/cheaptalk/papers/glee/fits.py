@@ -191,7 +191,8 @@ def _fitted(
         Lacking: one has no value, or the matches cannot tell its effects apart.
     """
     frame = played.frame.filter(~pl.all_horizontal(pl.col(outcomes).is_null()))
-    made = {name: _columns(name, played) for name in factors}
+    joined = {MARKET: played.market, PAIR: PLAYERS}
+    made = {name: joined.get(name, (name,)) for name in factors}
     used = {name: of for name, of in made.items() if of and frame.select(of).n_unique() > 1}
     width = 1 + sum(frame.select(of).n_unique() - 1 for of in used.values())
     for outcome in outcomes:
@@ -208,11 +209,6 @@ def _fitted(
     except StatisticsError as error:
         raise Lacking(f"{played.game}: {error}") from None
     return {outcome: Fit(*(found[outcome, kind] for kind in ERRORS)) for outcome in outcomes}
-
-
-def _columns(name: str, played: FamilyMatches) -> tuple[str, ...]:
-    """The columns that make a factor."""
-    return {MARKET: played.market, PAIR: PLAYERS}.get(name, (name,))
 
 
 def _present(

@@ -6,7 +6,7 @@ differs from it in one parameter, and 5 % of the others drawn at random. People 
 but never a seat with a single round to play. The main configurations here are our choice.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -108,16 +108,9 @@ def variants(family: StudyFamily) -> list[dict[str, Any]]:
 
 def others(family: StudyFamily) -> list[dict[str, Any]]:
     """The configurations that differ from the main one in more than one parameter."""
-    return [
-        case
-        for case in _combinations(family.values)
-        if sum(case[name] != family.main[name] for name in case) > 1
-    ]
-
-
-def _combinations(values: ParameterValues) -> Iterator[dict[str, Any]]:
-    for chosen in product(*values.values()):
-        yield dict(zip(values, chosen, strict=True))
+    combinations = product(*family.values.values())
+    cases = [dict(zip(family.values, chosen, strict=True)) for chosen in combinations]
+    return [case for case in cases if sum(case[name] != family.main[name] for name in case) > 1]
 
 
 def drawn(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:

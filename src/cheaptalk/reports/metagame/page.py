@@ -138,7 +138,9 @@ def metagame_report(
         seed,
         played,
         analyses=analyses,
-        figures={one.name: _panels(one) for one in analyses},
+        figures={
+            one.name: [figures.mixture_bars(one), figures.regret_ranking(one)] for one in analyses
+        },
         maps={one.name: figures.payoff_map(one) for one in analyses},
         conduct=_conduct(analyses, played),
         graphs={one.name: _graph(one) for one in analyses},
@@ -168,10 +170,6 @@ def _write(
         | {tool: version(tool) for tool in TOOLS},
         **shown,
     )
-
-
-def _panels(analysis: Analysis) -> list[Panel]:
-    return [figures.mixture_bars(analysis), figures.regret_ranking(analysis)]
 
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:

@@ -142,9 +142,10 @@ def _changes(
     for one in (evidence, other):
         if one.scored(game).is_empty():
             raise Lacking(f"no match of {plain(game)} in {one.study} has finished")
+    replaced = {old: f"{old} of {other.study}" for old in renamed.values()}
     sides = [
         GameScores(game, _renamed(one.scored(game), names), one.places[game])
-        for one, names in ((evidence, {}), (other, _stand_ins(renamed, other.study)))
+        for one, names in ((evidence, {}), (other, replaced | dict(renamed)))
     ]
     paired = _same_deals(evidence, other)
     frame = pl.DataFrame(
@@ -159,11 +160,6 @@ def _changes(
     frame = with_holm(frame, "p.corrected")
     yield _table(game, frame, evidence, other, paired)
     yield _charts(game, frame, other)
-
-
-def _stand_ins(renamed: Mapping[str, str], study: str) -> dict[str, str]:
-    """What players are called in a comparison; who is stood in for gives up the name."""
-    return {old: f"{old} of {study}" for old in renamed.values()} | dict(renamed)
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Tables as files for papers: CSV with all numbers, LaTeX as they are printed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +73,9 @@ def latex(table: ReportTable, label: str = "") -> str:
         rf"\label{{tab:{label or table.name}}}",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        _row(table.headings),
+        _row(map(_escaped, table.headings)),
         r"\midrule",
-        *(_line(table, row) for row in table.rows),
+        *(_row(_cell(table, row, column) for column in table.columns) for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -83,16 +83,12 @@ def latex(table: ReportTable, label: str = "") -> str:
     return "\n".join(lines)
 
 
-def _row(texts: list[str]) -> str:
-    return " & ".join(map(_escaped, texts)) + r" \\"
-
-
-def _line(table: ReportTable, row: Mapping[str, Any]) -> str:
-    """A row of a table: numbers as formulas, intervals in brackets, errors in parentheses."""
-    return " & ".join(_cell(table, row, column) for column in table.columns) + r" \\"
+def _row(texts: Iterable[str]) -> str:
+    return " & ".join(texts) + r" \\"
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> str:
+    """A cell: numbers as formulas, intervals in brackets, errors in parentheses."""
     value, places = row[column.key], table.places(row, column)
     if value is None or places is None:
         return "" if value is None else _escaped(str(value))

@@ -88,8 +88,9 @@ def _game(path: Path, place: str) -> ForeignGame:
         "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
         "unused": file.unused(),
     }  # fmt: skip
-    seats = {seat: ImportedSeat(imported=SYSTEM, model=_short(model))
-             for seat, model in zip(file.places, file.models, strict=True)}  # fmt: skip
+    short = [model.rpartition("/")[2] or model for model in file.models]
+    seats = {seat: ImportedSeat(imported=SYSTEM, model=EXACT.get(model, model))
+             for seat, model in zip(file.places, short, strict=True)}  # fmt: skip
     return ForeignGame(id_, place, table, seats, source)
 
 
@@ -136,8 +137,3 @@ def _replayed(file: GamaFile, seed: str) -> Table:
     if not table.over:
         raise Unfit('"round_records": the game is not over after the last round')
     return table
-
-
-def _short(model: str) -> str:
-    name = model.rpartition("/")[2]
-    return EXACT.get(name, name) or model
