@@ -204,8 +204,8 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
         recurrence.exists for recurrence in found.values() if recurrence
     ]
     assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
-    assert one.torn == ""
-    assert "yet deals were drawn for each cell" in apart.torn
+    assert one.broken_ties == ""
+    assert "yet deals were drawn for each cell" in apart.broken_ties
     assert "Cells share their deals" in str(analysis_json(apart, 0)["warning"])
     assert matches.others == ()
 

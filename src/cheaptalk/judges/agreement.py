@@ -133,7 +133,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     store.study(study)
     judges = judges_of(store, study)
     rubrics = {key: Rubric.model_validate(spec["rubric"]) for key, spec in judges.items()}
-    said = {key: _said(store, study, key) for key in judges}
+    said = {key: _valid_verdicts(store, study, key) for key in judges}
     compare = partial(_compare, deals=deals_of(store, study), seed=seed)
     found = []
     for key, rubric in rubrics.items():
@@ -149,7 +149,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     return found
 
 
-def _said(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
+def _valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
     """The valid verdicts of a judge."""
     found: dict[str, dict[str, str]] = {}
     for one in read_judgements(store, study=study, judge=judge):

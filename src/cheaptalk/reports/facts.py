@@ -28,7 +28,7 @@ TOOLS = ("polars", "numpy", "scipy", "plotly")
 """Packages whose versions a page states: those that made its numbers and figures."""
 
 
-class Unanswering(NamedTuple):
+class UnansweredKind(NamedTuple):
     """A kind of answer that is none: the study's policy for it, and matches with such answers."""
 
     kind: str
@@ -46,7 +46,7 @@ class Exclusions(NamedTuple):
         redeals: how often one match is played on a fresh deal at most.
     """
 
-    kinds: list[Unanswering]
+    kinds: list[UnansweredKind]
     dropped: int
     redealt: int
     redeals: int
@@ -138,7 +138,7 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
     policies = policies_of(spec)
     finished = pl.col("status") == Status.FINISHED.value
     kinds = [
-        Unanswering(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
+        UnansweredKind(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
         for kind, policy in policies.by_kind.items()
     ]
     return Exclusions(

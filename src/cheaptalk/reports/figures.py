@@ -81,7 +81,7 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
         "marker": {"color": colour, "size": 8},
         "orientation": "h",
         "offsetgroup": role,
-        "text": [_said(one, game.decimals[score.key]) for one in found],
+        "text": [_hover_text(one, game.decimals[score.key]) for one in found],
         "customdata": [line.query for line in lines],
         "hovertemplate": f"%{{y}} as {capital(role)}<br>%{{text}}<extra></extra>",
     }
@@ -123,7 +123,7 @@ def legend_above(shown: bool = True) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _said(one: ScoreEstimate, places: int) -> str:
+def _hover_text(one: ScoreEstimate, places: int) -> str:
     matches, deals = counted(one.n, "match"), counted(one.clusters, "deal")
     return f"{fixed(one.mean, places)} {one.interval(places)}<br>{matches} in {deals}"
 
@@ -159,7 +159,7 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
         return line.estimates.get(score.key) if line else None
 
     found = [[read(line) for line in row] for row in cells]
-    said = [[_said(one, places) if one else "no value" for one in row] for row in found]
+    said = [[_hover_text(one, places) if one else "no value" for one in row] for row in found]
     down, across = map(capital, game.places)
     trace: Trace = {
         "type": "heatmap",

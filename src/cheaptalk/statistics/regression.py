@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.covariances import Covariance, FloatArray, classical, clustered, hc3
-from cheaptalk.statistics.designs import Design, made_design, made_factor
+from cheaptalk.statistics.designs import Design, design_of, factor_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
@@ -248,8 +248,8 @@ def _fitted_design(
     composites: Mapping[str, Sequence[str]],
     reference: Mapping[str, Any],
 ) -> _FittedDesign:
-    made = [made_factor(frame, name, composites.get(name, [name]), reference) for name in factors]
-    design = made_design(frame, [one for one in made if one.others])
+    made = [factor_of(frame, name, composites.get(name, [name]), reference) for name in factors]
+    design = design_of(frame, [one for one in made if one.others])
     notes = tuple(
         f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
         for one in made

@@ -189,7 +189,7 @@ class Analysis:
         return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
 
     @property
-    def torn(self) -> str:
+    def broken_ties(self) -> str:
         """What is lost where exact ties between cells come apart in draws; empty where not."""
         return broken_ties_text(self.game, paired=self.drawn.paired) if self.draws else ""
 
@@ -382,7 +382,7 @@ def _made(one: Analysis) -> str:
     """How the numbers behind ± were made, or why there are none."""
     if one.unsure:
         return f"No intervals: {one.unsure}."
-    warning = f"\n{one.torn}." if one.torn else ""
+    warning = f"\n{one.broken_ties}." if one.broken_ties else ""
     return (
         "The table is of the equilibrium of most entropy, and among several with equally much the "
         f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "

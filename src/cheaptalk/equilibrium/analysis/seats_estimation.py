@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.estimation import blaming, why_unsure
+from cheaptalk.equilibrium.analysis.estimation import naming_game, why_unsure
 from cheaptalk.equilibrium.analysis.seats import PAYOFF, SeatsAnalysis
 from cheaptalk.equilibrium.analysis.seats_solution import Solved, solve
 from cheaptalk.equilibrium.analysis.selection import NAME, Selected
@@ -45,35 +45,35 @@ class SeatsOptions(TypedDict, total=False):
     without: Sequence[str]
 
 
-def analyse_seats(selected: Selected, **wishes: Unpack[SeatsOptions]) -> SeatsAnalysis:
+def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsAnalysis:
     """The equilibria of a game that was played, each seat with strategies of its own.
 
     As in the game of choosing models of GLEE (footnote 13): one side chooses who sits in the first
     seat, the other who sits in the second, each for its mean over all configurations.
 
     Args:
-        **wishes: see :class:`SeatsOptions`.
+        **options: see :class:`SeatsOptions`.
 
     Raises:
         CheaptalkError: a cell is missing, the game has no such measure, or there is no such player.
     """
-    payoff, pooled = wishes.get("payoff", PAYOFF), wishes.get("pooled", False)
-    draws, paired = wishes.get("draws", DRAWS), wishes.get("paired")
+    payoff, pooled = options.get("payoff", PAYOFF), options.get("pooled", False)
+    draws, paired = options.get("draws", DRAWS), options.get("paired")
     places = places_in(selected.frame)
-    with blaming(f"{selected.name}, by seat"):
+    with naming_game(f"{selected.name}, by seat"):
         frame, units = _paid(selected, places, payoff)
-        frame = _left(frame, places, wishes.get("without", ()))
+        frame = _left(frame, places, options.get("without", ()))
         game = EmpiricalBimatrix.of_frame(frame, by=None if pooled else NAME)
         _check(game)
         unsure = why_unsure(game, draws)
         drawn = (
-            None if unsure else resampled(game, draws, seed=wishes.get("seed", 0), paired=paired)
+            None if unsure else resampled(game, draws, seed=options.get("seed", 0), paired=paired)
         )
         found = _solved(game, drawn)
     together = shares_deals(game) if paired is None else paired
     return SeatsAnalysis(
         selected.name, (places[0], places[1]), game, *found, drawn, together,
-        payoff, units, pooled, unsure, selected, wishes.get("seed", 0),
+        payoff, units, pooled, unsure, selected, options.get("seed", 0),
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def analyse_bimatrix(
     Raises:
         CheaptalkError: there is no such strategy, or a player would have none left.
     """
-    with blaming(name):
+    with naming_game(name):
         _know(without, (*table.rows, *table.columns))
     rows, columns = ([at for at, label in enumerate(side) if label not in without]
                      for side in (table.rows, table.columns))  # fmt: skip

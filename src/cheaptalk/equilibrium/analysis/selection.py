@@ -95,7 +95,7 @@ def metric_tables(one: Selected) -> tuple[MetricTable, ...]:
 
 
 def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
-    """The games asked for; without a wish, all configurations and their mixtures.
+    """The games asked for; without any, all configurations and their mixtures.
 
     Args:
         frames: of a study, as :func:`.match_frames` makes them.

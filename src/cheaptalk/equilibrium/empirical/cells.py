@@ -137,7 +137,7 @@ class GameSample:
         return found
 
 
-def given(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
+def sample_of_payoffs(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
     """A sample without matches, whose means are these payoffs of row and column in some cells."""
     one, none = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
     return GameSample(

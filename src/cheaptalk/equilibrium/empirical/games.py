@@ -17,7 +17,7 @@ from cheaptalk.equilibrium.empirical.cells import (
     GameSample,
     Integers,
     Key,
-    given,
+    sample_of_payoffs,
     samples_of,
 )
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
@@ -191,10 +191,10 @@ class Empirical:
         if self.missing:
             raise CheaptalkError(
                 f"{counted(len(self.missing), 'cell')} without a match: {listed(self.missing)}; "
-                f"play them, or leave strategies out{self._cure()}"
+                f"play them, or leave strategies out{self._advice()}"
             )
 
-    def _cure(self) -> str:
+    def _advice(self) -> str:
         return ""
 
     def assembled(self, values: Sequence[Mapping[Key, Floats]]) -> Floats:
@@ -328,7 +328,7 @@ class EmpiricalGame(Empirical):
         matrix = symmetric_payoffs(payoffs)
         names = _names(labels, len(matrix), "")
         cells = combinations_with_replacement(range(len(matrix)), 2)
-        sample = given(matrix, matrix.T, cells)
+        sample = sample_of_payoffs(matrix, matrix.T, cells)
         return cls(names, names, (), (sample,), (1.0,))
 
     @property
@@ -422,7 +422,7 @@ class EmpiricalGame(Empirical):
         )  # fmt: skip
         return tuple(label for label, kept in zip(self.labels, found.x, strict=True) if kept > 0.5)
 
-    def _cure(self) -> str:
+    def _advice(self) -> str:
         kept = self.largest_complete()
         left_out = [label for label in self.labels if label not in kept]
         return f": without({left_out}) has every cell" if kept else "; no strategy has every cell"
@@ -458,7 +458,7 @@ class EmpiricalBimatrix(Empirical):
         """
         gets, other = checked(a, b)
         names = _names(rows, gets.shape[0], "row "), _names(columns, gets.shape[1], "column ")
-        sample = given(gets, other, np.ndindex(gets.shape))
+        sample = sample_of_payoffs(gets, other, np.ndindex(gets.shape))
         return cls(*names, (), (sample,), (1.0,))
 
     def payoffs(self) -> tuple[Floats, Floats]:

@@ -161,7 +161,8 @@ def propose_cells(
         )
     costs = np.ceil([cell.matches / len(cell.deals) for cell in cells]).astype(np.int64)
     if together:
-        designs = shared_designs(variances, costs, budget, _groups(game))
+        groups = [tied_cells(sample) + 1_000_000 * at for at, sample in enumerate(game.samples)]
+        designs = shared_designs(variances, costs, budget, np.concatenate(groups))
         added = min(designs, key=known.error)
     else:
         added = allocated(variances, deals, costs, budget)
@@ -343,9 +344,3 @@ def broken_ties(sample: GameSample) -> int:
     firsts = {group: played[at] for at, group in reversed(list(enumerate(groups)))}
     apart = {g for at, g in enumerate(groups) if (played[at] != firsts[g]).any()}
     return sum(group in apart for group in groups)
-
-
-def _groups(game: EmpiricalGame) -> Integers:
-    """Groups of tied cells over all samples, with numbers of their own in each."""
-    found = [tied_cells(sample) for sample in game.samples]
-    return np.concatenate([one + 1_000_000 * at for at, one in enumerate(found)])

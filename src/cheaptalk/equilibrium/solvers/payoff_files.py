@@ -305,7 +305,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
             if any(cell.strip() for cell in cells):
                 lines.append((reader.line_num, [cell.strip() for cell in cells]))
     except csv.Error as error:
-        raise PayoffFileError(f"{name}, line {reader.line_num}: {_said(error)}") from error
+        raise PayoffFileError(f"{name}, line {reader.line_num}: {_csv_fault(error)}") from error
     if len(lines) < 2:
         raise PayoffFileError(
             f"{name}: there are no payoffs under a heading; is it the right file?"
@@ -320,7 +320,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     return _parse_list(lines, name) if listed else _parse_matrix(lines, name)
 
 
-def _said(error: csv.Error) -> str:
+def _csv_fault(error: csv.Error) -> str:
     """What is wrong with a line, in our words where the reader's are about itself."""
     if "limit" in str(error):
         most = f"{csv.field_size_limit():,}"
@@ -431,8 +431,8 @@ def number(text: str, where: str) -> float:
             "write it with a point for decimals and nothing between thousands, as 1234.5"
         )
     else:
-        cure = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
-        raise PayoffFileError(f"{where}: {shown(text)} is no number; {cure}")
+        advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
+        raise PayoffFileError(f"{where}: {shown(text)} is no number; {advice}")
     if not np.isfinite(value):
         raise PayoffFileError(f"{where}: {shown(text)} is too large a number")
     return value

@@ -134,8 +134,8 @@ def _panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": columns, "y": rows,
         "z": [[one and one["difference"] for one in line] for line in cells],
-        "text": [[_said(one) if one else "" for one in line] for line in cells],
-        "hovertext": [[_told(one) if one else "" for one in line] for line in cells],
+        "text": [[_cell_text(one) if one else "" for one in line] for line in cells],
+        "hovertext": [[_hover_text(one) if one else "" for one in line] for line in cells],
         "texttemplate": "%{text}", "hovertemplate": "%{hovertext}<extra></extra>",
         "xgap": 1, "ygap": 1, "hoverongaps": False, "showscale": False,
     }  # fmt: skip
@@ -148,12 +148,12 @@ def _panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
     return Panel(title, "corrected p", 110 + 40 * len(rows), [trace], layout)
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _cell_text(row: Mapping[str, Any]) -> str:
     p = "&lt;.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
     return f"{p} {'↑' if row['difference'] > 0 else '↓' if row['difference'] < 0 else '='}"
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     limits = ""
     if row["difference" + LOW] is not None:
         low, high = fixed(row["difference" + LOW], 3), fixed(row["difference" + HIGH], 3)

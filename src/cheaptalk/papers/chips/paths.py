@@ -30,7 +30,7 @@ COUNTED = (
 GREY = "#888888"
 
 
-class Lived(NamedTuple):
+class PlayerPath(NamedTuple):
     """A game as one player lived through it.
 
     Attributes:
@@ -58,7 +58,7 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     record, why = _chosen(evidence, found)
     outcome, size = outcome_of(record), record.parameters["chips"]
     taken = list(decisions(outcome, size, unforced_proposals=evidence.as_published))
-    lives = [lived(record, outcome, place, taken) for place in outcome.worths]
+    lives = [player_path(record, outcome, place, taken) for place in outcome.worths]
     yield Charts(
         "value-paths", f"What chips were worth in game {record.id}",
         [_panel(one, outcome) for one in lives],
@@ -89,21 +89,23 @@ def _chosen(evidence: Evidence, found: Games) -> tuple[MatchRecord, str]:
     return next(some(evidence.store, evidence.study, [str(chosen)])), why
 
 
-def lived(record: MatchRecord, outcome: Trading, place: str, taken: Sequence[Decision]) -> Lived:
+def player_path(
+    record: MatchRecord, outcome: Trading, place: str, taken: Sequence[Decision]
+) -> PlayerPath:
     """How a player's chips rose and fell, and would have."""
     size, worths = record.parameters["chips"], outcome.worths[place]
 
     def dollars(stocks: Sequence[Stock]) -> list[float]:
         return [worth(stock, worths) / 100 for stock in stocks]
 
-    return Lived(
+    return PlayerPath(
         place, record.label(place), dollars(stocks_held(outcome, size, place)),
         [(one, dollars(had_it_been_otherwise(outcome, size, one)))
          for one in taken if one.player == place],
     )  # fmt: skip
 
 
-def _panel(life: Lived, outcome: Trading) -> Panel:
+def _panel(life: PlayerPath, outcome: Trading) -> Panel:
     turns = list(range(len(life.worths)))
     data: list[Trace] = []
     for one, otherwise in life.decided:
@@ -133,19 +135,19 @@ def _panel(life: Lived, outcome: Trading) -> Panel:
     return Panel(f"{plain(life.place).capitalize()}: {life.label}", "", 280, data, layout)
 
 
-def _dots(life: Lived, outcome: Trading) -> Trace:
+def _dots(life: PlayerPath, outcome: Trading) -> Trace:
     decided = [one for one, _ in life.decided]
     return {
         "type": "scatter", "mode": "markers", "cliponaxis": False,
         "x": [one.turn for one in decided], "y": [life.worths[one.turn] for one in decided],
         "marker": {"color": [COLOUR[one.regret] for one in decided], "size": 9},
         "text": [f"turn {one.turn}, {one.part}: {one.regret} regret<br>"
-                 f"{_told(outcome, one.turn)}" for one in decided],
+                 f"{_turn_text(outcome, one.turn)}" for one in decided],
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
 
 
-def _told(outcome: Trading, turn: int) -> str:
+def _turn_text(outcome: Trading, turn: int) -> str:
     """A turn in words."""
     one = outcome.turns[turn - 1]
     gives = chips(one.proposal.give_amount, one.proposal.give)
@@ -155,12 +157,12 @@ def _told(outcome: Trading, turn: int) -> str:
 
 
 def _table(
-    found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[Lived]
+    found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[PlayerPath]
 ) -> ReportTable:
     rows = [
         {
             "turn": one.turn, "player": plain(life.place), "part": one.part,
-            "trade": _told(outcome, one.turn), "gain": one.gain / 100, "regret": one.regret,
+            "trade": _turn_text(outcome, one.turn), "gain": one.gain / 100, "regret": one.regret,
             "missed": one.missed, "end": life.worths[-1], "otherwise": otherwise[-1],
         }
         for life in lives

@@ -174,7 +174,7 @@ def title(name: str) -> str:
     return name.removeprefix(THEME).replace("_", " ").capitalize()
 
 
-def some_of(names: Sequence[str], what: str, path: str) -> Sequence[str]:
+def required(names: Sequence[str], what: str, path: str) -> Sequence[str]:
     """The columns of one kind.
 
     Raises:
@@ -289,7 +289,7 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     is tested by ranks (Kruskal and Wallis 1952), which takes people as independent.
     """
     found = survey(evidence)
-    scales = some_of(found.scales, "column of numbers, which a scale is", evidence.options[OPTION])
+    scales = required(found.scales, "column of numbers, which a scale is", evidence.options[OPTION])
     parts = {
         "answer": "mean",
         "answer.error": "error",
@@ -330,7 +330,7 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     themes, so that shares can add up to more than one.
     """
     found = survey(evidence)
-    themes = some_of(
+    themes = required(
         found.themes,
         "coded theme; code free answers with a judge, or by hand, into columns theme.NAME",
         evidence.options[OPTION],
@@ -380,7 +380,7 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
         **dict.fromkeys(found.scales, "spearman"),
         **dict.fromkeys(found.themes, "pearson"),
     }
-    some_of([*kinds], "scale and no theme", evidence.options[OPTION])
+    required([*kinds], "scale and no theme", evidence.options[OPTION])
     rows, notes = [], []
     for name, method in kinds.items():
         try:

@@ -73,13 +73,13 @@ def _line(name: str, rows: Sequence[Mapping[str, Any]], colour: str) -> list[Tra
             "type": "scatter", "mode": "lines+markers", "name": short(name), "x": [0, *turns],
             "y": [0, *values], "line": {"color": colour, "width": 2},
             "marker": {"color": colour, "size": 5},
-            "text": ["at the start", *map(_said, rows)],
+            "text": ["at the start", *map(_hover_text, rows)],
             "hovertemplate": f"{name}, turn %{{x}}<br>%{{text}}<extra></extra>",
         },
     ]  # fmt: skip
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     limits = ""
     if row["surplus" + LOW] is not None:
         low, high = fixed(100 * row["surplus" + LOW]), fixed(100 * row["surplus" + HIGH])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames import round_frames
-from cheaptalk.papers.gama.charts import band, said
+from cheaptalk.papers.gama.charts import band, mean_text
 from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -203,7 +203,7 @@ def plain_line(
     colour = COLOURS[place % len(COLOURS)]
     return {
         "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
-        "y": [row["choice"] for row in rows], "text": [said(row, "choice", 2) for row in rows],
+        "y": [row["choice"] for row in rows], "text": [mean_text(row, "choice", 2) for row in rows],
         "line": {"color": colour, "width": 1.5, "dash": "dot" if dotted else "solid"},
         "marker": {"color": colour, "size": 4},
         "hovertemplate": f"{name}, round %{{x}}<br>%{{text}}<extra></extra>",

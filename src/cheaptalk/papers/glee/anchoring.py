@@ -23,7 +23,7 @@ from cheaptalk.reports.recipes.parts import (
     Lead,
     ReportTable,
 )
-from cheaptalk.reports.recipes.played import doings
+from cheaptalk.reports.recipes.played import activity
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.text import capital
@@ -83,7 +83,7 @@ def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
-    firsts, labels = evidence.once(doings).firsts, evidence.once(kinds)
+    firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
     for one in families(evidence):
         if one.game in OFFERS:

@@ -78,12 +78,12 @@ def _dots(
         "x": [row[one.key] for row in rows], "y": list(names),
         "error_x": whiskers(rows, one.key, colour),
         "marker": {"color": colour, "size": 7},
-        "text": [said(row, one.key) for row in rows], "customdata": list(queries),
+        "text": [number_text(row, one.key) for row in rows], "customdata": list(queries),
         "hovertemplate": f"%{{y}}: {one.title}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
 
 
-def said(row: Row, key: str) -> str:
+def number_text(row: Row, key: str) -> str:
     """A number of a row with its interval and what is behind it."""
     if row[key] is None:
         return "no value"
@@ -106,7 +106,7 @@ def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": across, "y": down, "zmid": 0, "zmin": -most, "zmax": most,
         "z": [[row[key] if row else None for row in line] for line in grid],
-        "text": [[said(row, key) if row else "never met" for row in line] for line in grid],
+        "text": [[number_text(row, key) if row else "never met" for row in line] for line in grid],
         "customdata": [
             [{"game": game, "player.alice": alice, "player.bob": bob} for bob in across]
             for alice in down

@@ -79,7 +79,7 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, iterations: Sequence[int]) 
             "x": [row["iteration"] for row in rows], "y": [row[number.key] for row in rows],
             "line": {"color": colour, "width": 1.5}, "marker": {"color": colour, "size": 6},
             "error_y": whiskers(rows, number.key, f"{colour}80"),
-            "text": [_said(row, number) for row in rows],
+            "text": [_hover_text(row, number) for row in rows],
             "hovertemplate": "%{text}<extra></extra>",
         }  # fmt: skip
         if rows[0]["iteration"] is None:
@@ -87,7 +87,7 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, iterations: Sequence[int]) 
             line |= {
                 "mode": "lines", "line": {"color": colour, "width": 1.5, "dash": "dash"},
                 "x": across, "y": [rows[0][number.key]] * len(across),
-                "text": [_said(rows[0], number)] * len(across),
+                "text": [_hover_text(rows[0], number)] * len(across),
             }  # fmt: skip
             del line["error_y"]
         yield line
@@ -108,7 +108,7 @@ def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
                 "x": [row[number.key] for row in rows], "y": [row["player"] for row in rows],
                 "error_x": whiskers(rows, number.key, colour),
                 "marker": {"color": colour, "size": 8},
-                "text": [_said(row, number) for row in rows],
+                "text": [_hover_text(row, number) for row in rows],
                 "hovertemplate": "%{text}<extra></extra>",
             }
         )  # fmt: skip
@@ -121,7 +121,7 @@ def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
     return Panel(title, "", 100 + 34 * len(order), dots, layout | legend_above(len(dots) > 1))
 
 
-def _said(row: Row, number: ShownNumber) -> str:
+def _hover_text(row: Row, number: ShownNumber) -> str:
     """What stands where a point is: the player, the number with its interval, and its base."""
     key, places = number.key, number.places
     text = fixed(row[key], places)

@@ -159,13 +159,13 @@ def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:
     line: Trace = there | {
         "x": means["round"].to_list(), "y": means["mean"].to_list(), "mode": "lines+markers",
         "line": {"color": colour, "dash": DASHES[place // len(COLOURS) % len(DASHES)]},
-        "text": [_told(row) for row in means.iter_rows(named=True)],
+        "text": [_mean_text(row) for row in means.iter_rows(named=True)],
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
     return [shade, line]
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _mean_text(row: Mapping[str, Any]) -> str:
     parts = [f"{row['player']}, round {row['round']}: {row['mean']:.3f}"]
     if row["low"] is not None:
         low, high = (min(max(row[end], SHARE[0]), SHARE[1]) for end in ("low", "high"))

@@ -49,8 +49,11 @@ def payoff_map(analysis: Analysis) -> Panel:
     counts, deals = analysis.game.counts(), analysis.game.deals()
     trace: Trace = {
         "type": "heatmap", "x": labels, "y": labels, "z": means,
-        "text": [[_told(one, places) + _of(counts[i, j], deals[i, j]) for j, one in enumerate(row)]
-                 for i, row in enumerate(cells)],
+        "text": [
+            [_spread_text(one, places) + _of(counts[i, j], deals[i, j])
+             for j, one in enumerate(row)]
+            for i, row in enumerate(cells)
+        ],
         "customdata": _queries(analysis),
         "hovertemplate": "%{y} against %{x}<br>%{text}<extra></extra>",
         "xgap": 1, "ygap": 1,
@@ -101,12 +104,12 @@ def _along(
     return {
         "orientation": "h", "x": values, "y": [analysis.labels[one] for one in order],
         "error_x": error_bars(sides, "#808080"),
-        "text": [_told(one, places) for one in found], "textposition": "none",
+        "text": [_spread_text(one, places) for one in found], "textposition": "none",
         "hovertemplate": "%{y}<br>%{text}<extra></extra>",
     }  # fmt: skip
 
 
-def _told(one: Spread, places: int) -> str:
+def _spread_text(one: Spread, places: int) -> str:
     if one.low is None or one.high is None:
         return fixed(number(one), places)
     low, high = fixed(one.low, places), fixed(one.high, places)
@@ -145,7 +148,7 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": columns, "y": rows,
         "z": [[number(pair.gets[side]) for pair in line] for line in grid],
-        "text": [[_said(pair, side, places) for pair in line] for line in grid],
+        "text": [[_pair_text(pair, side, places) for pair in line] for line in grid],
         "customdata": [[query(one, pair) for pair in line] for line in grid],
         "hovertemplate": f"{down} %{{y}}, {across} %{{x}}<br>%{{text}}<extra></extra>",
         "xgap": 1, "ygap": 1,
@@ -177,7 +180,7 @@ def _frame(row: int, column: int, pair: Pair) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _said(pair: Pair, side: int, places: int) -> str:
+def _pair_text(pair: Pair, side: int, places: int) -> str:
     got = pair.gets[side]
     parts = [fixed(number(got), places)]
     if got.low is not None and got.high is not None:

@@ -79,10 +79,10 @@ class Played(NamedTuple):
         return (self.study, *self.others)
 
     def analyses(
-        self, games: Sequence[str] = (), **wishes: Unpack[AnalysisOptions]
+        self, games: Sequence[str] = (), **options: Unpack[AnalysisOptions]
     ) -> list[Analysis]:
         """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
-        return [analyse(one, **wishes) for one in self.games(games)]
+        return [analyse(one, **options) for one in self.games(games)]
 
     def games(self, wanted: Sequence[str] = ()) -> list[Selected]:
         """The games asked for, with their matches; see :func:`.selected`."""
@@ -224,10 +224,10 @@ def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Data
 
 
 def analyses_by_seat(
-    played: Played, games: Sequence[str] = (), **wishes: Unpack[SeatsOptions]
+    played: Played, games: Sequence[str] = (), **options: Unpack[SeatsOptions]
 ) -> list[SeatsAnalysis]:
     """The games asked for, by seat; see :func:`.selected` and :func:`.analyse_seats`."""
-    return [analyse_seats(one, **wishes) for one in selected(played.frames, games)]
+    return [analyse_seats(one, **options) for one in selected(played.frames, games)]
 
 
 def seats_report(

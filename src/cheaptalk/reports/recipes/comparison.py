@@ -253,10 +253,12 @@ def _panel(game: str, title: str, part: pl.DataFrame) -> Panel:
     rows = part.to_dicts()
     names = [f"{row[WHO]} as {row['role']}" for row in rows]
     leads = [_lead(game, row) for row in rows]
-    return dots(title, part["unit"][0], names, rows, "difference", list(map(_said, rows)), leads)
+    return dots(
+        title, part["unit"][0], names, rows, "difference", list(map(_hover_text, rows)), leads
+    )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     """A difference as it is told where it stands."""
     places, low, high = row["decimals"], row["difference.low"], row["difference.high"]
     within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"

@@ -10,7 +10,14 @@ from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.output import SAVING, SCRIPT, write_page
 from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
-from cheaptalk.reports.recipes.parts import Charts, Made, Recipe, RecipePart, ReportTable, made
+from cheaptalk.reports.recipes.parts import (
+    Charts,
+    MadePart,
+    Recipe,
+    RecipePart,
+    ReportTable,
+    make_part,
+)
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
@@ -44,7 +51,7 @@ class Findings:
 
     recipe: Recipe
     evidence: Evidence
-    parts: tuple[Made, ...]
+    parts: tuple[MadePart, ...]
 
     @cached_property
     def tables(self) -> dict[str, ReportTable]:
@@ -83,7 +90,7 @@ def findings(
     draws: int = DRAWS,
     seed: int = 0,
     options: Mapping[str, str] | None = None,
-    told: Callable[[RecipePart], None] | None = None,
+    progress: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
     """A paper's tables and figures from a study.
 
@@ -94,8 +101,8 @@ def findings(
         as_published: compute what the published systems' code does, where that differs.
         draws: of bootstraps and permutation tests, 100 at least.
         seed: of the draws.
-        options: what the recipe is told besides, by name; see :class:`.Recipe`.
-        told: called with each part before it is made, for progress.
+        options: what the recipe takes besides, by name; see :class:`.Recipe`.
+        progress: called with each part before it is made.
 
     Raises:
         StoreError: there is no such study.
@@ -112,11 +119,11 @@ def findings(
             raise CheaptalkError(f"the recipe {chosen.name} has no option {known}")
     evidence = Evidence(store, study, as_published, chosen.measures, draws, seed, options or {})
 
-    def parts() -> Iterator[Made]:
+    def parts() -> Iterator[MadePart]:
         for part in chosen.parts:
-            if told:
-                told(part)
-            yield made(part, evidence)
+            if progress:
+                progress(part)
+            yield make_part(part, evidence)
 
     return Findings(chosen, evidence, tuple(parts()))
 

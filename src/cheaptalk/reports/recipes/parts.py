@@ -238,7 +238,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadePart:
     """A part of a recipe as a study gave it.
 
     Attributes:
@@ -252,12 +252,12 @@ class Made:
     lacking: str = ""
 
 
-def made(part: RecipePart, evidence: Evidence) -> Made:
+def make_part(part: RecipePart, evidence: Evidence) -> MadePart:
     """A part from a study, or the sentence that says what is missing."""
     try:
-        return Made(part, tuple(part.make(evidence)))
+        return MadePart(part, tuple(part.make(evidence)))
     except Lacking as error:
-        return Made(part, (), str(error))
+        return MadePart(part, (), str(error))
 
 
 def finite(value: float | None) -> float | None:

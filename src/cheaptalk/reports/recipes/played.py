@@ -25,7 +25,7 @@ MoveCounts: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Doings:
+class Activity:
     """What was done in the matches of a study that count.
 
     Attributes:
@@ -45,7 +45,7 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     A match between copies of one player counts once for that player, with the moves of all copies.
     A match in which a player sat and never had a move counts for it too.
     """
-    done = evidence.once(doings)
+    done = evidence.once(activity)
     matches, tallies = done.matches, done.tallies
     if not tallies:
         raise Lacking("no match of this study has finished")
@@ -77,9 +77,9 @@ def _natural(label: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def doings(evidence: Evidence) -> Doings:
+def activity(evidence: Evidence) -> Activity:
     """All matches that count, read once."""
-    found = Doings()
+    found = Activity()
     for record in evidence.records(sorted(evidence.frames)):
         done = _tallies(record)
         whole = reduce(_sum, done.values(), (0, 0, 0))
