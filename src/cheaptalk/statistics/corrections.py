@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-FloatArray = NDArray[np.float64]
+from cheaptalk.statistics.arrays import FloatArray
 
 
 def holm(p: Sequence[float] | FloatArray) -> FloatArray:

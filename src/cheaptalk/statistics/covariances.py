@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.designs import Design, one_hot
 
-FloatArray = NDArray[np.float64]
 EXACT = 1e-9
 """How near 1 a leverage is to count as 1: the row is then fitted exactly, whatever its outcome."""
 

@@ -7,15 +7,14 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy import stats
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.corrections import benjamini_hochberg, holm
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
 
-FloatArray = NDArray[np.float64]
 CELLS = 10_000_000
 """How many shuffled numbers are held in memory at once."""
 

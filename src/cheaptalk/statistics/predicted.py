@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from cheaptalk.statistics.covariances import FloatArray
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.designs import Design
 from cheaptalk.statistics.errors import StatisticsError
 from cheaptalk.statistics.regression import Regression

@@ -8,12 +8,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.bootstrap import Clusters, clusters_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

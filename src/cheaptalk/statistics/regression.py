@@ -11,7 +11,8 @@ from scipy.linalg import eigh
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.covariances import Covariance, FloatArray, classical, clustered, hc3
+from cheaptalk.statistics.arrays import FloatArray
+from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
 from cheaptalk.statistics.designs import Design, design_of, factor_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
 from cheaptalk.statistics import DEALS
 
 Key: TypeAlias = tuple[int, int]
 """Row and column of a cell."""
-Integers: TypeAlias = npt.NDArray[np.int64]
 CELL = ("sample", "row", "column")
 SHARED = 0.5
 """Of the deals of the smaller of two cells, the share that both must have to count as shared."""

@@ -15,12 +15,11 @@ from cheaptalk.equilibrium.empirical.cells import (
     Cell,
     CellName,
     GameSample,
-    Integers,
     Key,
     sample_of_payoffs,
     samples_of,
 )
-from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import match_frames
 from cheaptalk.frames.matches import SCORED

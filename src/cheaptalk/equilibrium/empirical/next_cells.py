@@ -26,9 +26,9 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.empirical.bootstrap import SHARE, TIE, check_samples, shares_deals
-from cheaptalk.equilibrium.empirical.cells import GameSample, Integers
+from cheaptalk.equilibrium.empirical.cells import GameSample
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
-from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
 

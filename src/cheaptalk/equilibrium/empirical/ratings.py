@@ -9,8 +9,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.cells import Integers
-from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, Integers
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import counted

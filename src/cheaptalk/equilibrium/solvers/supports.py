@@ -24,11 +24,8 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-
-Integers = npt.NDArray[np.int64]
+from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, Integers
 
 SINGULAR = 1e-6
 """A pivot this small, or coefficients beyond the inverse of it, count as singular."""

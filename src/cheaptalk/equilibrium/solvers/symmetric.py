@@ -29,11 +29,12 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     EquilibriumError,
     Flags,
     Floats,
+    Integers,
     many_payoffs,
     scaled,
     symmetric_payoffs,
 )
-from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Integers, Singular, Supports, search
+from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Singular, Supports, search
 
 WholeNumbers = npt.NDArray[Any]
 """An array of Python's own whole numbers, which have no largest."""

@@ -1,14 +1,14 @@
 """Panels that several parts of the recipe draw: dots with whiskers, lines with bands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes import charts as drawing
+from cheaptalk.reports.recipes.parts import Row
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
-Row = Mapping[str, Any]
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 

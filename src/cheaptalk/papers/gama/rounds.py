@@ -12,12 +12,11 @@ from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
 from cheaptalk.rules import Series, game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
 
-Row = Mapping[str, Any]
 TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
          "vote_accuracy")  # fmt: skip
 """The series of the games in which players take turns."""

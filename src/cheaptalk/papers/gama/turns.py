@@ -1,7 +1,7 @@
 """The two games in which players take turns: battles and pirates, ballot by ballot."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from cheaptalk.papers.gama.scores import alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import plain
@@ -24,7 +24,6 @@ MOST = 12
 """Players of whom a match is drawn, the first by name."""
 WIDEST = 20
 """Pirates up to which a ballot is shown in a table."""
-Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -129,7 +128,7 @@ def _battle(who: str, match: pl.DataFrame) -> Panel:
     return Panel(who, "", 300, traces, layout | legend_above())
 
 
-def _seats(match: pl.DataFrame, shots: Rows) -> list[str]:
+def _seats(match: pl.DataFrame, shots: Sequence[Row]) -> list[str]:
     """All seats of a battle, in their order: as many as lived before the first shot."""
     living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
     return [f"player_{number}" for number in range(1, int(living + (shots[0]["hit"] or 0)) + 1)]
@@ -144,7 +143,9 @@ def _segments(ends: list[tuple[float, str, float, str]]) -> Trace:
     }  # fmt: skip
 
 
-def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) -> list[Trace]:
+def _arrows(
+    shots: Sequence[Row], seats: list[str], name: str, symbol: str, colour: str
+) -> list[Trace]:
     targets = [seats[int(shot["target"]) - 1] for shot in shots]
     ends = [(shot["round"], shot["place"], shot["round"], target)
             for shot, target in zip(shots, targets, strict=True)]  # fmt: skip
@@ -154,7 +155,7 @@ def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) 
     return [line, start | {"marker": {"size": 4, "color": colour}, "showlegend": False}, end]
 
 
-def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Trace:
+def _marks(shots: Sequence[Row], y: list[str], name: str, symbol: str, colour: str) -> Trace:
     said = [
         f"round {shot['round']}: {plain(shot['place'])} "
         + ("misses on purpose" if shot["target"] is None
@@ -168,7 +169,7 @@ def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Tr
     }  # fmt: skip
 
 
-def _double(who: str, rows: Rows, ballots: int) -> Panel:
+def _double(who: str, rows: Sequence[Row], ballots: int) -> Panel:
     """Two bars a ballot: how wrong its plans were, upwards, and its right votes, downwards."""
     x = [row["round"] for row in rows]
     bars = []

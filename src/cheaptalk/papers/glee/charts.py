@@ -1,13 +1,13 @@
 """Panels of GLEE's figures as plain data for Plotly: effects as dots, pairs as heat maps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, labels_axis, short
 from cheaptalk.reports.recipes.charts import asked, whiskers
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead
+from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead, Row
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
@@ -15,7 +15,6 @@ PRINTED = 10
 """Rows and columns up to which a heat map has its numbers printed in it."""
 WIDE = 10.0
 """Points from which numbers in a heat map have no decimals, lest they do not fit."""
-Row = Mapping[str, Any]
 
 
 class DotSeries(NamedTuple):

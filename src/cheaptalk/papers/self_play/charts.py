@@ -1,17 +1,15 @@
 """Charts by iteration: a panel an objective, a line for each lineage and kind of partner."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, names_axis
 from cheaptalk.reports.recipes.charts import whiskers
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, HIGH, LOW
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, HIGH, LOW, Row
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
-
-Row = Mapping[str, Any]
 
 
 class ShownNumber(NamedTuple):

@@ -1,12 +1,9 @@
 """What panels of several recipes are drawn with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, error_bars, names_axis
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Lead
-
-Row = Mapping[str, Any]
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Lead, Row
 
 
 def whiskers(rows: Sequence[Row], key: str, colour: str) -> Trace:

@@ -16,6 +16,8 @@ from cheaptalk.text import aligned, fixed
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
 """What is added to a column's name for the ends of its interval, its standard error, and how many
 observations and clusters are behind it. Any of these columns can be absent."""
+Row = Mapping[str, Any]
+"""A row of a frame by the names of its columns."""
 
 
 class Lacking(CheaptalkError):
