@@ -5,7 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.empirical.model_choice import model_choice
-from cheaptalk.equilibrium.solvers.bimatrix import bimatrix_equilibria, lemke_howson, undominated
+from cheaptalk.equilibrium.solvers.bimatrix import (
+    bimatrix_equilibria,
+    lemke_howson,
+    undominated_sides,
+)
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile
 from cheaptalk.rules import counted
@@ -98,7 +102,7 @@ def solve(a: Floats, b: Floats) -> Solved:
         a: the row player's payoffs, shape (m, n).
         b: the column player's, of the same shape.
     """
-    if sum(int(side.sum()) for side in undominated(a, b)) <= ALL_UP_TO:
+    if sum(int(side.sum()) for side in undominated_sides(a, b)) <= ALL_UP_TO:
         try:
             components = bimatrix_equilibria(a, b).components
         except EquilibriumError:

@@ -96,7 +96,7 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
     - {0: 0.6, 1: 0.4} x {0: 0.4, 1: 0.6}: payoffs 1.2, 1.2; regret ...
     """
     a, b = checked(a, b)
-    rows, columns = undominated(a, b)
+    rows, columns = undominated_sides(a, b)
     small = a[np.ix_(rows, columns)], b[np.ix_(rows, columns)]
     x, y, parts, degenerate = _extremes(*small)
     profiles = []
@@ -110,7 +110,7 @@ def bimatrix_equilibria(a: ArrayLike, b: ArrayLike) -> BimatrixEquilibria:
     return BimatrixEquilibria(tuple(map(tuple, groups.values())), degenerate)
 
 
-def undominated(a: Floats, b: Floats) -> tuple[Flags, Flags]:
+def undominated_sides(a: Floats, b: Floats) -> tuple[Flags, Flags]:
     """The rows and the columns that survive iterated strict dominance by pure strategies.
 
     Args:
