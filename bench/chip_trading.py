@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.rows import Row
-from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_by_turn
+from cheaptalk.games.chip_trading.events import Trading
+from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_bound, surplus_by_turn
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.strategies import bayesian
-from cheaptalk.games.chip_trading.theory import surplus_bound
-from cheaptalk.games.chip_trading.trading import Trading
 from cheaptalk.rules import Chance, play
 
 Floats = npt.NDArray[np.float64]

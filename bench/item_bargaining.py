@@ -8,8 +8,7 @@ import numpy as np
 
 from bench.rows import Row
 from cheaptalk.games.item_bargaining.maxima import maxima, ratio_of_means, sample
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 
 POOLS = 1_000_000
 ROUNDS = 3

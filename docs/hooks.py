@@ -122,6 +122,8 @@ def game_page(box: GameBox) -> Iterator[str]:
     yield "## What players are asked and told\n"
     yield from table(["event or action", "what it says", "fields"], word_rows(box))
     yield "## Measures\n"
+    for module in dict.fromkeys(inspect.getmodule(one.of) for one in box.measures.values()):
+        yield f"{inspect.getdoc(module)}\n"
     yield from measured_section(box.measures.values())
     if box.series:
         yield "## By round\n"
@@ -174,9 +176,7 @@ def word_rows(box: GameBox) -> Iterator[list[str]]:
 
 
 def measured_section(measured: Collection[Quantity[Any]]) -> Iterator[str]:
-    """Measures or series: what their symbols mean, the table, and what there is to add."""
-    for module in dict.fromkeys(inspect.getmodule(one.of) for one in measured):
-        yield f"{inspect.getdoc(module)}\n"
+    """Measures or series: the table, and what there is to add."""
     rows = [
         [code(one.name), one.meaning, one.unit, first_line(one.published) if one.published else ""]
         for one in measured

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.item_bargaining.presets import PRESETS
+from cheaptalk.games.item_bargaining.rules import PRESETS
 from tests.conftest import Command
 
 BASELINES = """,soft,tough,walk

@@ -1,8 +1,21 @@
-"""Tables for tests: matches played by given moves, and what their seats read."""
+"""Tables for tests: matches played by given moves or rounds, and what their seats read."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from cheaptalk.rules import Chance, Deal, Event, Game, Table
+from cheaptalk.games.rounds import Rounds, RoundsPlayed
+from cheaptalk.rules import (
+    Chance,
+    Deal,
+    Decide,
+    Event,
+    Game,
+    GameBox,
+    Result,
+    Strategy,
+    Table,
+    play,
+)
 from cheaptalk.styles import style
 
 
@@ -27,3 +40,42 @@ def reads(table: Table, seat: str) -> str:
     if seat in table.pending:
         texts.append(words.ask(table.pending[seat], table.game))
     return "\n\n".join(texts)
+
+
+def table_of(game: Rounds, *rows: Sequence[object], deal: Deal | None = None) -> Table:
+    """A table after these rounds, each given by what the players answer, in their order."""
+    table = Table(game, deal or game.deal(Chance("test")), "test")
+    for row in rows:
+        for ask, answer in zip(table.unanswered(), row, strict=True):
+            (field,) = ask.action.model_fields
+            table.answer(ask.seat, ask.action.model_validate({field: answer}))
+    return table
+
+
+def result_of(game: Rounds, *rows: Sequence[object]) -> Result:
+    """The finished match of these rounds."""
+    table = table_of(game, *rows)
+    assert table.outcome is not None
+    return Result.of(game, table.deal, table.outcome)
+
+
+def scored(box: GameBox, *rows: Sequence[object], **parameters: Any) -> float:
+    """The score of these rounds."""
+    game = box.rules.model_validate({"players": len(rows[0]), "rounds": len(rows), **parameters})
+    assert isinstance(game, Rounds)
+    score = box.measures["score"].of(result_of(game, *rows))
+    assert score is not None
+    return score
+
+
+def played(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed:
+    """How a match between these ends: one for every place, or one for all of them."""
+    seated = players if len(players) > 1 else players * game.players
+    table = play(
+        game,
+        game.deal(Chance(seed).apart("deal")),
+        seed,
+        dict(zip(game.places, seated, strict=True)),
+    )
+    assert isinstance(table.outcome, RoundsPlayed)
+    return table.outcome

@@ -10,14 +10,16 @@ from pydantic import ValidationError
 from cheaptalk.games.chip_trading import BOX
 from cheaptalk.games.chip_trading.events import (
     Briefing,
+    Exchange,
     GameOver,
+    Hands,
     Offered,
     Proposal,
     Response,
+    Trading,
     TurnEnded,
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.trading import Exchange, Hands, Trading
 from cheaptalk.rules import Chance, IllegalAction, Table, play
 from cheaptalk.styles import JsonCodec, Unreadable
 from tests.games.tables import events, reads

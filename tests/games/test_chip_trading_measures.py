@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import BOX, measures
-from cheaptalk.games.chip_trading.events import Proposal
-from cheaptalk.games.chip_trading.measures import Proposed, proposed, surplus_by_turn
+from cheaptalk.games.chip_trading.events import Exchange, Proposal, Trading
+from cheaptalk.games.chip_trading.measures import (
+    Proposed,
+    expected_rational_trades,
+    proposed,
+    surplus_bound,
+    surplus_by_turn,
+)
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     Regret,
@@ -19,8 +25,6 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.theory import expected_rational_trades, surplus_bound
-from cheaptalk.games.chip_trading.trading import Exchange, Trading
 from cheaptalk.rules import Chance, Result, play
 
 COLOURS = ("green", "red", "blue", "purple")

@@ -11,14 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cheaptalk.games.chip_trading import BOX
-from cheaptalk.games.chip_trading.beliefs import Learning, beliefs, narrowed, prior, weigh
-from cheaptalk.games.chip_trading.choices import Room, drawn, gainful
-from cheaptalk.games.chip_trading.events import Offered, Proposal, Response
-from cheaptalk.games.chip_trading.measures import proposed, surplus_by_turn
+from cheaptalk.games.chip_trading.events import Hands, Offered, Proposal, Response, Trading
+from cheaptalk.games.chip_trading.measures import proposed, surplus_bound, surplus_by_turn
 from cheaptalk.games.chip_trading.rules import ChipTrading
 from cheaptalk.games.chip_trading.stocks import read
-from cheaptalk.games.chip_trading.theory import surplus_bound
-from cheaptalk.games.chip_trading.trading import Hands, Trading
+from cheaptalk.games.chip_trading.strategies import (
+    Learning,
+    Room,
+    beliefs,
+    drawn,
+    gainful,
+    narrowed,
+    prior,
+    weigh,
+)
 from cheaptalk.rules import Action, Asked, Chance, Decide, Stream, Table, play
 
 COLOURS = ("green", "red", "blue", "purple")

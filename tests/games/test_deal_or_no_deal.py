@@ -29,8 +29,8 @@ from cheaptalk.games.deal_or_no_deal.events import (
     ProposalMade,
     YourTurn,
 )
+from cheaptalk.games.deal_or_no_deal.measures import best_joint_score, optimal_claims, points
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
-from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, optimal_claims, points
 from cheaptalk.rules import Action, Chance, IllegalAction, Result, Table
 from cheaptalk.styles import style_in
 

@@ -4,14 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.games.deal_or_no_deal.agreement import Move, Standing, standing
-from cheaptalk.games.deal_or_no_deal.consistency import (
+from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, all_contexts, bundles
+from cheaptalk.games.deal_or_no_deal.dialogue import (
+    Move,
+    Standing,
     inconsistencies,
     misstates,
     names_too_many,
+    standing,
     stated_values,
 )
-from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, all_contexts, bundles
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,

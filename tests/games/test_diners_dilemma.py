@@ -11,11 +11,10 @@ from pydantic import ValidationError
 from cheaptalk.games.diners_dilemma import BOX
 from cheaptalk.games.diners_dilemma.events import Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
-from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish, is_dilemma
+from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events
+from tests.games.tables import events, played, result_of, scored, table_of
 
 TABLE_8 = (
     (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
@@ -106,7 +105,8 @@ def test_payoffs_stay_within_their_bounds(
 @pytest.mark.parametrize("menu", TABLE_8)
 def test_menus_of_table_8_gama_bench_are_dilemmas(menu: tuple[int, int, int, int]) -> None:
     game = at_dinner(*menu)
-    assert is_dilemma(game.players, game.pleasure, game.price)
+    assert dominant_dish(game.players, game.pleasure, game.price) == "costly"
+    assert efficient_dish(game.pleasure, game.price) == "cheap"
 
 
 @given(menus, st.integers(2, 6), st.integers(0, 5))

@@ -1,5 +1,6 @@
 """Divide the dollar: the rules, what players read, the score, theory and the scripted players."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,12 +10,11 @@ from pydantic import ValidationError
 
 from cheaptalk.games.divide_the_dollar import BOX
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
-from cheaptalk.games.divide_the_dollar.theory import best_response, equilibrium_bid, regrets
+from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_bid
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events, reads
+from tests.games.tables import events, played, reads, result_of, scored, table_of
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
 
@@ -169,6 +169,12 @@ def test_agreement_demand_and_efficiency() -> None:
 # Theory.
 
 
+def regrets(golds: int, bids: Sequence[int]) -> list[int]:
+    """What each player could have got more by another bid from 0 to the gold."""
+    total = sum(bids)
+    return [best_bid(golds, total - bid) - (bid if total <= golds else 0) for bid in bids]
+
+
 @given(st.integers(1, 500), st.integers(2, 12))
 def test_equal_shares_are_an_equilibrium(golds: int, players: int) -> None:
     shares = [equilibrium_bid(golds, players, number) for number in range(1, players + 1)]
@@ -191,7 +197,7 @@ def test_regrets_are_those_of_trying_everything(golds: int, row: list[int]) -> N
     ]
     assert regrets(golds, row) == found
     for player, own in enumerate(row):
-        best = best_response(golds, sum(row) - own)
+        best = best_bid(golds, sum(row) - own)
         assert receives(player, best) == max(receives(player, bid) for bid in range(golds + 1))
 
 

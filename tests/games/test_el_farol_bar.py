@@ -15,8 +15,7 @@ from cheaptalk.games.el_farol_bar.theory import probability_of_at_most, room, sy
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events, reads
+from tests.games.tables import events, played, reads, result_of, scored, table_of
 
 DEAL = Deal()
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cheaptalk.games.item_bargaining import BOX, CIRCLES
+from cheaptalk.games.item_bargaining import BOX
 from cheaptalk.games.item_bargaining.events import (
     THOUGHTS,
     Agreed,
@@ -24,8 +24,7 @@ from cheaptalk.games.item_bargaining.events import (
     Settlement,
 )
 from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Drawn, no_pool, poisson, worth
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
 from cheaptalk.styles import Illegal, style
 from tests.games.tables import events, reads, table_after
@@ -355,7 +354,7 @@ def test_the_range_of_outside_options_is_told() -> None:
 
 
 def test_every_circle_holds_the_one_before() -> None:
-    texts = [briefing(circle) for circle in range(CIRCLES)]
+    texts = [briefing(circle) for circle in range(len(BOX.styles))]
     for inner, outer in pairwise(texts):
         assert outer.startswith(inner)
         assert len(outer) > len(inner)

@@ -10,18 +10,25 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cheaptalk.games.item_bargaining import BOX
-from cheaptalk.games.item_bargaining.aspiration import aspired, closest, nearest, targets
-from cheaptalk.games.item_bargaining.events import Move, Pool
-from cheaptalk.games.item_bargaining.pools import Bundle, worth
-from cheaptalk.games.item_bargaining.responding import (
+from cheaptalk.games.item_bargaining.best_response import (
     Hand,
     Responder,
     offers_seen,
     rival_hands,
     some_hands,
 )
+from cheaptalk.games.item_bargaining.events import Move, Pool
+from cheaptalk.games.item_bargaining.pools import Bundle, worth
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.item_bargaining.strategies import ACCEPT, WALK, give
+from cheaptalk.games.item_bargaining.strategies import (
+    ACCEPT,
+    WALK,
+    aspired,
+    closest,
+    give,
+    nearest,
+    targets,
+)
 from cheaptalk.rules import Asked, Chance, Decide, Moment, Table, play
 from tests.games.tables import table_after
 

@@ -20,7 +20,7 @@ from cheaptalk.games.negotiation.events import (
     SpokenPrice,
 )
 from cheaptalk.games.negotiation.rules import Negotiation, Sale
-from cheaptalk.games.negotiation.theory import (
+from cheaptalk.games.negotiation.strategies import (
     equilibrium_share,
     optimal_gain,
     regret_minimising_gain,

@@ -11,12 +11,11 @@ from pydantic import ValidationError
 from cheaptalk.games.public_goods import BOX
 from cheaptalk.games.public_goods.events import RoundResult
 from cheaptalk.games.public_goods.rules import PublicGoods
-from cheaptalk.games.public_goods.theory import dominant_contribution, efficient_contribution
+from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import Deal, IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, scored, table_of
-from tests.games.tables import events, reads
+from tests.games.tables import events, played, reads, result_of, scored, table_of
 
 DEAL = Deal()
 PUBLISHED = (10, 5, 1, 5, 0, 10, 10, 20, 20, 10)
@@ -192,7 +191,7 @@ def test_contributions_of_all_and_of_the_last_round() -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 1, 2, 6])
 def test_efficiency_is_one_when_all_do_what_is_best_for_all(factor: float) -> None:
-    best = efficient_contribution(factor, 20)
+    best = 20 if factor > 1 else 0
     result = result_of(game(factor=factor), (best,) * 4)
     assert BOX.measures["efficiency"].of(result) == pytest.approx(1)
     worst = result_of(game(factor=factor), (20 - best,) * 4)

@@ -16,8 +16,7 @@ from cheaptalk.games.public_goods import BOX as GOODS
 from cheaptalk.games.rounds import Over
 from cheaptalk.rules import Deal, GameBox, IllegalAction, Table, play
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, result_of, table_of
-from tests.games.tables import events
+from tests.games.tables import events, played, result_of, table_of
 
 BOXES = [GUESS, BAR, DOLLAR, GOODS]
 ids = pytest.mark.parametrize("box", BOXES, ids=lambda box: box.name)

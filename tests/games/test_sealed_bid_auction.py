@@ -12,11 +12,10 @@ from pydantic import ValidationError
 from cheaptalk.games.sealed_bid_auction import BOX
 from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Prior, RoundResult, Turn
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
-from cheaptalk.games.sealed_bid_auction.theory import equilibrium_bid
+from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
 from cheaptalk.styles import style_in
-from tests.games.rounds_played import played, table_of
-from tests.games.tables import events
+from tests.games.tables import events, played, table_of
 
 GAMA = SealedBidAuction(draws="gama")
 

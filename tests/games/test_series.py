@@ -11,8 +11,7 @@ from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.pirate_game.rules import Ballot, Voyage
 from cheaptalk.games.sealed_bid_auction.rules import Valuations
 from cheaptalk.rules import Chance, Deal, Outcome, Result, Table
-from tests.games.rounds_played import result_of, table_of
-from tests.games.tables import table_after
+from tests.games.tables import result_of, table_after, table_of
 from tests.games.test_chip_trading_measures import GAME, TWO, game, worths
 
 Points = dict[tuple[int, str | None], float | None]

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.games.deal_or_no_deal.measures import optimal_claims
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.strategies import honest, random
-from cheaptalk.games.deal_or_no_deal.welfare import optimal_claims
 from cheaptalk.games.language import ngram_entropy, vocabulary
 from cheaptalk.models import ModelCall
 from cheaptalk.papers.self_play.stages import Stage, stage_of

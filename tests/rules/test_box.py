@@ -1,6 +1,9 @@
 """A game's box: strategies with their settings, measures with their variants."""
 
+import sys
+from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -10,11 +13,11 @@ from cheaptalk.rules import (
     Action,
     Asked,
     Chance,
+    GameBox,
     Measure,
     Result,
+    StyleFile,
     Table,
-    by_name,
-    strategies_in,
     strategy,
 )
 from tests import toys
@@ -64,12 +67,72 @@ def test_a_strategy_without_a_docstring_has_no_meaning() -> None:
     assert mute.roles == ("left",)
 
 
-def test_strategies_are_found_in_the_order_written() -> None:
-    assert list(strategies_in(toys)) == ["random", "own_card"]
-    assert by_name([toys.own_card, toys.random]) == {
-        "own_card": toys.own_card,
-        "random": toys.random,
-    }
+RULES = """
+from tests.toys import Guessing as Base
+
+
+class Guessing(Base):
+    pass
+"""
+MEASURES = """
+from cheaptalk.rules import Measure, Series
+from tests.toys import HITS, hits
+
+MEASURES = (HITS, Measure("twice", hits))
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a game, a package called ``folder_of_a_game``."""
+    folder = tmp_path / "folder_of_a_game"
+    (folder / "styles").mkdir(parents=True)
+    for style in ("short", "long"):
+        (folder / "styles" / f"{style}.jinja").write_text("")
+    (folder / "rules.py").write_text(RULES)
+    (folder / "strategies.py").write_text("from tests.toys import own_card, random")
+    (folder / "measures.py").write_text(MEASURES)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder
+    for name in [name for name in sys.modules if name.startswith(folder.name)]:
+        del sys.modules[name]
+
+
+def test_a_box_is_made_of_what_stands_in_its_folder(package: Path) -> None:
+    box = GameBox.of(package.name)
+    assert (box.name, box.rules.__module__) == ("guessing", "folder_of_a_game.rules")
+    assert list(box.strategies) == ["own_card", "random"]
+    assert list(box.measures) == ["hits", "twice"]
+    assert (box.series, box.checks) == ({}, {})
+    assert list(box.styles.items()) == [
+        ("long", StyleFile("long.jinja")), ("short", StyleFile("short.jinja")),
+    ]  # fmt: skip
+    assert box.words == package / "styles"
+
+
+def test_series_and_checks_of_a_game_stand_with_its_measures(package: Path) -> None:
+    more = 'SERIES = (Series("by round", lambda result: []),)\nCHECKS = {"honesty": dict}\n'
+    (package / "measures.py").write_text(MEASURES + more)
+    box = GameBox.of(package.name)
+    assert list(box.series) == ["by round"]
+    assert list(box.checks) == ["honesty"]
+
+
+def test_the_author_can_order_styles_and_name_their_codecs(package: Path) -> None:
+    box = GameBox.of(package.name, styles=["short", "long"], codecs={"long": "tagged"})
+    assert list(box.styles.items()) == [
+        ("short", StyleFile("short.jinja")), ("long", StyleFile("long.jinja", codec="tagged")),
+    ]  # fmt: skip
+    assert list(GameBox.of(package.name, styles=["short"]).styles) == ["short"]
+    with pytest.raises(ValueError, match="no style is named lonng"):
+        GameBox.of(package.name, codecs={"lonng": "tagged"})
+
+
+@pytest.mark.parametrize(("text", "number"), [("", 0), (RULES + "class More(Base): pass", 2)])
+def test_a_folder_holds_one_game(package: Path, text: str, number: int) -> None:
+    (package / "rules.py").write_text(text)
+    with pytest.raises(TypeError, match=rf"must hold one game, not {number}"):
+        GameBox.of(package.name)
 
 
 def test_the_box_is_called_like_its_game() -> None:

@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.papers.glee.human_study import FAMILIES, StudyFamily, drawn, others, variants
 from cheaptalk.records import digest_key
 from cheaptalk.rules import game_box

@@ -141,7 +141,7 @@ def preset(
 def recipes(json: JsonOption = False) -> None:
     """List the report recipes: the tables and figures of papers, made from any study."""
     with extra("analysis"):
-        known = ct.reports.RECIPES.named()
+        known = ct.reports.RECIPES
     if json:
         print_json(
             {

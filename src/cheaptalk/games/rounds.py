@@ -1,13 +1,27 @@
-"""Games in which all players decide at once, round after round: what their rules share."""
+"""Games in which all players decide at once, round after round: what their files share."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from cheaptalk.rules import Ask, Asked, Chance, Deal, Event, Game, Outcome, Play, Tell, numbered
+from cheaptalk.rules import (
+    Ask,
+    Asked,
+    Chance,
+    Deal,
+    Event,
+    Game,
+    Outcome,
+    Play,
+    Point,
+    Result,
+    Tell,
+    numbered,
+)
 
 C = TypeVar("C")
 
@@ -154,10 +168,27 @@ def last_report(asked: Asked) -> Any | None:
     return asked.heard[-1].event if len(asked.heard) > 1 else None
 
 
-def player_number(seat: str) -> int:
-    """The number of a player, from 1.
+def by_player(
+    result: Result,
+    rows: Iterable[Sequence[float | None]],
+    together: Callable[[Sequence[float]], float] = fmean,
+) -> Iterator[Point]:
+    """Each player's number of each round, and what they make together.
 
-    >>> player_number("player_12")
-    12
+    Args:
+        result: a finished match.
+        rows: one a round, a number for each player in order; None where it has none.
+        together: what all numbers of a round make; their mean, unless said otherwise. None where
+            nobody has one.
     """
-    return int(seat.rpartition("_")[2])
+    places = tuple(result.game.places)
+    for number, row in enumerate(rows, 1):
+        known = [float(value) for value in row if value is not None]
+        yield Point(number, None, together(known) if known else None)
+        for place, value in zip(places, row, strict=True):
+            yield Point(number, place, None if value is None else float(value))
+
+
+def gain_by_round(result: Result) -> Iterator[Point]:
+    """What each player gets in the round; for all together, the mean."""
+    return by_player(result, result.outcome.gains)

@@ -8,11 +8,11 @@ from pydantic import Field, ValidationError, model_validator
 from cheaptalk.files import yaml_files
 from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
 from cheaptalk.rules.errors import first_problem
-from cheaptalk.rules.registry import Registry, several
+from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.studies.study import read_yaml
 
 OURS = yaml_files(Path(__file__).parent / "rubrics")
-RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", several)
+RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", instances(Path), several)
 """All rubrics by name; an entry point refers to a mapping of their files."""
 RubricText = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(pattern=r"^[\w.-]{1,80}$")]
@@ -142,7 +142,7 @@ class Rubric(Value):
 
 def rubric_names() -> list[str]:
     """The rubrics that come with this and other packages."""
-    return list(RUBRICS.named())
+    return sorted(RUBRICS)
 
 
 def find_rubric(name: str) -> Rubric:

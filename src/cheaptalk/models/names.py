@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from cheaptalk.models.prices import own_prices, read_prices
 from cheaptalk.rules import UnknownName, unknown
+from cheaptalk.rules.registry import Registry, instances, several
 
 Protocol = Literal["chat", "messages", "agent", "in process", "script"]
 """How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
@@ -45,7 +46,7 @@ class Provider(NamedTuple):
         return f"{self.key} holds a line break or the like inside: set it again, in one line"
 
 
-PROVIDERS = {
+OURS = {
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
     "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", protocol="messages"),
     "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
@@ -58,6 +59,9 @@ PROVIDERS = {
     "hf": Provider("", "", needs_key=False, protocol="in process"),
     "script": Provider("", "", needs_key=False, protocol="script"),
 }
+PROVIDERS: Registry[Provider] = Registry(
+    "provider", "cheaptalk.providers", instances(Provider), several
+)
 """Whoever can be asked, by the first part of a model string."""
 MAKERS = ("openai", "anthropic", "gemini")
 """Providers whose models' names begin alike."""

@@ -7,10 +7,10 @@ from pydantic import field_validator
 from cheaptalk.players.player import Answer, Kind, PersonCall, Thinking
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Asked, Game, Moment
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.styles import CODECS, Style, Unreadable, style
 
-MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people")
+MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people", instances(str))
 """How people are asked, by name: each says how one plays so."""
 TERMINAL = "a person plays with: cheaptalk play"
 
@@ -75,9 +75,8 @@ class PersonSeat(SeatSpec):
     @field_validator("person")
     @classmethod
     def _is_known(cls, medium: str) -> str:
-        known = MEDIA.named()
-        if medium not in known:
-            raise ValueError(f"should be {' or '.join(known)}, not {medium}")
+        if medium not in MEDIA:
+            raise ValueError(f"should be {' or '.join(MEDIA)}, not {medium}")
         return medium
 
     def seat(self, game: Game, place: str) -> "PersonSeat":

@@ -14,9 +14,9 @@ from cheaptalk.files import read_yaml
 from cheaptalk.players.seats import Entry, labelled
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import first_problem
-from cheaptalk.rules.registry import Registry, several
+from cheaptalk.rules.registry import Registry, instances, several
 
-ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", several)
+ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", instances(Path), several)
 """All rosters by name; an entry point refers to a mapping of their files."""
 
 
@@ -57,7 +57,7 @@ class Roster(Value):
 
 def roster_names() -> list[str]:
     """The names of the rosters that come with this and other packages."""
-    return list(ROSTERS.named())
+    return sorted(ROSTERS)
 
 
 def roster(name: str) -> Roster:

@@ -139,7 +139,11 @@ class SeatSpec(RosterForm):
         return CALL_DEADLINE
 
 
-SEATS: Registry[type[RosterForm]] = Registry("kind of player", "cheaptalk.seats")
+def _is_form(thing: Any) -> bool:
+    return isinstance(thing, type) and issubclass(thing, RosterForm)
+
+
+SEATS: Registry[type[RosterForm]] = Registry("kind of player", "cheaptalk.seats", _is_form)
 """All kinds of players by the key that tells them."""
 
 
@@ -155,7 +159,7 @@ class Entry(Value):
             return {"form": data}
         if not isinstance(data, Mapping):
             raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
-        known = SEATS.named()
+        known = SEATS
         kinds = [key for key in known if key in data]
         if len(kinds) > 1:
             raise ValueError(f"{' and '.join(kinds)} do not go together: a player is one of them")

@@ -3,9 +3,9 @@ from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
 from .recipes.exports import latex, write_tables
-from .recipes.findings import RECIPES, Findings, findings, recipe_of, write_findings
+from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.leaderboard import leaderboard
-from .recipes.parts import Charts, ReportTable
+from .recipes.parts import RECIPES, Charts, ReportTable
 from .report import report
 from .transcripts import Exchange, exchanges, talk
 

@@ -17,7 +17,6 @@ from cheaptalk.rules.box import (
     Strategy,
     StyleFile,
     by_name,
-    strategies_in,
     strategy,
 )
 from cheaptalk.rules.chance import Chance, Stream
@@ -45,9 +44,12 @@ from cheaptalk.rules.play import (
     replay,
 )
 from cheaptalk.rules.registry import (
+    PluginWarning,
+    Registry,
     UnknownName,
     game_box,
     games,
+    register,
     strategies,
     strategy_named,
     unknown,
@@ -59,9 +61,9 @@ __all__ = [
     "COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Ask", "Asked", "Chance",
     "CheaptalkError", "Deal", "Decide", "Event", "Forfeited", "Game", "GameBox", "Given",
     "Horizon", "IllegalAction", "Measure", "Message", "Moment", "Money", "Outcome", "Play",
-    "Point", "Quantity", "ReplayMismatch", "Result", "Seat", "Secret", "Series", "Step", "Strategy",
-    "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
-    "by_name", "counted", "decided", "explain", "field_meanings", "game_box", "games", "give",
-    "numbered", "play", "play_async", "replay", "strategies", "strategies_in", "strategy",
-    "strategy_named", "suggest", "unknown",
+    "PluginWarning", "Point", "Quantity", "Registry", "ReplayMismatch", "Result", "Seat",
+    "Secret", "Series", "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table",
+    "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided", "explain",
+    "field_meanings", "game_box", "games", "give", "numbered", "play", "play_async", "register",
+    "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

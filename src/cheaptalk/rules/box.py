@@ -1,15 +1,18 @@
 """A game's box: its rules with the words, strategies and measures that belong to it.
 
 A game is one folder; its box is what the folder registers (entry point group
-``cheaptalk.games``). Strategies written elsewhere register under ``cheaptalk.players``.
+``cheaptalk.games``), made of its files by :meth:`GameBox.of`. Strategies written elsewhere register
+under ``cheaptalk.players``.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from math import inf
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, create_model
@@ -192,12 +195,57 @@ class GameBox:
     def name(self) -> str:
         return self.rules.name
 
+    @classmethod
+    def of(
+        cls, package: str, *, styles: Sequence[str] = (), codecs: Mapping[str, str] | None = None
+    ) -> "GameBox":
+        """The box of a game from its folder, a package.
+
+        Its module ``rules`` holds one game and ``strategies`` its strategies; ``measures`` holds
+        ``MEASURES`` and, if there are any, ``SERIES`` and ``CHECKS``; the folder ``styles`` holds a
+        template for each style.
+
+        Args:
+            package: its dotted name: ``__name__`` in the package itself.
+            styles: the names of its styles, the default first; if none are named, those of all
+                templates, in alphabetical order.
+            codecs: the codecs of styles whose answers are not JSON, by the name of the style.
+
+        Raises:
+            TypeError: the rules hold no game or several.
+            ValueError: a codec is given for no style.
+        """
+        rules = import_module(f"{package}.rules")
+        strategies = import_module(f"{package}.strategies")
+        measures = import_module(f"{package}.measures")
+        held = [one for one in vars(rules).values() if isinstance(one, type)]
+        made = [one for one in held if issubclass(one, Game) and one.__module__ == rules.__name__]
+        if len(made) != 1:
+            raise TypeError(f"{rules.__name__} must hold one game, not {len(made)}")
+        words = Path(str(rules.__file__)).parent / "styles"
+        names = styles or sorted(path.stem for path in words.glob("*.jinja"))
+        codecs = codecs or {}
+        if not set(codecs) <= set(names):
+            raise ValueError(f"codecs: no style is named {', '.join(set(codecs) - set(names))}")
+        return cls(
+            rules=made[0],
+            words=words,
+            styles={name: StyleFile(f"{name}.jinja", codecs.get(name, "json")) for name in names},
+            strategies=_strategies_in(strategies),
+            measures=by_name(measures.MEASURES),
+            series=by_name(getattr(measures, "SERIES", ())),
+            checks=getattr(measures, "CHECKS", {}),
+        )
+
 
 def by_name(items: Sequence[Any]) -> dict[str, Any]:
     """Things with a name, by their names."""
     return {item.name: item for item in items}
 
 
-def strategies_in(module: object) -> dict[str, Strategy]:
-    """The strategies that a module defines, by name, in the order written."""
-    return by_name([value for value in vars(module).values() if isinstance(value, Strategy)])
+def _strategies_in(module: ModuleType) -> dict[str, Strategy]:
+    """The strategies in a module, by name, in the order written.
+
+    Types are asked, not values: a value may be a module that is loaded when first used.
+    """
+    return by_name([one for one in vars(module).values() if issubclass(type(one), Strategy)])

@@ -10,15 +10,13 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from cheaptalk.rules.box import Check, GameBox, Measure, Series, Strategy, StyleFile
 from cheaptalk.rules.errors import CheaptalkError
 from cheaptalk.rules.game import suggest
 
 T = TypeVar("T")
-HERE = "this program"
-"""Whose the things are that a running program registers."""
 OURS = "cheaptalk"
 
 
@@ -50,60 +48,74 @@ def several(_: str, things: Any) -> Mapping[str, Any]:
     return things
 
 
-class Registry(Generic[T]):
-    """Things of one kind by name.
+class Registry(Mapping[str, T]):
+    """Things of one kind by name: a mapping of all that is registered.
+
+    A package that fails to import, or registers a name that another has, is warned of and hides
+    nothing else.
 
     Args:
         what: what one of them is called.
         group: of entry points that register them.
+        holds: whether something is such a thing.
         read: what an entry point registers, by name, from the point's name and what it refers to;
             by default that thing itself under the point's name.
-
-    >>> Registry("colour", "cheaptalk.colours").named()
-    {}
     """
 
+    known: ClassVar[list["Registry[Any]"]] = []
+    """All registries."""
+
     def __init__(
-        self, what: str, group: str, read: Callable[[str, Any], Mapping[str, T]] = _alone
+        self,
+        what: str,
+        group: str,
+        holds: Callable[[Any], bool],
+        read: Callable[[str, Any], Mapping[str, T]] = _alone,
     ) -> None:
         self.what = what
         self.group = group
+        self.holds = holds
         self._read = read
         self._here: dict[str, T] = {}
         self._found: dict[str, T] | None = None
+        Registry.known.append(self)
+
+    def __getitem__(self, name: str) -> T:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def here(self) -> frozenset[str]:
         """The names that this process registered; other processes do not know them."""
         return frozenset(self._here)
 
-    def named(self) -> dict[str, T]:
-        """Everything registered, by name, in alphabetical order.
-
-        A package that fails to import, or registers a name that another has, is warned of and
-        hides nothing else.
-        """
-        if self._found is None:
-            self._found = self._installed() | self._here
-        return dict(sorted(self._found.items()))
-
     def find(self, name: str) -> T:
         """One thing by its name.
 
         Raises:
-            UnknownName: nothing is registered under it.
+            UnknownName: nothing is registered under it; the message names the nearest one.
         """
-        found = self.named()
-        if name not in found:
-            raise unknown(self.what, name, list(found))
-        return found[name]
+        found = self._all().get(name)
+        if found is None:
+            raise unknown(self.what, name, list(self))
+        return found
 
     def add(self, name: str, thing: T) -> None:
         """Register a thing in this process; what it registered before is replaced.
 
         Raises:
-            CheaptalkError: an installed package registers the name.
+            CheaptalkError: it is no such thing, or an installed package registers the name.
         """
+        if not self.holds(thing):
+            raise CheaptalkError(f"{thing!r} is no {self.what}")
         if name in self._installed():
             raise CheaptalkError(
                 f'an installed package registers a {self.what} named "{name}"; take another name'
@@ -121,31 +133,46 @@ class Registry(Generic[T]):
         self._found = None
         games.cache_clear()
 
+    def _all(self) -> dict[str, T]:
+        if self._found is None:
+            self._found = self._installed() | self._here
+        return self._found
+
     def _installed(self) -> dict[str, T]:
         found: dict[str, T] = {}
         owners: dict[str, str] = {}
-        for point in sorted(_points(self.group), key=_ours_first):
-            try:
-                things = self._read(point.name, point.load())
-            except Exception as error:  # noqa: BLE001 - one broken package must not hide the others
-                _warn(
-                    f'the {self.what} "{point.name}" of {_owner(point)} cannot be used '
-                    f"({type(error).__name__}: {error}); mend, upgrade or uninstall {_owner(point)}"
-                )
-                continue
-            for name, thing in things.items():
+        for point in sorted(entry_points(group=self.group), key=_ours_first):
+            owner = _owner(point)
+            for name, thing in self._loaded(point).items():
                 if name in found:
                     _warn(
-                        f"{owners[name]} and {_owner(point)} both register a {self.what} named "
-                        f'"{name}": the one of {owners[name]} is used; uninstall one of them'
+                        f'{owners[name]} and {owner} both register a {self.what} named "{name}": '
+                        f"the one of {owners[name]} is used; uninstall one of them"
                     )
-                    continue
-                found[name], owners[name] = thing, _owner(point)
+                else:
+                    found[name], owners[name] = thing, owner
         return found
 
+    def _loaded(self, point: EntryPoint) -> Mapping[str, T]:
+        """What an entry point registers; nothing where it cannot be used, which is warned of."""
+        try:
+            things = self._read(point.name, point.load())
+            for thing in things.values():
+                if not self.holds(thing):
+                    raise TypeError(f"{thing!r} is no {self.what}")
+        except Exception as error:  # noqa: BLE001 - one broken package must not hide the others
+            owner = _owner(point)
+            _warn(
+                f'the {self.what} "{point.name}" of {owner} cannot be used '
+                f"({type(error).__name__}: {error}); mend, upgrade or uninstall {owner}"
+            )
+            return {}
+        return things
 
-def _points(group: str) -> Iterator[EntryPoint]:
-    yield from entry_points(group=group)
+
+def instances(*kinds: type) -> Callable[[Any], bool]:
+    """Whether something is of one of these types."""
+    return lambda thing: isinstance(thing, kinds)
 
 
 def _owner(point: EntryPoint) -> str:
@@ -176,20 +203,22 @@ def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
 
 
 def _boxes(_: str, loaded: Any) -> Mapping[str, GameBox]:
-    if not isinstance(loaded, GameBox):
-        raise TypeError("it is no GameBox")
     return {loaded.name: loaded}
 
 
-GAMES: Registry[GameBox] = Registry("game", "cheaptalk.games", _boxes)
-STRATEGIES = Registry("strategy", "cheaptalk.players", _of_game(Strategy))
-MEASURES = Registry("measure", "cheaptalk.measures", _of_game(Measure))
-SERIES = Registry("series", "cheaptalk.series", _of_game(Series))
-STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles")
-CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks")
+GAMES: Registry[GameBox] = Registry("game", "cheaptalk.games", instances(GameBox), _boxes)
+STRATEGIES: Registry[Strategy] = Registry(
+    "strategy", "cheaptalk.players", instances(Strategy), _of_game(Strategy)
+)
+MEASURES: Registry[Measure] = Registry(
+    "measure", "cheaptalk.measures", instances(Measure), _of_game(Measure)
+)
+SERIES: Registry[Series] = Registry(
+    "series", "cheaptalk.series", instances(Series), _of_game(Series)
+)
+STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles", instances(StyleFile))
+CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", callable)
 """What belongs to games that exist is registered as ``GAME.NAME``."""
-
-
 PARTS: dict[str, Registry[Any]] = {
     "strategies": STRATEGIES, "measures": MEASURES, "series": SERIES, "styles": STYLES,
     "checks": CHECKS,
@@ -197,10 +226,40 @@ PARTS: dict[str, Registry[Any]] = {
 """What others may add to a game, by the field of its box."""
 
 
+def register(thing: Any, *, name: str | None = None, game: str | None = None) -> None:
+    """Register a thing in this process, as an installed package does by an entry point.
+
+    Args:
+        thing: a game's box; a strategy, measure, series or style of a game that exists, or a check
+            of what is said in it; a kind of player, a recipe, or anything else that a registry
+            holds.
+        name: what it is called, where it has no name of its own.
+        game: the game that it belongs to.
+
+    Raises:
+        UnknownName: there is no such game.
+        CheaptalkError: no registry holds such things, it has no name, or an installed package
+            registers the name.
+    """
+    named = name or getattr(thing, "name", None)
+    if not isinstance(named, str):
+        raise CheaptalkError(f"{thing!r} has no name of its own; give it one: name=...")
+    if game is not None:
+        game_box(game)
+        named = f"{game}.{named}"
+    registries = PARTS.values() if game else (one for one in Registry.known if one is not CHECKS)
+    for registry in registries:
+        if registry.holds(thing) and (game is not None or registry not in PARTS.values()):
+            registry.add(named, thing)
+            return
+    of = f" of {game}" if game else "; what belongs to a game is registered with game=..."
+    raise CheaptalkError(f"{thing!r} is nothing that can be registered{of}")
+
+
 @cache
 def games() -> dict[str, GameBox]:
     """All registered games by name, with what is registered for them elsewhere."""
-    return {name: _whole(box) for name, box in GAMES.named().items()}
+    return {name: _whole(box) for name, box in sorted(GAMES.items())}
 
 
 def _whole(box: GameBox) -> GameBox:
@@ -210,7 +269,7 @@ def _whole(box: GameBox) -> GameBox:
         own = getattr(box, field)
         more = {
             name.removeprefix(f"{box.name}."): thing
-            for name, thing in registry.named().items()
+            for name, thing in registry.items()
             if name.startswith(f"{box.name}.")
         }
         for name in own.keys() & more.keys():

@@ -11,7 +11,13 @@ from cheaptalk.studies.study import Study, load_study
 
 Preset: TypeAlias = Path | Callable[[], Study]
 """A study file, or a function that makes the study."""
-PRESETS: Registry[Preset] = Registry("preset", "cheaptalk.presets", several)
+
+
+def _is_preset(thing: object) -> bool:
+    return isinstance(thing, Path) or callable(thing)
+
+
+PRESETS: Registry[Preset] = Registry("preset", "cheaptalk.presets", _is_preset, several)
 """All presets; an entry point refers to a mapping of them by name."""
 OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
 """Those that reproduce no paper."""
@@ -19,12 +25,12 @@ OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yam
 
 def preset_names() -> list[str]:
     """The names of all presets."""
-    return list(PRESETS.named())
+    return sorted(PRESETS)
 
 
 def preset(name: str) -> Study | None:
     """A preset by name, or None if there is none."""
-    found = PRESETS.named().get(name)
+    found = PRESETS.get(name)
     if found is None:
         return None
     return load_study(found) if isinstance(found, Path) else found()

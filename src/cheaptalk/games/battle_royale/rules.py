@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, field_validator
 
 from cheaptalk.games.battle_royale.events import Briefing, Over, Shot, ShotFired, Turn
-from cheaptalk.games.naming import place_named
+from cheaptalk.games.places import place_named
 from cheaptalk.rules import (
     Action,
     Ask,

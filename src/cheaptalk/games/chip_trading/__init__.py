@@ -1,18 +1,5 @@
 """Chip trading among players with private values."""
 
-from pathlib import Path
+from cheaptalk.rules import GameBox
 
-from cheaptalk.games.chip_trading import strategies
-from cheaptalk.games.chip_trading.measures import MEASURES
-from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.games.chip_trading.series import SERIES
-from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
-
-BOX = GameBox(
-    rules=ChipTrading,
-    words=Path(__file__).parent / "styles",
-    styles={"plain": StyleFile("plain.jinja")},
-    strategies=strategies_in(strategies),
-    measures=by_name(MEASURES),
-    series=by_name(SERIES),
-)
+BOX = GameBox.of(__name__)

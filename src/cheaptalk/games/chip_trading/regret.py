@@ -21,8 +21,8 @@ examples (figures 4 and 10); which of several offers missed counts is our choice
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from cheaptalk.games.chip_trading.events import Exchange, Trading
 from cheaptalk.games.chip_trading.stocks import Stock, can_give, move, worth
-from cheaptalk.games.chip_trading.trading import Exchange, Trading
 
 Part: TypeAlias = Literal["proposer", "acceptor", "decliner"]
 Regret: TypeAlias = Literal["no", "forced", "unforced"]

@@ -9,12 +9,16 @@ from pydantic import Field, field_validator
 from cheaptalk.games.chip_trading.events import (
     Briefing,
     Colour,
+    Exchange,
     GameOver,
+    Hands,
     Offered,
     Proposal,
     Response,
+    Trading,
     Turn,
     TurnEnded,
+    Worths,
 )
 from cheaptalk.games.chip_trading.stocks import (
     Holdings,
@@ -26,7 +30,6 @@ from cheaptalk.games.chip_trading.stocks import (
     shown,
     worth,
 )
-from cheaptalk.games.chip_trading.trading import Exchange, Hands, Trading, Worths
 from cheaptalk.rules import (
     Action,
     Ask,

@@ -1,13 +1,211 @@
-"""Scripted traders.
+"""Scripted traders, what they can propose, and what a Bayesian among them believes.
 
-All of them reason in cents and know only what their seat was told.
+All of them reason in cents and know only what their seat was told. A belief about another player is
+the set of what chips may be worth to that player, all of it equally likely: the prior is uniform,
+and what is learnt only rules possibilities out (Strategic Tradeoffs, section 5.3 and appendix A.3).
+Beliefs need numpy.
 """
 
-from cheaptalk.games.chip_trading.beliefs import Learning, best_offer
-from cheaptalk.games.chip_trading.choices import drawn, gainful, held
-from cheaptalk.games.chip_trading.events import Offered, Proposal, Response
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from cheaptalk.games.chip_trading.events import (
+    Briefing,
+    Offered,
+    Proposal,
+    Response,
+    Turn,
+    TurnEnded,
+)
+from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, read
+from cheaptalk.games.extras import needed
 from cheaptalk.games.tactics import Share
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, Asked, Stream, strategy
+
+
+class Room(NamedTuple):
+    """Proposals that give the same chips for more or fewer of one colour.
+
+    Attributes:
+        give, amount: the chips given.
+        want: the colour wanted.
+        least, most: how many chips of it are wanted, from and to.
+    """
+
+    give: str
+    amount: int
+    want: str
+    least: int
+    most: int
+
+    @property
+    def range(self) -> range:
+        """How many chips can be wanted."""
+        return range(self.least, self.most + 1)
+
+    def asking(self, wanted: int) -> Proposal:
+        """The proposal that wants so many chips."""
+        return Proposal(give=self.give, give_amount=self.amount, want=self.want, want_amount=wanted)
+
+
+def held(asked: Asked) -> tuple[Stock, Stock]:
+    """What the seat holds, and the most that any other player holds of each colour."""
+    holdings = read(asked.event.stocks)
+    mine = holdings.pop(asked.seat)
+    return mine, {colour: max(one[colour] for one in holdings.values()) for colour in mine}
+
+
+def gainful(asked: Asked) -> list[Room]:
+    """The proposals that gain the seat something and that some other player can pay for.
+
+    Where there are none, those that gain it something for a single chip, and nobody can pay for.
+    """
+    worths = dict(asked.briefing.worths)
+    mine, most = held(asked)
+    rooms = [
+        Room(give, amount, want, amount * worths[give] // worths[want] + 1, most[want])
+        for give, stock in mine.items()
+        for want in mine
+        if give != want
+        for amount in range(1, stock + 1)
+    ]
+    payable = [room for room in rooms if room.least <= room.most]
+    return payable or [room._replace(most=room.least) for room in rooms if room.amount == 1]
+
+
+def drawn(rooms: list[Room], stream: Stream) -> Proposal:
+    """One of all the proposals in these rooms, each equally likely."""
+    place = stream.integer(1, sum(len(room.range) for room in rooms))
+    for room in rooms:
+        if place <= len(room.range):
+            break
+        place -= len(room.range)
+    return room.asking(room.range[place - 1])
+
+
+np = needed("numpy")
+
+Learning = Literal["answers", "trades", "own", "nothing"]
+Possible = dict[str, Any]
+"""What chips may be worth to a player: for each colour an array, an entry for each possibility."""
+MOST = 1_000_000
+"""How many possibilities there may be."""
+TIE = 1e-9
+"""By how much less, in proportion, expected gains are still the same."""
+
+
+class Weighed(NamedTuple):
+    """Proposals of chips of one colour for another; numbers and expected gains are arrays."""
+
+    give: str
+    amounts: Any
+    want: str
+    wanted: Any
+    expected: Any
+
+    def offer(self, place: int) -> Proposal:
+        """One of the proposals."""
+        give, want = int(self.amounts[place]), int(self.wanted[place])
+        return Proposal(give=self.give, give_amount=give, want=self.want, want_amount=want)
+
+
+def best_offer(asked: Asked, learning: Learning, stream: Stream) -> Proposal:
+    """The gainful proposal with the greatest expected gain, ties drawn from a stream.
+
+    Where nobody would accept any, all gainful ones are as good.
+    """
+    holdings = read(asked.event.stocks)
+    others = beliefs(asked, learning)
+    worths = dict(asked.briefing.worths)
+    weighed = [
+        weigh(list(pair), worths, holdings, others)
+        for _, pair in groupby(gainful(asked), key=lambda room: (room.give, room.want))
+    ]
+    enough = max(one.expected.max() for one in weighed) * (1 - TIE)
+    best = [(one, place) for one in weighed for place in np.flatnonzero(one.expected >= enough)]
+    one, place = stream.pick(best)
+    return one.offer(place)
+
+
+def weigh(
+    rooms: list[Room], worths: dict[str, int], holdings: Holdings, others: dict[str, Possible]
+) -> Weighed:
+    """Own gain times the probability that somebody accepts, for proposals of a pair of colours.
+
+    A player to whom a chip wanted is worth r times as much as a chip given gains by giving y for
+    x just if r < x / y. The others' values are independent.
+    """
+    give, want = rooms[0].give, rooms[0].want
+    amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
+    wanted = np.concatenate([np.array(room.range) for room in rooms])
+    nobody = np.ones(len(wanted))
+    for player, possible in others.items():
+        ratios = np.sort(possible[want] / possible[give])
+        accepts = np.searchsorted(ratios, amounts / wanted) / len(ratios)
+        nobody *= 1 - np.where(wanted <= holdings[player][want], accepts, 0)
+    gain = wanted * worths[want] - amounts * worths[give]
+    return Weighed(give, amounts, want, wanted, gain * (1 - nobody))
+
+
+def prior(briefing: Briefing) -> Possible:
+    """What chips may be worth to any other player.
+
+    Raises:
+        ValueError: there are more possibilities than beliefs can hold.
+    """
+    (common, cents), *private = briefing.worths
+    count = len(briefing.values) ** len(private)
+    if count > MOST:
+        raise ValueError(f"beliefs over {count:,} values of a player; {MOST:,} can be held")
+    grid = np.meshgrid(*[np.array(briefing.values)] * len(private), indexing="ij")
+    columns = zip((colour for colour, _ in private), grid, strict=True)
+    return {common: np.full(count, cents)} | {colour: one.ravel() for colour, one in columns}
+
+
+def beliefs(asked: Asked, learning: Learning) -> dict[str, Possible]:
+    """What chips may be worth to each other player, after all that the seat has heard.
+
+    What contradicts all that is still thought possible, and so the assumption that others accept
+    just what they gain by, teaches nothing.
+    """
+    start = prior(asked.briefing)
+    found = {player: start for player in asked.briefing.order if player != asked.seat}
+    if learning == "nothing":
+        return found
+    holdings: Holdings = {}
+    for event, _ in asked.heard:
+        if isinstance(event, TurnEnded):
+            for player, trade, gainful in lessons(event, holdings, learning, asked.seat):
+                if player in found:
+                    found[player] = narrowed(found[player], trade, gainful)
+        elif isinstance(event, Turn | Offered):
+            holdings = read(event.stocks)
+    return found
+
+
+def lessons(
+    event: TurnEnded, holdings: Holdings, learning: Learning, seat: str
+) -> Iterator[tuple[str, Proposal, bool]]:
+    """What a turn teaches: a player, a trade as this player sees it, and whether it gains by it."""
+    offer, trade = event.proposal, event.proposal.mirrored
+    if learning == "own" and event.proposer != seat:
+        return
+    if event.partner is not None:
+        yield event.partner, trade, True
+        if learning == "trades":
+            yield event.proposer, offer, True
+        return
+    for player, stock in holdings.items():
+        if player != event.proposer and can_give(stock, trade):
+            yield player, trade, False
+
+
+def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
+    """The possibilities in which a player gains by a trade, or does not; all if it is in none."""
+    gain = trade.want_amount * possible[trade.want] - trade.give_amount * possible[trade.give]
+    fits = (gain > 0) == gainful
+    return {colour: one[fits] for colour, one in possible.items()} if fits.any() else possible
 
 
 def response(asked: Asked, accept: bool) -> Response:

@@ -4,18 +4,69 @@ With X and Y what each player's claim is worth to it in points, 0 without an agr
 the objective. How often a player was corrected stands in the record, with every answer's kind.
 Vocabulary and entropy are of one match; over many they are to be computed from all their messages
 with :mod:`cheaptalk.games.language`.
+
+Series by turn say how much is said, and what of it is false. A turn is a message or a proposal of
+one player; turns count from 1 as in the measure ``length``. An exact check of hallucinations is
+what judges of them are held against.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from cheaptalk.games.deal_or_no_deal.agreement import Move
-from cheaptalk.games.deal_or_no_deal.consistency import Fault, inconsistencies
-from cheaptalk.games.deal_or_no_deal.contexts import PILE
+from cheaptalk.games.deal_or_no_deal.contexts import PILE, Context, Triple, bundles, rest, worth
+from cheaptalk.games.deal_or_no_deal.dialogue import (
+    COUNTED,
+    Fault,
+    Move,
+    inconsistencies,
+    standing,
+    stated_values,
+)
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
-from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening
-from cheaptalk.games.deal_or_no_deal.welfare import best_joint_score, optimal_claims
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening, paid
+from cheaptalk.games.deal_or_no_deal.talk import plain
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
-from cheaptalk.rules import COUNT, SHARE, Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
+
+SLACK = 1e-9
+"""Slack in comparing payoffs, in points."""
+
+
+def points(context: Context, claim: Triple) -> tuple[int, int]:
+    """What both get, in points, where player 1 gets this claim and player 2 the rest."""
+    mine, theirs = context.values
+    return worth(mine, claim), worth(theirs, rest(context.counts, claim))
+
+
+def best_joint_score(context: Context) -> int:
+    """The most points that the two can get together, from 10 to 19.
+
+    Over the published contexts its mean is 15.008.
+    """
+    return max(sum(points(context, claim)) for claim in bundles(context.counts))
+
+
+def optimal_claims(context: Context, objective: float = 0.0) -> list[Triple]:
+    """Player 1's part in each division that is Pareto-optimal in the players' payoffs.
+
+    A division is, if no other pays both at least as much and one of them more. Under the
+    cooperative objective these are the divisions with the greatest sum of points, under the
+    strictly competitive one all of them. Over the 81,767 divisions of the published contexts
+    23.3 % are optimal in points.
+
+    Args:
+        context: pool and values.
+        objective: the weight of the partner's points, lambda in [-1, 1].
+    """
+    claims = list(bundles(context.counts))
+    all_paid = [paid(points(context, claim), objective) for claim in claims]
+    return [
+        claim
+        for claim, (mine, theirs) in zip(claims, all_paid, strict=True)
+        if not any(
+            one >= mine - SLACK and two >= theirs - SLACK and one + two > mine + theirs + SLACK
+            for one, two in set(all_paid)
+        )
+    ]
 
 
 def score(result: Result) -> float:
@@ -123,13 +174,18 @@ def faulty_turns(result: Result, moves: Sequence[Move]) -> set[int]:
     return {found.turn for found in inconsistencies(result.deal.context, moves)}
 
 
-def moves_of(result: Result) -> list[Move]:
-    """The messages and proposals of a match in order, one a turn."""
+def requests_and_moves(result: Result) -> list[tuple[int, Move]]:
+    """The messages and proposals of a match in order, one a turn, with their requests."""
     return [
-        Move(given.seat, given.action)
+        (given.request, Move(given.seat, given.action))
         for given in result.given()
         if isinstance(given.action, MessageOrProposal | Proposal)
     ]
+
+
+def moves_of(result: Result) -> list[Move]:
+    """The messages and proposals of a match in order, one a turn."""
+    return [move for _, move in requests_and_moves(result)]
 
 
 def _messages(result: Result) -> list[str]:
@@ -167,3 +223,55 @@ MEASURES = (
     Measure("false_values", false_values, unit="share of messages", bounds=SHARE),
     Measure("broken_agreements", broken_agreements, unit="proposals", bounds=COUNT),
 )
+
+
+def words_by_turn(result: Result) -> Iterator[Point]:
+    """The number of words in the turn's message; none in a turn with a proposal."""
+    for number, move in enumerate(moves_of(result), 1):
+        said = None if move.message is None else float(len(words(move.message)))
+        yield Point(number, move.player, said)
+
+
+def inconsistent_by_turn(result: Result) -> Iterator[Point]:
+    """1 if the turn has an inconsistency that is exact, else 0; see the measure inconsistency."""
+    moves = moves_of(result)
+    faulty = faulty_turns(result, moves)
+    for number, move in enumerate(moves, 1):
+        yield Point(number, move.player, float(number in faulty))
+
+
+SERIES = (
+    Series("words", words_by_turn, unit="words", bounds=COUNT),
+    Series("inconsistent", inconsistent_by_turn, unit="share of turns", bounds=SHARE),
+)
+
+
+CONSISTENT = "consistent"
+
+
+def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
+    """The first fault of each message and proposal, or that it is consistent.
+
+    Only of turns with something in them that is read exactly: a number of items, a value of one's
+    own, or a claim after a plain agreement. Of all others nothing is said.
+    """
+    context = result.deal.context
+    moves = requests_and_moves(result)
+    made = [move for _, move in moves]
+    faults: dict[int, str] = {}
+    for turn, _, fault in inconsistencies(context, made):
+        faults.setdefault(turn, fault)
+    agreed = standing(context.counts, made).agreed
+    return {
+        (request, move.player): faults.get(turn, CONSISTENT)
+        for turn, (request, move) in enumerate(moves, start=1)
+        if turn in faults or (agreed if move.message is None else _reads(move.message))
+    }
+
+
+def _reads(message: str) -> bool:
+    """Whether the check reads a number of items or a value of the speaker's in a message."""
+    return bool(COUNTED.search(plain(message)) or stated_values(message))
+
+
+CHECKS = {"hallucination": check_hallucination}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from cheaptalk.games.deal_or_no_deal.contexts import (
     KINDS,
@@ -24,7 +24,6 @@ from cheaptalk.games.deal_or_no_deal.events import (
     ProposalMade,
     YourTurn,
 )
-from cheaptalk.games.deal_or_no_deal.objectives import Objective, paid
 from cheaptalk.rules import (
     Action,
     Ask,
@@ -39,6 +38,29 @@ from cheaptalk.rules import (
     Tell,
     numbered,
 )
+
+OBJECTIVES = {"self": 0.0, "coop": 1.0, "comp": -1.0}
+"""The objectives that the paper plays, by the names of its code."""
+
+
+def _named(objective: Any) -> Any:
+    """The weight that a name stands for; a number as it is."""
+    if isinstance(objective, str):
+        if objective not in OBJECTIVES:
+            raise ValueError(f"must be {', '.join(OBJECTIVES)} or a number from -1 to 1")
+        return OBJECTIVES[objective]
+    return objective
+
+
+Objective: TypeAlias = Annotated[float, BeforeValidator(_named), Field(ge=-1, le=1, strict=True)]
+"""The weight of the partner's points, lambda in [-1, 1]; a name or a number."""
+
+
+def paid(points: tuple[int, int], objective: float) -> tuple[float, float]:
+    """What both players get: own points plus the objective's share of the partner's."""
+    mine, theirs = points
+    return mine + objective * theirs, theirs + objective * mine
+
 
 Move: TypeAlias = MessageOrProposal | Proposal
 Player: TypeAlias = Literal["player_1", "player_2"]

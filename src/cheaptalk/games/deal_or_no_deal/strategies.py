@@ -5,32 +5,159 @@ what was agreed on, and claim their part of the last offer once the partner has 
 turns run out they propose what they have.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from cheaptalk.games.deal_or_no_deal.consistency import misstates
-from cheaptalk.games.deal_or_no_deal.contexts import PILE, Triple, bundles, worth
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS, PILE, Triple, bundles, rest, worth
+from cheaptalk.games.deal_or_no_deal.dialogue import (
+    Move,
+    Standing,
+    misstates,
+    standing,
+    stated_values,
+)
 from cheaptalk.games.deal_or_no_deal.events import (
+    Briefing,
     MessageOrProposal,
     Proposal,
     ProposalMade,
     YourTurn,
 )
-from cheaptalk.games.deal_or_no_deal.negotiating import (
-    closing,
-    demand,
-    fairest,
-    look,
-    negotiate,
-    own,
-    payoffs,
-    say,
-)
-from cheaptalk.games.deal_or_no_deal.talk import say_offer, say_values
+from cheaptalk.games.deal_or_no_deal.talk import kind_of, say_bundle, say_offer, say_values
 from cheaptalk.games.tactics import Share, conceded
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, Asked, Stream, strategy
+
+Values = Sequence[float]
+"""What a book, a hat and a ball are worth, or are taken to be."""
+
+
+class View(NamedTuple):
+    """What a seat sees of a game.
+
+    Attributes:
+        me: its briefing.
+        table: what lies on the table.
+        part: what the seat gets in the division offered last, if any.
+        stated: the partner's values, where it has stated all of them.
+        spoken: whether the seat has said anything yet.
+    """
+
+    me: Briefing
+    table: Standing
+    part: Triple | None
+    stated: Values | None
+    spoken: bool
+
+    @property
+    def offered(self) -> Triple | None:
+        """What the partner's offer leaves to the seat; None where the last offer is its own."""
+        return self.part if self.table.proposer == self.me.partner else None
+
+    @property
+    def theirs(self) -> Values:
+        """The partner's values as far as they are known; every piece alike where they are not."""
+        return self.stated or (PILE / sum(self.me.counts),) * len(KINDS)
+
+
+def look(asked: Asked) -> View:
+    """What a seat sees when it is asked."""
+    me: Briefing = asked.briefing
+    moves: list[Move] = []
+    for event, action in (*asked.heard, (asked.event, None)):
+        if isinstance(event, YourTurn) and event.message is not None:
+            moves.append(Move(me.partner, MessageOrProposal(message=event.message)))
+        if isinstance(action, MessageOrProposal | Proposal):
+            moves.append(Move(asked.seat, action))
+    table = standing(me.counts, moves)
+    said = [move.message or "" for move in moves if move.player == me.partner]
+    spoken = any(move.player == asked.seat for move in moves)
+    return View(me, table, table.part(me.counts, asked.seat), read_values(said, me.counts), spoken)
+
+
+def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
+    """The values that a player has stated in these messages, if all of them; the last word holds.
+
+    What several pieces "are worth" is taken for each of them where the pile could be worth that;
+    nothing is worth more than the pile.
+    """
+    found: dict[int, float] = {}
+    for message in messages:
+        for noun, stated in stated_values(message):
+            kind, value = kind_of(noun), min(stated, PILE)
+            together = noun.endswith("s") and value * counts[kind] > PILE
+            found[kind] = value / counts[kind] if together else value
+    return [found[kind] for kind in range(len(KINDS))] if len(found) == len(KINDS) else None
+
+
+def points(values: Values, bundle: Triple) -> float:
+    """What a bundle is worth at these values."""
+    return sum(value * number for value, number in zip(values, bundle, strict=True))
+
+
+def own(view: View, claim: Triple) -> float:
+    """What a claim is worth to the seat, in points."""
+    return points(view.me.values, claim)
+
+
+def payoffs(view: View, claim: Triple) -> tuple[float, float]:
+    """What a claim pays the seat and, so far as it knows, its partner."""
+    mine, theirs = own(view, claim), points(view.theirs, rest(view.me.counts, claim))
+    weight = view.me.objective
+    return mine + weight * theirs, theirs + weight * mine
+
+
+def fairest(view: View) -> Triple:
+    """The division whose worse payoff is the best, and of these the one with the greatest sum."""
+
+    def worst_then_sum(claim: Triple) -> tuple[float, float]:
+        both = payoffs(view, claim)
+        return round(min(both), 9), round(sum(both), 9)
+
+    return max(bundles(view.me.counts), key=worst_then_sum)
+
+
+def demand(view: View, share: float) -> Triple:
+    """Of the divisions that give the seat a share of its pile, the one best for the partner."""
+    enough = [claim for claim in bundles(view.me.counts) if own(view, claim) >= share * PILE - 1e-9]
+    return max(enough, key=lambda claim: points(view.theirs, rest(view.me.counts, claim)))
+
+
+def say(message: str) -> MessageOrProposal:
+    """The message."""
+    return MessageOrProposal(message=message)
+
+
+def closing(turn: YourTurn) -> bool:
+    """Whether a proposal must be made now to be answered."""
+    return turn.turn > 1 and turn.turn >= turn.turns - 1
+
+
+def negotiate(
+    asked: Asked, view: View, wanted: Triple, enough: Callable[[Triple], bool], aside: str = ""
+) -> Action:
+    """Take a turn like all scripted negotiators.
+
+    Args:
+        asked: the question.
+        view: what the seat sees.
+        wanted: the division that it offers itself.
+        enough: whether it takes what an offer of its partner leaves to it.
+        aside: what it says with its offers.
+    """
+    if isinstance(asked.event, ProposalMade):
+        books, hats, balls = view.part or wanted
+        return Proposal(books=books, hats=hats, balls=balls)
+    if view.part is not None and view.table.agreed:
+        return MessageOrProposal.propose(view.part)
+    good = view.offered is not None and enough(view.offered)
+    division = view.offered if view.offered is not None and good else wanted
+    if closing(asked.event):
+        return MessageOrProposal.propose(division)
+    return say(f"{'Deal.' if good else aside} {say_offer(view.me.counts, division)}".lstrip())
+
 
 Power = Annotated[float, Field(gt=0)]
 REMARKS = ("Hello.", "What do you need?", "No.", "Deal.")
@@ -46,7 +173,7 @@ def honest(asked: Asked) -> Action:
     view = look(asked)
     truth = say_values(view.me.values)
     asking = isinstance(asked.event, YourTurn) and not closing(asked.event)
-    if asking and not view.spoken and view.told is None:
+    if asking and not view.spoken and view.stated is None:
         return say(f"{truth} What is each worth to you?")
     fair = fairest(view)
     least = min(payoffs(view, fair))
@@ -147,3 +274,54 @@ def random(asked: Asked, *, proposing: Share = 0.2) -> Action:
     if asked.event.turn > 1 and draw.happens(proposing):
         return MessageOrProposal.propose(claim)
     return say(draw.pick((*REMARKS, say_offer(counts, claim))))
+
+
+@strategy("player")
+def noisy(
+    asked: Asked, *, impossible: Share = 0.1, lying: Share = 0.1, contradicting: Share = 0.1
+) -> Action:
+    """Negotiate honestly, but for the inconsistencies that language models were found to commit.
+
+    Those of Liao, Tomlin and Klein (2024, figure 8). Replies that are no answer at all are beyond
+    a strategy.
+
+    Args:
+        impossible: the probability that a message asks for more of a kind than there are.
+        lying: the probability that another message states false values.
+        contradicting: the probability that a proposal is not what was last offered or agreed on.
+    """
+    draw = asked.chance("mistake", asked.request)
+    action = honest(asked)
+    view = look(asked)
+    counts, values = view.me.counts, view.me.values
+    if isinstance(action, MessageOrProposal) and action.message is not None:
+        if draw.happens(impossible):
+            return say(f"I take {say_bundle(_too_many(counts, draw))}.")
+        if draw.happens(lying):
+            return say(say_values(pretence(counts, values)[0]))
+    elif draw.happens(contradicting):
+        return claiming(action, draw.pick(other_claims(action, counts)))
+    return action
+
+
+def claim_of(action: Action) -> Triple | None:
+    """What an action claims; None if it is a message."""
+    assert isinstance(action, MessageOrProposal | Proposal)
+    return action.claim
+
+
+def other_claims(action: Action, counts: Triple) -> list[Triple]:
+    """What a player could claim other than this."""
+    return [claim for claim in bundles(counts) if claim != claim_of(action)]
+
+
+def claiming(action: Action, claim: Triple) -> Action:
+    """The action with another claim."""
+    return action.model_copy(update=dict(zip(KINDS, claim, strict=True)))
+
+
+def _too_many(counts: Triple, draw: Stream) -> Triple:
+    """A claim to one more of a kind than there are, and to nothing else."""
+    chosen = draw.integer(0, len(KINDS) - 1)
+    books, hats, balls = (count + 1 if kind == chosen else 0 for kind, count in enumerate(counts))
+    return books, hats, balls

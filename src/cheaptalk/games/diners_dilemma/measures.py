@@ -1,13 +1,16 @@
 """Measures of the diner's dilemma.
 
 With D(i, j) = 1 where player i ordered the cheap dish in round j, else 0, N players and K rounds.
+Series by round say what is ordered, and what it brings.
 """
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import efficient_dish
-from cheaptalk.rules import PERCENT, SHARE, Measure, Result
+from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 
 def cheap(result: Result) -> float:
@@ -52,4 +55,15 @@ MEASURES = (
     Measure("last_round", last_round, unit="share of orders", bounds=SHARE),
     Measure("gain", gain, unit="utility a round"),
     Measure("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+
+def cheap_by_round(result: Result) -> Iterator[Point]:
+    """1 if the player orders the cheap dish, else 0; for all together, the share of such orders."""
+    return by_player(result, ([one == "cheap" for one in row] for row in result.outcome.choices))
+
+
+SERIES = (
+    Series("cheap", cheap_by_round, unit="share of orders", bounds=SHARE),
+    Series("gain", gain_by_round, unit="utility"),
 )

@@ -35,13 +35,3 @@ def efficient_dish(pleasure: float, price: float) -> Dish | None:
     if pleasure == price:
         return None
     return "costly" if pleasure > price else "cheap"
-
-
-def is_dilemma(players: int, pleasure: float, price: float) -> bool:
-    """Whether each does best with the costly dish and all together with the cheap one.
-
-    >>> is_dilemma(10, pleasure=5, price=10), is_dilemma(2, pleasure=5, price=10)
-    (True, False)
-    """
-    dominant, efficient = dominant_dish(players, pleasure, price), efficient_dish(pleasure, price)
-    return (dominant, efficient) == ("costly", "cheap")

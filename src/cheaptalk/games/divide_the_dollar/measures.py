@@ -1,13 +1,16 @@
 """Measures of divide the dollar.
 
 With B(i, j) the bid of player i in round j and G the gold; S is the mean over rounds of
-abs(sum of B(i, j) over i - G) (GAMA-Bench section 3.1, S3).
+abs(sum of B(i, j) over i - G) (GAMA-Bench section 3.1, S3). Series by round say what is bid and
+received, in multiples of the gold.
 """
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
-from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Result
+from cheaptalk.games.rounds import by_player
+from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Point, Result, Series
 
 
 def agreement(result: Result) -> float:
@@ -44,3 +47,20 @@ MEASURES = (
     Measure("demand", demand, unit="of the gold", bounds=COUNT),
     Measure("efficiency", efficiency, unit="share of the gold", bounds=SHARE),
 )
+
+
+def bid(result: Result) -> Iterator[Point]:
+    """Each player's bid; for all together, the sum. Below 0 only where bids have no limits."""
+    return _in_gold(result, result.outcome.choices)
+
+
+def received(result: Result) -> Iterator[Point]:
+    """What each player receives; for all together, the sum, in [0, 1] where bids have limits."""
+    return _in_gold(result, result.outcome.gains)
+
+
+def _in_gold(result: Result, rows: tuple[tuple[float, ...], ...]) -> Iterator[Point]:
+    return by_player(result, ([one / result.game.golds for one in row] for row in rows), sum)
+
+
+SERIES = tuple(Series(one.__name__, one, unit="share of the gold") for one in (bid, received))

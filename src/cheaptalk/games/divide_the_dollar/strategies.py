@@ -1,9 +1,35 @@
-"""Scripted bidders. They know only what their seat was told."""
+"""Scripted bidders, and the theory that they rest on. They know only what their seat was told.
 
-from cheaptalk.games.divide_the_dollar import theory
+G is the gold, N the number of players.
+"""
+
 from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult
-from cheaptalk.games.rounds import Wholes, in_turn, last_report, player_number
+from cheaptalk.games.places import player_number
+from cheaptalk.games.rounds import Wholes, in_turn, last_report
 from cheaptalk.rules import Action, Asked, strategy
+
+
+def equilibrium_bid(golds: int, players: int, number: int) -> int:
+    """The bid of a player, numbered from 1, in the equilibrium of equal shares: G / N.
+
+    What whole numbers leave over goes to the first players, a piece each, so that the bids always
+    sum to G: nobody gains by more, which leaves all with nothing, or by less. It is symmetric
+    where N divides G (GAMA-Bench section 2.1; Nash 1953 for two).
+
+    >>> [equilibrium_bid(100, 3, number) for number in (1, 2, 3)]
+    [34, 33, 33]
+    """
+    share, left = divmod(golds, players)
+    return share + (number <= left)
+
+
+def best_bid(golds: int, others: int) -> int:
+    """The bid that pays most when the others' bids sum to this: all that they leave, or 0.
+
+    >>> best_bid(100, 91), best_bid(100, 120)
+    (9, 0)
+    """
+    return min(max(golds - others, 0), golds)
 
 
 @strategy("player")
@@ -28,7 +54,7 @@ def equilibrium(asked: Asked) -> Action:
     """Bid an equal share of the gold (the equilibrium of GAMA-Bench section 2.1)."""
     me: Briefing = asked.briefing
     number = player_number(asked.seat)
-    return Bid(bid_amount=theory.equilibrium_bid(me.golds, me.players, number))
+    return Bid(bid_amount=equilibrium_bid(me.golds, me.players, number))
 
 
 @strategy("player")
@@ -37,7 +63,7 @@ def best_response(asked: Asked) -> Action:
     last: RoundResult | None = last_report(asked)
     if last is None:
         return equilibrium(asked)
-    return Bid(bid_amount=theory.best_response(last.golds, last.total - last.bid))
+    return Bid(bid_amount=best_bid(last.golds, last.total - last.bid))
 
 
 @strategy("player")

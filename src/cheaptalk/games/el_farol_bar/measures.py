@@ -1,13 +1,16 @@
 """Measures of the El Farol bar.
 
 With N players, K rounds, R the capacity and a(j) the share of the players who went in round j;
-S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2).
+S is the mean over rounds of abs(a(j) - R) (GAMA-Bench section 3.1, S2). Series by round say who
+goes, and what it brings.
 """
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.rules import PERCENT, SHARE, Measure, Result
+from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 
 def shares(result: Result) -> list[float]:
@@ -48,4 +51,15 @@ MEASURES = (
     Measure("attendance", attendance, unit="share of players", bounds=SHARE),
     Measure("crowding", crowding, unit="share of rounds", bounds=SHARE),
     Measure("welfare", welfare, unit="utility a round"),
+)
+
+
+def attendance_by_round(result: Result) -> Iterator[Point]:
+    """1 if the player goes to the bar, else 0; for all together, the share of players who go."""
+    return by_player(result, ([one == "go" for one in row] for row in result.outcome.choices))
+
+
+SERIES = (
+    Series("attendance", attendance_by_round, unit="share of players", bounds=SHARE),
+    Series("gain", gain_by_round, unit="utility"),
 )

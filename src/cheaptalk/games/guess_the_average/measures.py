@@ -2,12 +2,16 @@
 
 With C(i, j) the number of player i in round j, MIN and MAX the range, D = MAX - MIN and R the
 ratio; S is the mean of C(i, j) - MIN over all players and rounds (GAMA-Bench section 3.1, S1).
+Series by round give the numbers, and how near they come to the target: R times the mean of a
+round's numbers.
 """
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
-from cheaptalk.rules import COUNT, Measure, Result
+from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 
 def mean_number(result: Result) -> float:
@@ -16,7 +20,7 @@ def mean_number(result: Result) -> float:
 
 
 def first_round(result: Result) -> float:
-    """The mean number of the first round, which experiments with people report (see humans)."""
+    """The mean number of the first round, which experiments with people report."""
     return fmean(result.outcome.choices[0])
 
 
@@ -46,4 +50,28 @@ MEASURES = (
     Measure("score", score, published_score, unit="0 to 100"),
     Measure("mean_number", mean_number, unit="number", bounds=COUNT),
     Measure("first_round", first_round, unit="number", bounds=COUNT),
+)
+
+
+def number(result: Result) -> Iterator[Point]:
+    """The number that each player chooses; for all together, the mean."""
+    return by_player(result, result.outcome.choices)
+
+
+def distance(result: Result) -> Iterator[Point]:
+    """How far each number is from the target; for all together, the winner's distance."""
+    ratio = float(result.game.ratio)
+    rows = ([abs(one - ratio * fmean(row)) for one in row] for row in result.outcome.choices)
+    return by_player(result, rows, min)
+
+
+def won(result: Result) -> Iterator[Point]:
+    """Each player's share of the round's win, in [0, 1]; for all together, the mean."""
+    return gain_by_round(result)
+
+
+SERIES = (
+    Series("number", number, unit="number", bounds=COUNT),
+    Series("distance", distance, unit="number", bounds=COUNT),
+    Series("won", won, unit="share of the win", bounds=SHARE),
 )

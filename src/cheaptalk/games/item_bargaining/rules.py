@@ -56,7 +56,7 @@ class ItemBargaining(Game):
     answer of the last round comes to walking away. What ends in round r is worth
     ``discount ** (r - 1)`` of it, outside options included (Smithline, Mascioli, Chakraborty and
     Wellman, Measuring Competition and Cooperation in LLM Bargaining, section 3.1). The
-    defaults are the paper's game BG5; :data:`~cheaptalk.games.item_bargaining.presets.PRESETS`
+    defaults are the paper's game BG5; :data:`~cheaptalk.games.item_bargaining.rules.PRESETS`
     has all of them.
     """
 
@@ -198,3 +198,22 @@ class ItemBargaining(Game):
                 both[player] = changed
                 fields = deal.model_dump() | {name: both}
                 yield Secret(frozenset({owner}), self, Pool.model_validate(fields))
+
+
+BGS: dict[str, Any] = {"quantities": (7, 4, 1)}
+"""The class of small games: three kinds, always as many items."""
+BGL: dict[str, Any] = {"quantities": {"kinds": 5, "mean": 4}}
+"""The class of large games: five kinds, as many items of each as a Poisson number of mean 4."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "BG1": BGL | {"discount": 0.9, "rounds": 3},
+    "BG2": BGL | {"discount": 0.98, "rounds": 3},
+    "BG3": BGL | {"discount": 0.98, "rounds": 5},
+    "BG4": BGS | {"discount": 0.9, "rounds": 3},
+    "BG5": BGS | {"discount": 0.98, "rounds": 3},
+    "BG6": BGS | {"discount": 0.98, "rounds": 5},
+    "BGS": BGS,
+    "BGL": BGL,
+}
+"""By the paper's names, for ``ItemBargaining.model_validate``; the two classes have the default
+discount and rounds, on which nothing that is particular to a class depends."""

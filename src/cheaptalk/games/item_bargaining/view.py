@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from cheaptalk.games.extras import needed
-from cheaptalk.games.item_bargaining.conduct import MISTAKES
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
+from cheaptalk.games.item_bargaining.measures import MISTAKES
 from cheaptalk.games.item_bargaining.pools import Drawn
-from cheaptalk.games.item_bargaining.presets import PRESETS
-from cheaptalk.games.item_bargaining.rules import PLACES, ItemBargaining
+from cheaptalk.games.item_bargaining.rules import PLACES, PRESETS, ItemBargaining
 from cheaptalk.rules import Game
 from cheaptalk.rules.views import EmpiricalView, Histogram, MeasureTable, Radar, ScaledMeasure
 

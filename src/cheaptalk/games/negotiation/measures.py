@@ -1,13 +1,15 @@
 """Measures of negotiation (GLEE section 2.2).
 
 With p the price of the trade, M the scale, V_A and V_B what the product is worth to Alice and to
-Bob, and p_f = (V_A + V_B) / 2 the fairest price.
+Bob, and p_f = (V_A + V_B) / 2 the fairest price. A series by stage gives the prices named.
 """
 
+from collections.abc import Iterator
 from math import inf
 
+from cheaptalk.games.negotiation.events import Price
 from cheaptalk.games.negotiation.rules import Negotiation, Sale
-from cheaptalk.rules import COUNT, SHARE, Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 
 def agreement(result: Result) -> float:
@@ -77,3 +79,16 @@ MEASURES = (
     Measure("price", price, unit="multiples of the scale"),
     Measure("rounds", rounds, unit="rounds", bounds=COUNT),
 )
+
+
+def offered_price(result: Result) -> Iterator[Point]:
+    """The price that a player names, in multiples of the scale, by stage.
+
+    Alice, who sells, concedes by naming less, and Bob by naming more.
+    """
+    for request, seat, action in result.given():
+        if isinstance(action, Price):
+            yield Point(request // 2 + 1, seat, action.price / result.game.scale)
+
+
+SERIES = (Series("offered_price", offered_price, unit="multiples of the scale", bounds=COUNT),)

@@ -1,20 +1,5 @@
 """Persuasion of a buyer by a seller who knows more."""
 
-from pathlib import Path
+from cheaptalk.rules import GameBox
 
-from cheaptalk.games.persuasion import strategies
-from cheaptalk.games.persuasion.checks import honesty
-from cheaptalk.games.persuasion.measures import MEASURES
-from cheaptalk.games.persuasion.rules import Persuasion
-from cheaptalk.games.persuasion.series import SERIES
-from cheaptalk.rules import GameBox, StyleFile, by_name, strategies_in
-
-BOX = GameBox(
-    rules=Persuasion,
-    words=Path(__file__).parent / "styles",
-    styles={"plain": StyleFile("plain.jinja")},
-    strategies=strategies_in(strategies),
-    measures=by_name(MEASURES),
-    series=by_name(SERIES),
-    checks={"honesty": honesty},
-)
+BOX = GameBox.of(__name__)

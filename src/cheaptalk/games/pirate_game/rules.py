@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from cheaptalk.games.naming import place_named
 from cheaptalk.games.pirate_game.events import Alone, Briefing, Counted, Plan, PlanMade, Turn, Vote
 from cheaptalk.games.pirate_game.theory import Majority, votes_needed
+from cheaptalk.games.places import place_named
 from cheaptalk.rules import (
     Action,
     Ask,

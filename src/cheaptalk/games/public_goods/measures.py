@@ -1,13 +1,16 @@
 """Measures of the public goods game.
 
 With C(i, j) the contribution of player i in round j, T the tokens, N the players and R the factor;
-S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4).
+S is the mean of C(i, j) over players and rounds (GAMA-Bench section 3.2, S4). Series by round say
+what is given, and what players have after it.
 """
 
+from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.public_goods.rules import PublicGoods
-from cheaptalk.rules import PERCENT, SHARE, Measure, Result
+from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 
 def contribution(result: Result) -> float:
@@ -51,4 +54,19 @@ MEASURES = (
     Measure("contribution", contribution, unit="share of the tokens", bounds=SHARE),
     Measure("last_round", last_round, unit="share of the tokens", bounds=SHARE),
     Measure("efficiency", efficiency, unit="share of the best", bounds=SHARE),
+)
+
+
+def contribution_by_round(result: Result) -> Iterator[Point]:
+    """The share of its tokens that each player gives; for all together, the mean.
+
+    In [0, 1] where contributions have limits.
+    """
+    tokens = result.game.tokens
+    return by_player(result, ([one / tokens for one in row] for row in result.outcome.choices))
+
+
+SERIES = (
+    Series("contribution", contribution_by_round, unit="share of the tokens"),
+    Series("gain", gain_by_round, unit="tokens"),
 )

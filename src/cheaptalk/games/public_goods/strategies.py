@@ -1,10 +1,27 @@
-"""Scripted contributors. They know only what their seat was told."""
+"""Scripted contributors, and the theory that they rest on. They know only what their seat was told.
 
-from cheaptalk.games.public_goods import theory
+R is the factor, N the number of players: a token given brings its giver R / N, and all together R.
+"""
+
 from cheaptalk.games.public_goods.events import Briefing, Contribution, RoundResult
 from cheaptalk.games.rounds import Wholes, in_turn, last_report
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, strategy
+
+
+def dominant_contribution(players: int, factor: float, tokens: int) -> int | None:
+    """The contribution that pays most whatever the others do; None where all pay the same.
+
+    Nothing where R < N, since the giver keeps only R / N of a token, and everything where R > N
+    (Samuelson 1954; GAMA-Bench section 2.2). Known rounds change nothing: by backward induction
+    it is the equilibrium of every round.
+
+    >>> dominant_contribution(10, 2, 20), dominant_contribution(3, 4, 20)
+    (0, 20)
+    """
+    if factor == players:
+        return None
+    return 0 if factor < players else tokens
 
 
 def contribute(asked: Asked, tokens: float) -> Action:
@@ -45,7 +62,7 @@ def cooperator(asked: Asked) -> Action:
 def equilibrium(asked: Asked) -> Action:
     """Give nothing below a factor of N, else everything (Samuelson 1954); at N it costs nothing."""
     me: Briefing = asked.briefing
-    dominant = theory.dominant_contribution(me.players, me.factor, me.tokens)
+    dominant = dominant_contribution(me.players, me.factor, me.tokens)
     return contribute(asked, me.tokens if dominant is None else dominant)
 
 

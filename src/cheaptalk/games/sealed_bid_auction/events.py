@@ -1,9 +1,11 @@
 """What is asked and told in the sealed-bid auction: the action and events of its rules."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from cheaptalk.games.sealed_bid_auction.theory import Price
 from cheaptalk.rules import Action, Event, Whole
+
+Price = Literal["first", "second"]
+"""What the winner pays: the highest bid, its own, or the second highest one."""
 
 
 class Bid(Action):

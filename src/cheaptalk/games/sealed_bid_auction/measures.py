@@ -1,13 +1,15 @@
 """Measures of the sealed-bid auction (GAMA-Bench section 3.2).
 
 With v(i, j) the valuation and b(i, j) the bid of player i in round j, N players and K rounds.
+Series by round give valuations, bids and gains.
 """
 
 from collections.abc import Iterator
 from statistics import fmean
 
+from cheaptalk.games.rounds import by_player
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
-from cheaptalk.rules import COUNT, SHARE, Measure, Result
+from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
 
 def _valued(result: Result) -> Iterator[tuple[int, int]]:
@@ -81,4 +83,33 @@ MEASURES = (
     Measure("efficiency", efficiency, unit="share of rounds", bounds=SHARE),
     Measure("revenue", revenue, unit="a round"),
     Measure("gain", gain, unit="a round"),
+)
+
+
+def valuation(result: Result) -> Iterator[Point]:
+    """What the item is worth to each player; for all together, the most."""
+    return by_player(result, result.deal.valuations, max)
+
+
+def bid(result: Result) -> Iterator[Point]:
+    """Each player's bid; for all together, the highest, which wins."""
+    return by_player(result, result.outcome.choices, max)
+
+
+def bid_share_by_round(result: Result) -> Iterator[Point]:
+    """Each bid as a share of the valuation, none where that is 0; for all together, the mean."""
+    rows = zip(result.deal.valuations, result.outcome.choices, strict=True)
+    return by_player(result, ([*map(share_bid, values, bids)] for values, bids in rows))
+
+
+def gain_by_round(result: Result) -> Iterator[Point]:
+    """What each player gains: the winner its valuation less what it pays; for all, the sum."""
+    return by_player(result, result.outcome.gains, sum)
+
+
+SERIES = (
+    Series("valuation", valuation, unit="a round", bounds=COUNT),
+    Series("bid", bid, unit="a round", bounds=COUNT),
+    Series("bid_share", bid_share_by_round, unit="share of the valuation", bounds=COUNT),
+    Series("gain", gain_by_round, unit="a round"),
 )

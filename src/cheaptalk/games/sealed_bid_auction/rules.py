@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Prior, RoundResult, Turn
-from cheaptalk.games.sealed_bid_auction.theory import Price
+from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Prior, RoundResult, Turn
 from cheaptalk.rules import Action, Ask, Chance, Deal, Event, Outcome, Secret
 
 FIRST_SEED = 42

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from cheaptalk.models.calls import Count, Failure, ModelCall, Reply, Route, Usage
 from cheaptalk.models.http.wire import CALL_HEADER, Wire, broken, complaint
-from cheaptalk.models.names import PROVIDERS, ModelName
+from cheaptalk.models.names import OURS, ModelName
 from cheaptalk.models.routes import Known, sendable
 from cheaptalk.models.settings import wire
 
@@ -161,7 +161,7 @@ def _usage(counted: Counted | None) -> Usage:
 
 NOT_FOUND = 404
 """The status of what is not there: the model, or the page behind a wrong URL."""
-USUAL_ENDS = ("/v1", PROVIDERS["gemini"].url)
+USUAL_ENDS = ("/v1", OURS["gemini"].url)
 """How URLs end at which the chat format is spoken."""
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.games.chip_trading.events import Trading
 from cheaptalk.games.chip_trading.regret import (
     Decision,
     decisions,
@@ -12,7 +13,6 @@ from cheaptalk.games.chip_trading.regret import (
     stocks_held,
 )
 from cheaptalk.games.chip_trading.stocks import Stock, chips, worth
-from cheaptalk.games.chip_trading.trading import Trading
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.regrets import COLOUR, LEGEND
 from cheaptalk.records import MatchRecord

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.games.guess_the_average.humans import BASELINES
 from cheaptalk.papers.gama.rounds import choices, lines, plain_line
 from cheaptalk.papers.gama.scores import alone, lead
 from cheaptalk.reports.figures import Panel, legend_above
@@ -13,6 +13,34 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import STRATA
+
+
+class Baseline(NamedTuple):
+    """The mean number that people chose from 0 to 100 for one ratio.
+
+    Attributes:
+        ratio: what the average was multiplied by.
+        mean: the mean of their first choices.
+        subjects: how many chose; in Nagel's experiments the least and most of a group.
+        source: where the figure is from, as GAMA-Bench (section 4.3) cites it.
+    """
+
+    ratio: Fraction
+    mean: float
+    subjects: tuple[int, int]
+    source: str
+
+
+NAGEL = "Nagel (1995), Unraveling in Guessing Games, American Economic Review 85(5)"
+RUBINSTEIN = "Rubinstein (2007), Instinctive and Cognitive Reasoning, Economic Journal 117(523)"
+
+BASELINES = (
+    Baseline(Fraction(1, 2), 27.05, (15, 18), NAGEL),
+    Baseline(Fraction(2, 3), 36.73, (15, 18), NAGEL),
+    Baseline(Fraction(4, 3), 60.12, (15, 18), NAGEL),
+    Baseline(Fraction(2, 3), 36.2, (2_423, 2_423), RUBINSTEIN),
+)
+
 
 GAME = "guess_the_average"
 NUMBERS = ("first_round", "mean_number")

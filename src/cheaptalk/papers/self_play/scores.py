@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.games.deal_or_no_deal.objectives import OBJECTIVES as WEIGHTS
+from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     HEAD,

@@ -107,7 +107,7 @@ class Backend(ABC):
 
 Opener: TypeAlias = Callable[[str, bool], Backend]
 """Opens the database at a URL; true where it may be made if it is not there."""
-BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores")
+BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", callable)
 """Kinds of databases by the scheme of their URLs."""
 
 
@@ -120,7 +120,6 @@ def open_backend(where: Path | str, create: bool) -> Backend:
     scheme, colon, _ = str(where).partition("://")
     if not colon:
         scheme, where = "sqlite", f"sqlite:///{where}"
-    known = BACKENDS.named()
-    if scheme not in known:
-        raise StoreError(f"{where}: unknown kind of store {suggest(scheme, list(known))}")
-    return known[scheme](str(where), create)
+    if scheme not in BACKENDS:
+        raise StoreError(f"{where}: unknown kind of store {suggest(scheme, list(BACKENDS))}")
+    return BACKENDS[scheme](str(where), create)

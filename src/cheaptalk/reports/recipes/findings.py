@@ -11,6 +11,7 @@ from cheaptalk.reports.output import SAVING, SCRIPT, write_page
 from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
+    RECIPES,
     Charts,
     MadePart,
     Recipe,
@@ -21,10 +22,6 @@ from cheaptalk.reports.recipes.parts import (
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
-from cheaptalk.rules.registry import Registry
-
-RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes")
-"""All recipes by name."""
 
 
 def recipe_of(name: str) -> Recipe:
@@ -33,10 +30,9 @@ def recipe_of(name: str) -> Recipe:
     Raises:
         CheaptalkError: there is none of this name; the sentence lists those that there are.
     """
-    found = RECIPES.named()
-    if name not in found:
-        raise CheaptalkError(f"no recipe {suggest(name, list(found))}")
-    return found[name]
+    if name not in RECIPES:
+        raise CheaptalkError(f"no recipe {suggest(name, list(RECIPES))}")
+    return RECIPES[name]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import polars as pl
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.text import aligned, fixed
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
@@ -237,6 +238,10 @@ class Recipe:
     measures: tuple[str, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
+
+
+RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes", instances(Recipe))
+"""All recipes by name."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
-"""Replies such as language models write, some of them ill-formed, for models in tests."""
+"""Replies to Deal or No Deal such as language models write, some of them ill-formed."""
 
 from cheaptalk.games.deal_or_no_deal.contexts import Triple
 from cheaptalk.games.deal_or_no_deal.events import Proposal
-from cheaptalk.games.deal_or_no_deal.mistakes import claim_of, claiming, noisy, other_claims
-from cheaptalk.games.deal_or_no_deal.negotiating import say
+from cheaptalk.games.deal_or_no_deal.strategies import claim_of, claiming, noisy, other_claims, say
 from cheaptalk.games.deal_or_no_deal.talk import say_bundle
 from cheaptalk.rules import Action, Asked
 from cheaptalk.styles import Codec, TaggedCodec

@@ -1,4 +1,4 @@
-"""Players who name other players in their answers."""
+"""Places and what they are called: numbers of players, and players who name others in answers."""
 
 from cheaptalk.rules import Game
 
@@ -18,3 +18,12 @@ def place_named(game: Game, name: str) -> str | None:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ").strip().casefold()
+
+
+def player_number(seat: str) -> int:
+    """The number of a player, from 1.
+
+    >>> player_number("player_12")
+    12
+    """
+    return int(seat.rpartition("_")[2])
