@@ -311,11 +311,11 @@ def broken_ties_text(game: EmpiricalGame, *, paired: bool) -> str:
             "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
             f"equal in several cells, such as outside options, {NOISE}"
         )
-    torn = sum(map(broken_ties, game.samples))
-    if not torn:
+    tied = sum(map(broken_ties, game.samples))
+    if not tied:
         return ""
     return (
-        f"{counted(torn, 'cell')} with payoffs that are equal on all the deals they share, such as "
+        f"{counted(tied, 'cell')} with payoffs that are equal on all the deals they share, such as "
         f"outside options, have different deals, so that they {NOISE}; play the same deals in all"
     )
 
