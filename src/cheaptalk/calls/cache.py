@@ -35,7 +35,7 @@ class CacheUse(NamedTuple):
 
 
 @contextmanager
-def open_cache(path: Path | None) -> Iterator["CacheStation | None"]:
+def open_cache(path: Path | str | None) -> Iterator["CacheStation | None"]:
     """The cache in a file, made where there is none; None for no cache.
 
     Raises:
@@ -44,7 +44,7 @@ def open_cache(path: Path | None) -> Iterator["CacheStation | None"]:
     if path is None:
         yield None
         return
-    with Cache(path) as kept:
+    with Cache(Path(path)) as kept:
         yield CacheStation(kept)
 
 

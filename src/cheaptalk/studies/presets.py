@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 import yaml
 
+from cheaptalk.rules import suggest
 from cheaptalk.rules.registry import Registry, several
-from cheaptalk.studies.study import Study, load_study
+from cheaptalk.studies.study import Study, StudyError, load_study
 
 Preset: TypeAlias = Path | Callable[[], Study]
 """A study file, or a function that makes the study."""
@@ -34,6 +35,24 @@ def preset(name: str) -> Study | None:
     if found is None:
         return None
     return load_study(found) if isinstance(found, Path) else found()
+
+
+def study_of(named: Study | Path | str) -> Study:
+    """A study, or the one that a preset's name or a study file's stands for.
+
+    Raises:
+        StudyError: there is no such preset or file, or it is not legal.
+    """
+    match named:
+        case Study():
+            return named
+        case str() if named in PRESETS:
+            return preset(named) or load_study(named)
+        case str() if not named.endswith((".yaml", ".yml", ".json")) and not Path(named).is_file():
+            raise StudyError(f"no study file or preset {suggest(named, preset_names())}")
+        case str() | Path():
+            return load_study(named)
+    raise StudyError(f"a study, a preset's name or a study file is wanted, not {named!r}")
 
 
 def preset_text(name: str) -> str:

@@ -316,13 +316,13 @@ class Study(Value):
         return self.model_dump(mode="json")
 
 
-def load_study(source: Path) -> Study:
+def load_study(source: Path | str) -> Study:
     """Read a study file.
 
     Raises:
         StudyError: it cannot be read, or is not legal.
     """
-    return parse_study(read_yaml(source), str(source))
+    return parse_study(read_yaml(Path(source)), str(source))
 
 
 def read_yaml(source: Path) -> object:

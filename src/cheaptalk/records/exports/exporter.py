@@ -51,10 +51,11 @@ class Exported:
     rows: dict[str, int]
 
 
-def export(store: Store, study: str, to: Path, form: str = "csv") -> Exported:
+def export(store: Store | Path | str, study: str, to: Path | str, form: str = "csv") -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
     Args:
+        store: the store, its file or its URL.
         to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
             replaced.
         form: ``csv``, ``parquet`` or ``jsonl``.
@@ -63,18 +64,20 @@ def export(store: Store, study: str, to: Path, form: str = "csv") -> Exported:
         StoreError: the store holds no such study.
         CheaptalkError: the place cannot be written, or a package is missing.
     """
-    store.study(study)
-    if form not in FORMS:
-        raise unknown("format", form, list(FORMS))
-    if form == "parquet":
-        polars()
-    try:
-        with _whole(to) as folder:
-            rows, found = FORMS[form](store, study, folder)
-            write_codebook(folder, found)
-    except OSError as error:
-        raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
-    return Exported(to, dict(rows))
+    place = Path(to)
+    with Store.opened(store) as opened:
+        opened.study(study)
+        if form not in FORMS:
+            raise unknown("format", form, list(FORMS))
+        if form == "parquet":
+            polars()
+        try:
+            with _whole(place) as folder:
+                rows, found = FORMS[form](opened, study, folder)
+                write_codebook(folder, found)
+        except OSError as error:
+            raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
+    return Exported(place, dict(rows))
 
 
 @contextmanager

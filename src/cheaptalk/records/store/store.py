@@ -70,6 +70,22 @@ class Store(StoreReader):
             raise
         return store
 
+    @classmethod
+    @contextmanager
+    def opened(cls, where: "Store | Path | str", *, create: bool = False) -> Iterator["Store"]:
+        """A store as it is, or the one at a path or URL, closed at the end.
+
+        Raises:
+            StoreError: it cannot be opened, or ``where`` is neither.
+        """
+        if isinstance(where, Store):
+            yield where
+        elif isinstance(where, Path | str):
+            with cls.open(where, create=create) as store:
+                yield store
+        else:
+            raise StoreError(f"a store, its file or its URL is wanted, not {where!r}")
+
     def close(self) -> None:
         self.backend.engine.dispose()
 

@@ -4,6 +4,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from cheaptalk.records import Store, StoreError, StudySummary
@@ -22,6 +23,7 @@ from cheaptalk.studies.plans.matches import (
     match_of,
 )
 from cheaptalk.studies.plans.seating import Seated, seat_everyone
+from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
 
@@ -81,15 +83,19 @@ class Laid(NamedTuple):
     pairing: Pairing | Sample
 
 
-def plan(study: Study, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] = ()) -> Plan:
+def plan(
+    study: Study | Path | str, tables: Sequence[tuple[Configuration, Sequence[Dealt]]] = ()
+) -> Plan:
     """Lay out all matches of a study.
 
     Args:
+        study: the study, its file or a preset's name.
         tables: configurations with their deals, for a study that takes them from another.
 
     Raises:
         StudyError: nobody can play a game, or a listed player is not on the roster.
     """
+    study = study_of(study)
     if study.deals_from is None:
         laid = _tables(study)
     else:

@@ -6,8 +6,9 @@ and to resume is to play again with the ledger's replies: the players then make 
 that are missing.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
 from cheaptalk.rules.play import describe
 from cheaptalk.studies.plans.matches import Configuration, PlannedMatch
 from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import Study
 
 CONCURRENCY = 64
@@ -137,6 +139,13 @@ class Host:
         self.rows = rows
         self.desk = desk
         self.sources = sources
+        self.counts: Counter[Status] = Counter()
+
+    def matches(self) -> Matches:
+        """How many matches were played here, and how far they are."""
+        done = sum(self.counts[status] for status in SETTLED)
+        failed = self.counts[Status.FAILED]
+        return Matches(done + failed + self.desk.live, done, failed)
 
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None
@@ -158,6 +167,7 @@ class Host:
         end = await self._to_its_end(match, ask_person)
         if isinstance(end, Ended):
             await self.desk.ledger.finish(self.rows.id, self.rows.match(match, end))
+            self.counts[end.status] += 1
         return end
 
     async def _to_its_end(
@@ -216,8 +226,8 @@ def recordings(store: Store | None) -> Callable[[str], Recording]:
 
 @asynccontextmanager
 async def open_host(
-    study: Study,
-    store: Store,
+    study: Study | Path | str,
+    store: Store | Path | str,
     *,
     concurrency: int = CONCURRENCY,
     patience: float = PATIENCE,
@@ -225,7 +235,7 @@ async def open_host(
     ask_person: AskPerson | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
-    cache: Path | None = None,
+    cache: Path | str | None = None,
 ) -> AsyncIterator[Host]:
     """Open a host for a study, and hold its store for writing until it is closed.
 
@@ -233,7 +243,9 @@ async def open_host(
     when it ends, and ``host.desk.halt(reason)`` lets calls in flight come back and makes no more.
 
     Args:
-        study: whose matches are played; its budget holds over all its runs and hosts.
+        study: whose matches are played, its file or a preset's name; its budget holds over all its
+            runs and hosts.
+        store: where its matches are kept, or the store's file or URL; made where there is none.
         concurrency: matches that ``cheaptalk ctl`` says may be under way at once.
         patience: seconds for which a model's server may be overloaded or away before it is given
             up.
@@ -246,16 +258,22 @@ async def open_host(
     Raises:
         StoreError: the store is held by somebody else, or cannot be written.
     """
-    with open_cache(cache) as station, store.writing():
-        mark_unresolved(store)
-        rows = StudyRows(store, study)
-        before = spent(store, rows.id)
-        purse = Purse(study.budget, before, prices or load_prices(), cap)
-        opened = open_desk(
-            store, purse, models=models, concurrency=concurrency, patience=patience,
-            cache=station, signals=False,
+    wanted = study_of(study)
+    async with AsyncExitStack() as stack:
+        opened = stack.enter_context(Store.opened(store, create=True))
+        station = stack.enter_context(open_cache(cache))
+        stack.enter_context(opened.writing())
+        mark_unresolved(opened)
+        rows = StudyRows(opened, wanted)
+        purse = Purse(wanted.budget, spent(opened, rows.id), prices or load_prices(), cap)
+        desk = await stack.enter_async_context(
+            open_desk(
+                opened, purse, models=models, concurrency=concurrency, patience=patience,
+                cache=station, signals=False,
+            )
         )  # fmt: skip
-        async with opened as desk:
-            with Control(store.backend.mailbox, study.name, lambda: Matches(0, 0, 0)) as control:
-                async with control.minding(desk, lambda _: None):
-                    yield Host(rows, desk, Sources(recordings(store), ask_person))
+        host = Host(rows, desk, Sources(recordings(opened), ask_person))
+        control = Control(opened.backend.mailbox, wanted.name, host.matches)
+        stack.enter_context(control)
+        await stack.enter_async_context(control.minding(desk, lambda _: None))
+        yield host

@@ -26,6 +26,7 @@ from cheaptalk.records.unanswered import excluded
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
+from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import (
     check_batching,
     check_collected,
@@ -42,8 +43,8 @@ IN_BATCHES = 10_000
 
 
 def run(
-    study: Study | Plan,
-    store: Store,
+    study: Study | Plan | Path | str,
+    store: Store | Path | str,
     *,
     workers: int = 1,
     concurrency: int | None = None,
@@ -53,7 +54,7 @@ def run(
     ask_person: AskPerson | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
-    cache: Path | None = None,
+    cache: Path | str | None = None,
     batching: Batching | None = None,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
@@ -62,7 +63,8 @@ def run(
     again.
 
     Args:
-        study: the study, or its plan if it was laid out already.
+        study: the study, its plan if it was laid out already, its file, or a preset's name.
+        store: where its matches are kept, or the store's file or URL; made where there is none.
         workers: processes for matches between scripted players. More than one needs the caller's
             script to be importable (``if __name__ == "__main__":``).
         concurrency: matches with models played at once; by default 64, and 10,000 in batches.
@@ -81,16 +83,17 @@ def run(
         StoreError: the store cannot be written; what was committed stays.
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
-    laid = study if isinstance(study, Plan) else lay_out(study, store)
-    sources = check_seats(laid, store, ask_person)
-    known = prices or load_prices()
-    check_prices(laid, known, cap)
-    check_batching(laid, store, batching)
-    with open_cache(cache) as station, store.writing():
-        playing = _Run(laid, store, progress, known, cap, station, batching)
-        with playing.control:
+    wanted = study if isinstance(study, Plan) else study_of(study)
+    with Store.opened(store, create=True) as opened, open_cache(cache) as station:
+        laid = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
+        sources = check_seats(laid, opened, ask_person)
+        known = prices or load_prices()
+        check_prices(laid, known, cap)
+        check_batching(laid, opened, batching)
+        with opened.writing():
+            playing = _Run(laid, opened, progress, known, cap, station, batching)
             at_once = concurrency or (CONCURRENCY if batching is None else IN_BATCHES)
-            with playing.noting_halts():
+            with playing.control, playing.noting_halts():
                 playing.go(workers, at_once, patience, models, sources)
     return playing.progress
 
