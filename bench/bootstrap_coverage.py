@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.empirical.cells import Cell, Sample
+from cheaptalk.equilibrium.empirical.cells import Cell, GameSample
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
@@ -75,7 +75,7 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
                 sums[:, 1] = sums[:, 0]
             cells[row, column] = Cell(sums, np.ones_like(sums), deals, len(deals))
     names = tuple(f"s{number}" for number in range(size))
-    return EmpiricalGame(names, names, (), (Sample("", total, cells),), (1.0,))
+    return EmpiricalGame(names, names, (), (GameSample("", total, cells),), (1.0,))
 
 
 def covered(name: str, study: int) -> tuple[bool, bool]:

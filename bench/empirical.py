@@ -8,7 +8,7 @@ import numpy as np
 from bench.equilibria import Floats, meta_game
 from bench.rows import Row
 from cheaptalk.equilibrium import EmpiricalGame, Metric, bootstrap_equilibrium
-from cheaptalk.equilibrium.empirical.cells import Cell, Sample
+from cheaptalk.equilibrium.empirical.cells import Cell, GameSample
 
 SIZE, MATCHES, DRAWS = 15, 200, 1_000
 MEASURES = ("NW", "NW+", "UW", "EF1")
@@ -31,7 +31,7 @@ def sampled(truth: Floats, rng: np.random.Generator) -> EmpiricalGame:
             sums = np.hstack([gains, joint, fair])
             weights = np.hstack([np.ones((MATCHES, 5)), agreed])
             cells[row, column] = Cell(sums, weights, np.arange(MATCHES), MATCHES)
-    return EmpiricalGame(labels, labels, MEASURES, (Sample("", MATCHES, cells),), (1.0,))
+    return EmpiricalGame(labels, labels, MEASURES, (GameSample("", MATCHES, cells),), (1.0,))
 
 
 def rows() -> Iterator[Row]:

@@ -10,8 +10,8 @@ from pydantic import field_validator
 
 from cheaptalk.conformance import (
     CHECKS,
-    Check,
     ConformanceError,
+    Law,
     check_answers,
     check_game,
     check_replay,
@@ -44,7 +44,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("box", "game", "check"), CASES)
-def test_every_game_keeps_every_law(box: GameBox, game: Any, check: Check) -> None:
+def test_every_game_keeps_every_law(box: GameBox, game: Any, check: Law) -> None:
     for seed in SEEDS if len(game.places) <= FEW else SEEDS[:2]:
         check(box, game, seed)
 

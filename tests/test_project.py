@@ -8,6 +8,7 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
 
@@ -174,6 +175,33 @@ def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 yield node.lineno, (node.module or "").partition(".")[0]
+
+
+def imported(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of this project that a file imports, for running or for its types."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & modules.keys()
+            found |= {node.module} if inner - modules.keys() else set()
+    return {name for name in found if modules.get(name, path) != path}
+
+
+def test_no_imports_go_in_circles_for_types_either() -> None:
+    src = ROOT / "src"
+    names = [path.relative_to(src).with_suffix("").as_posix() for path in SOURCES]
+    modules = {
+        name.removesuffix("/__init__").replace("/", "."): path
+        for name, path in zip(names, SOURCES, strict=True)
+    }
+    graph = {name: imported(path, modules) for name, path in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

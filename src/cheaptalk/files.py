@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-CURES = {
+CORRECTIONS = {
     "found character '\\t'": "a tab; indent with spaces",
     "mapping values are not allowed here": "a colon that does not belong here; indent alike, or "
     "put text that holds one in quotes",
@@ -49,8 +49,8 @@ def parse_yaml(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         problem = error.problem or error.context or "no YAML"
-        cure = next((cure for said, cure in CURES.items() if said in problem), problem)
-        raise ValueError(f"{where}{cure}") from None
+        found = (words for part, words in CORRECTIONS.items() if part in problem)
+        raise ValueError(f"{where}{next(found, problem)}") from None
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
 

@@ -1,6 +1,9 @@
 """Names, numbers and amounts as people read them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+LONG = 1e9
+"""Numbers from this size on are written with an exponent."""
 
 
 def money(dollars: float) -> str:
@@ -13,10 +16,6 @@ def money(dollars: float) -> str:
     if abs(dollars) >= 0.1 or float(cents) == round(dollars, 9):
         return f"${cents}"
     return f"${dollars:.3g}" if dollars >= 1e-4 else f"${dollars:.6f}"
-
-
-LONG = 1e9
-"""Numbers from this size on are written with an exponent."""
 
 
 def plain(name: object) -> str:
@@ -80,3 +79,19 @@ def decimals(values: Sequence[float]) -> int:
     """
     largest = max(map(abs, values), default=0.0)
     return 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1_000 else 0
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """A table's lines in fixed width: some columns stand left, the others right.
+
+    >>> aligned([["Who", "Gets"], ["soft", "1.00"], ["walk", "23.50"]], {0})
+    ['Who    Gets', 'soft   1.00', 'walk  23.50']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

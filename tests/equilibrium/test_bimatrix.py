@@ -13,7 +13,7 @@ from cheaptalk.equilibrium.solvers.bimatrix import (
     bimatrix_equilibria,
     lemke_howson,
     lemke_howson_mixtures,
-    undominated,
+    undominated_sides,
 )
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, profile, pure_equilibria, verified
@@ -188,10 +188,10 @@ def test_some_equilibria_are_at_the_end_of_no_path() -> None:
 
 def test_dominated_strategies_go_and_near_ties_stay() -> None:
     a, b = game([[3, 0, 9], [5, 1, 9], [2, 0, 1]], [[3, 5, 0], [0, 1, 0], [3, 5, 9]])
-    rows, columns = undominated(a, b)
+    rows, columns = undominated_sides(a, b)
     assert rows.tolist() == [False, True, False]
     assert columns.tolist() == [False, True, False]
-    rows, _ = undominated(*game([[1, 2], [1 - 1e-13, 2 - 1e-13]], np.zeros((2, 2))))
+    rows, _ = undominated_sides(*game([[1, 2], [1 - 1e-13, 2 - 1e-13]], np.zeros((2, 2))))
     assert rows.all()
 
 

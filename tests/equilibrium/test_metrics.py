@@ -8,10 +8,10 @@ from cheaptalk.equilibrium.empirical.metrics import (
     Metric,
     against,
     at_equilibrium,
-    item_bargaining_metrics,
     regrets,
 )
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.papers.metagame.welfare import item_bargaining_metrics
 
 HAWK_DOVE = np.array([[-1.0, 2], [0, 1]])
 

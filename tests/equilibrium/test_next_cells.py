@@ -10,13 +10,13 @@ from cheaptalk.equilibrium.empirical.designs import compare_designs
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium, regrets
 from cheaptalk.equilibrium.empirical.next_cells import (
-    Known,
     Target,
+    TargetVariance,
     allocated,
+    broken_ties,
     gradients,
     propose_cells,
     shared_designs,
-    torn_cells,
 )
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
@@ -120,7 +120,7 @@ def test_the_error_foreseen_is_that_of_the_design_once_played(target: Target) ->
         played = EmpiricalGame.of_frame(matches.filter(first | more))
         added = np.array([whole - 40 if key in ((0, 0), (0, 1), (0, 2)) else 0
                           for key in game.samples[0].cells])  # fmt: skip
-        known = Known.of(game, gradients(game.payoffs(), target), paired=True)
+        known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=True)
         foreseen.append(known.error(added) ** 2)
         found.append(np.square(targets(played.payoffs(), target) - targets(MIXED, target)).sum())
     assert np.mean(foreseen) == pytest.approx(np.mean(found), rel=0.35)
@@ -183,8 +183,8 @@ def test_cells_that_tie_by_rule_get_the_same_new_deals() -> None:
     }
     assert added["talk", "walk"] == added["walk", "walk"] > 0
     more = {"talktalk": 40}
-    assert [torn_cells(played(one).samples[0]) for one in ({}, more)] == [0, 0]
-    assert torn_cells(played({"talkwalk": 40, "walktalk": 40} | more).samples[0]) == 2
+    assert [broken_ties(played(one).samples[0]) for one in ({}, more)] == [0, 0]
+    assert broken_ties(played({"talkwalk": 40, "walktalk": 40} | more).samples[0]) == 2
 
 
 def test_the_allocation_is_the_best_of_all() -> None:

@@ -11,7 +11,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.equilibrium import model_choice
 from cheaptalk.papers.glee.anchoring import first_offers
-from cheaptalk.papers.glee.choice import Choice, gains, notes_of
+from cheaptalk.papers.glee.choice import PlayerChoice, gains, notes_of
 from cheaptalk.papers.glee.families import METRICS, ROLES, families
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.papers.glee.outcomes import reweighted
@@ -408,7 +408,7 @@ def test_a_game_without_a_pure_equilibrium_says_so(found: Findings) -> None:
     pairs = found.evidence.once(pairs_of)[0]
     a = np.array([[1.0, 0.0], [0.0, 1.0]])
     pennies = model_choice(a, 1 - a, ["x", "y"], ["x", "y"], draws=(a[None], 1 - a[None]))
-    choice = Choice(pairs, (a, 1 - a), pennies, ("z as Bob",))
+    choice = PlayerChoice(pairs, (a, 1 - a), pennies, ("z as Bob",))
     assert list(notes_of(choice)) == [
         "Bargaining: no pure equilibrium in 100.0% of draws.",
         "Bargaining: the estimates have no pure equilibrium.",

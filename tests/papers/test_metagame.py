@@ -13,7 +13,7 @@ from cheaptalk.papers.metagame.circles import circled
 from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
-from cheaptalk.reports.recipes.parts import Table
+from cheaptalk.reports.recipes.parts import ReportTable
 from tests.reports.browser import CHROMIUM, Tab, browse
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
@@ -144,7 +144,7 @@ def test_providers_are_those_of_the_models_names(
     monkeypatch.setattr(module, "providers_of_models", lambda _: owners)
     with ct.Store.open(store) as opened:
         shown = list(providers(Evidence(opened, "table", draws=100)))
-    made = [one for one in shown if isinstance(one, Table)]
+    made = [one for one in shown if isinstance(one, ReportTable)]
     assert len(shown) == 2 * len(made)
     assert [one.name for one in made[:2]] == ["providers-mixtures-BG4", "providers-selected-BG4"]
     for table in made:

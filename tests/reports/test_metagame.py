@@ -11,15 +11,15 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
 from cheaptalk.equilibrium.analysis.analysis import LEAST
-from cheaptalk.equilibrium.analysis.readings import readings_of
-from cheaptalk.equilibrium.analysis.selection import selected
-from cheaptalk.reports import Played, metagame_report, told
+from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
+from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR, OPPOSITION
+from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
+    deal_histogram,
     demands,
-    mistake_radar,
-    opposition_histogram,
+    self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
 from tests.pages import Page
@@ -157,9 +157,9 @@ def test_other_games_have_their_own_measures(well: Path) -> None:
 def test_welfare_has_no_scale_where_pools_differ(path: Path) -> None:
     with ct.Store.open(path) as store:
         (one,) = selected(played(store).frames, ["item_bargaining"])
-    assert len(readings_of(one)) == 2
+    assert len(metric_tables(one)) == 2
     other = one.configurations | {"BG1": {"quantities": {"kinds": 5, "mean": 4}}}
-    assert readings_of(one._replace(configurations=other)) == ()
+    assert metric_tables(one._replace(configurations=other)) == ()
 
 
 def test_soft_tough_and_walk_all_walk(path: Path) -> None:
@@ -199,14 +199,14 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
         assert recurrence.chosen == pytest.approx(taken[support])
         assert recurrence.chosen <= recurrence.exists <= 1
     assert found[(1,)].exists == 1  # type: ignore[union-attr]  # whoever meets walk gets the same
-    data = told(one, 0)
+    data = analysis_json(one, 0)
     assert [each["exists_in_draws"] for each in data["equilibria"]] == [
         recurrence.exists for recurrence in found.values() if recurrence
     ]
     assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
-    assert one.torn == ""
-    assert "yet deals were drawn for each cell" in apart.torn
-    assert "Cells share their deals" in str(told(apart, 0)["warning"])
+    assert one.broken_ties == ""
+    assert "yet deals were drawn for each cell" in apart.broken_ties
+    assert "Cells share their deals" in str(analysis_json(apart, 0)["warning"])
     assert matches.others == ()
 
 
@@ -222,7 +222,7 @@ def test_ties_in_entropy_go_to_the_best_paid_and_are_said() -> None:
     assert "the one that pays most is taken, here the first" in pure.choice_in_words
     assert pure.dominated == {"walk": ["talk"]}
     assert "walk is weakly dominated by talk" in pure.dominated_in_words
-    assert told(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
+    assert analysis_json(pure, 0)["weakly_dominated_by"] == {"walk": ["talk"]}
     assert pure.recurring == [None, None]
 
 
@@ -289,8 +289,8 @@ def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
 def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
     with ct.Store.open(path) as store:
         frame = played(store).frames["item_bargaining"]
-    radar = mistake_radar(frame, ["soft", "walk"])
-    levels = opposition_histogram(frame)
+    radar = self_play_radar(frame, ["soft", "walk"], MISTAKE_RADAR)
+    levels = deal_histogram(frame, OPPOSITION)
     assert radar is not None
     assert levels is not None
     soft, walk = radar.data
@@ -303,8 +303,8 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     assert sum(levels.data[0]["y"]) == 3 * 12
     middle = np.average(levels.data[0]["x"], weights=levels.data[0]["y"])
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
-    assert mistake_radar(frame, ["nobody"]) is None
-    assert opposition_histogram(frame.clear()) is None
+    assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
+    assert deal_histogram(frame.clear(), OPPOSITION) is None
 
 
 def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -> None:
@@ -391,7 +391,7 @@ def test_payoffs_alone_have_a_page_without_intervals(tmp_path: Path) -> None:
 
 
 def test_scripts_are_told_the_same_numbers() -> None:
-    data = told(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
+    data = analysis_json(analyse_payoffs("doves", table([[-1, 2], [0, 1]], "hawk", "dove")), 0)
     (found,) = data["equilibria"]
     assert found["mixture"] == pytest.approx({"hawk": 0.5, "dove": 0.5})
     assert found["payoff"] == pytest.approx(0.5)

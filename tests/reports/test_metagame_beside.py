@@ -20,7 +20,7 @@ from cheaptalk.equilibrium.analysis import providers
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
 from cheaptalk.records.store.pages import Wanted, count, places_of
-from cheaptalk.reports import Played, metagame_report, told
+from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import CHROMIUM, Tab, browse
@@ -244,12 +244,12 @@ def test_a_page_without_providers_or_a_budget_has_no_such_sections(tmp_path: Pat
 
 
 def test_scripts_are_told_all_of_it(one: Analysis) -> None:
-    data = told(one, 2)
+    data = analysis_json(one, 2)
     assert data["ratings"]["Elo"]["values"].keys() == {"soft", "tough", "walk"}
     assert data["providers"]["members"] == {"Acme": ["soft"], "Bolt": ["tough"]}
     assert len(data["providers"]["readings"]["selected"]["value_given"]) == 2
     assert sum(cell["add_matches"] for cell in data["next"]["cells"]) <= 100
-    without = told(analyse_payoffs("x", table(CASES, *"abc"), budget=5), 0)
+    without = analysis_json(analyse_payoffs("x", table(CASES, *"abc"), budget=5), 0)
     assert without["providers"] is None
     assert "no matches behind them" in without["next"]["none_because"]
 

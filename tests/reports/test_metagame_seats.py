@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import seats_estimation as seats_solving
 from cheaptalk.equilibrium.analysis.seats_solution import solve
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
-from cheaptalk.reports import Played, analyses_by_seat, seats_report, told_seats
+from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
 from cheaptalk.reports.metagame.figures import payoff_maps
 from tests.conftest import Command
 from tests.pages import Page
@@ -246,7 +246,7 @@ def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
 
 def test_a_game_is_told_as_data(well: Path) -> None:
     one = analyse_seats(game(well, "bargaining"), payoff="gain", draws=20, seed=4)
-    data = json.loads(json.dumps(told_seats(one, 4)))
+    data = json.loads(json.dumps(seats_json(one, 4)))
     assert (data["seats"], data["seed"], data["payoff"]) == (["alice", "bob"], 4, "gain")
     assert len(data["pairs"]) == 4
     assert data["pairs"][0]["gets"]["bob"]["estimate"] == one.pairs[0].gets[1].estimate

@@ -11,7 +11,7 @@ from cheaptalk.frames import match_frames
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.unanswered import Unanswered, policies_of
-from cheaptalk.reports.facts import Unanswering, exclusions
+from cheaptalk.reports.facts import UnansweredKind, exclusions
 from cheaptalk.studies import Dealt, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, study, with_model
 
@@ -179,5 +179,5 @@ def test_dropped_matches_are_no_part_of_measures(policy: str, tmp_path: Path) ->
     assert frame["dropped"].to_list() == [dropped] * count
     assert frame["payoff.player_1"].is_null().all() == dropped
     assert frame["kind.player_1.refused"].to_list() == [1] * count
-    assert found.kinds == [Unanswering("refused", policy, count)]  # type: ignore[arg-type]
+    assert found.kinds == [UnansweredKind("refused", policy, count)]  # type: ignore[arg-type]
     assert (found.dropped, found.redealt) == (count * dropped, count - 3)

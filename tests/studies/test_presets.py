@@ -8,7 +8,7 @@ import yaml
 
 import cheaptalk as ct
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
-from cheaptalk.papers.glee.human_study import FAMILIES, Family, drawn, others, variants
+from cheaptalk.papers.glee.human_study import FAMILIES, StudyFamily, drawn, others, variants
 from cheaptalk.records import digest_key
 from cheaptalk.rules import game_box
 from cheaptalk.studies import plan, preset_names, preset_text
@@ -126,7 +126,7 @@ def test_people_never_sit_where_only_one_round_is_played() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda one: f"{one.game}{one.main.get('myopic')}")
-def test_variants_differ_in_one_parameter_and_others_in_more(family: Family) -> None:
+def test_variants_differ_in_one_parameter_and_others_in_more(family: StudyFamily) -> None:
     def changes(case: dict[str, object]) -> int:
         return sum(case[name] != family.main[name] for name in family.main)
 

@@ -23,13 +23,13 @@ from cheaptalk.conformance.declarations import (
     check_strategies,
     check_words,
 )
-from cheaptalk.conformance.matches import Check, ConformanceError, random_moves, variants
+from cheaptalk.conformance.matches import ConformanceError, Law, random_moves, variants
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.repetition import check_replay, check_same_seed
 from cheaptalk.conformance.talk import check_talk
 from cheaptalk.rules import GameBox
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[Law, ...] = (
     check_seats,
     check_strategies,
     check_words,
@@ -62,8 +62,25 @@ def check_game(box: GameBox, seeds: Iterable[str] = ("1", "2", "3")) -> None:
 
 
 __all__ = [
-    "CHECKS", "Check", "ConformanceError", "check_answers", "check_forfeits", "check_game",
-    "check_json", "check_measures", "check_payoffs", "check_replay", "check_same_seed",
-    "check_schemas", "check_seats", "check_secrets", "check_series", "check_simultaneous",
-    "check_strategies", "check_talk", "check_words", "random_moves", "variants",
+    "CHECKS",
+    "ConformanceError",
+    "Law",
+    "check_answers",
+    "check_forfeits",
+    "check_game",
+    "check_json",
+    "check_measures",
+    "check_payoffs",
+    "check_replay",
+    "check_same_seed",
+    "check_schemas",
+    "check_seats",
+    "check_secrets",
+    "check_series",
+    "check_simultaneous",
+    "check_strategies",
+    "check_talk",
+    "check_words",
+    "random_moves",
+    "variants",
 ]  # fmt: skip

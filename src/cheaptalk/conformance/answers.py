@@ -44,7 +44,7 @@ class Stranger(Action):
 def check_schemas(box: GameBox, game: Game, seed: str) -> None:
     """Actions refuse missing and unknown fields, what is no number, and endless text."""
     for _, action in questions(box, new_table(game, seed)):
-        for fields, fault in _spoilt(action):
+        for fields, fault in _with_faults(action):
             try:
                 type(action).model_validate(fields)
             except ValidationError:
@@ -52,7 +52,7 @@ def check_schemas(box: GameBox, game: Game, seed: str) -> None:
             raise broken(game, f"{type(action).__name__} accepts {fault}")
 
 
-def _spoilt(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
+def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
     """The action's fields with one fault each, and the fault in words."""
     fields = action.model_dump()
     schema = type(action).model_json_schema()

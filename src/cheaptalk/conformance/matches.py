@@ -21,7 +21,7 @@ from cheaptalk.rules import (
     Table,
 )
 
-Check = Callable[[GameBox, Game, str], None]
+Law = Callable[[GameBox, Game, str], None]
 """A law: raises :class:`ConformanceError` where a game with its box, by a seed, breaks it."""
 
 HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))

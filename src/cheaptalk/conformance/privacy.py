@@ -62,7 +62,7 @@ def _sees(table: Table, seat: str) -> str:
     return repr((asked.event, list(asked.heard)))
 
 
-class Line(NamedTuple):
+class Heard(NamedTuple):
     """One thing that a seat is told or, with an action to answer by, asked."""
 
     seat: str
@@ -80,8 +80,8 @@ class Over(Event):
     """The match is over."""
 
 
-OVER = Line("everybody", Over())
-CUT = Line("nobody", Event())
+OVER = Heard("everybody", Over())
+CUT = Heard("nobody", Event())
 """From here on there is nothing to compare."""
 
 
@@ -109,7 +109,7 @@ def check_secrets(box: GameBox, game: Game, seed: str) -> None:
                 raise broken(game, f"the words of {line} change when what {whose} knows does")
 
 
-def _overheard(game: Game, deal: Deal, match: Table, secret: Secret) -> Iterator[Line]:
+def _overheard(game: Game, deal: Deal, match: Table, secret: Secret) -> Iterator[Heard]:
     """What the seats outside a secret read when the moves of a match are made, until it is out."""
     moves = {
         seat.name: iter([given.action for given in match.given if given.seat == seat.name])
@@ -132,7 +132,7 @@ def _overheard(game: Game, deal: Deal, match: Table, secret: Secret) -> Iterator
         for ask in _asks(step):
             reason = ask.refuse(actions[ask.seat])
             if reason is not None:
-                yield CUT if ask.seat in secret.owners else Line(ask.seat, Refused(reason))
+                yield CUT if ask.seat in secret.owners else Heard(ask.seat, Refused(reason))
         answer = actions[step.seat] if isinstance(step, Ask) else actions
 
 
@@ -141,17 +141,17 @@ def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
     return (step,) if isinstance(step, Ask) else step
 
 
-def _lines(step: Step) -> Iterator[Line]:
+def _lines(step: Step) -> Iterator[Heard]:
     """What a step tells or asks each seat."""
     if isinstance(step, Tell):
         for seat in (step.to,) if isinstance(step.to, str) else step.to:
-            yield Line(seat, step.event)
+            yield Heard(seat, step.event)
     else:
         for ask in _asks(step):
-            yield Line(ask.seat, ask.event, ask.action)
+            yield Heard(ask.seat, ask.event, ask.action)
 
 
-def _texts(styles: Iterable[Style], game: Game, line: Line) -> list[str]:
+def _texts(styles: Iterable[Style], game: Game, line: Heard) -> list[str]:
     """A line in the words of every style."""
     texts = []
     for style in styles:

@@ -1,13 +1,13 @@
 from .analysis.analysis import Analysis, plus_minus
-from .analysis.estimation import Wishes, analyse, analyse_payoffs
+from .analysis.estimation import AnalysisOptions, analyse, analyse_payoffs
 from .analysis.providers import Providers
 from .analysis.seats import PAYOFF, SeatsAnalysis
-from .analysis.seats_estimation import SeatWishes, analyse_bimatrix, analyse_seats
+from .analysis.seats_estimation import SeatsOptions, analyse_bimatrix, analyse_seats
 from .analysis.spreads import Spread
 from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
 from .empirical.designs import Designs, compare_designs
 from .empirical.games import EmpiricalBimatrix, EmpiricalGame
-from .empirical.metrics import Metric, item_bargaining_metrics
+from .empirical.metrics import Metric
 from .empirical.model_choice import ModelChoice, model_choice
 from .empirical.next_cells import NextCells, propose_cells
 from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
@@ -37,6 +37,7 @@ __all__ = [
     "PAYOFF",
     "AlphaSweep",
     "Analysis",
+    "AnalysisOptions",
     "BestResponses",
     "BimatrixEquilibria",
     "Bootstrap",
@@ -58,12 +59,11 @@ __all__ = [
     "Providers",
     "Replication",
     "RestPoint",
-    "SeatWishes",
     "SeatsAnalysis",
+    "SeatsOptions",
     "Spread",
     "SymmetricEquilibria",
     "Tally",
-    "Wishes",
     "alpha_rank",
     "alpha_rank_bimatrix",
     "alpha_sweep",
@@ -77,7 +77,6 @@ __all__ = [
     "compare_designs",
     "deviation_gains",
     "elo",
-    "item_bargaining_metrics",
     "lemke_howson",
     "lemke_howson_mixtures",
     "mean_elo",

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from cheaptalk.games.language import WORD
+from cheaptalk.statistics.intervals import DEALS
 
-DEALS = ("configuration", "deal")
 VOCABULARY = "vocabulary"
 NGRAMS = (1, 2, 3)
 SCHEMA: dict[str, Any] = {

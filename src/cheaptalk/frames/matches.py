@@ -6,14 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader, Row, check_free, chosen, failed
+from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, failed
 from cheaptalk.players import Kind
-from cheaptalk.records import MatchRecord, Store, line_up
+from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.store.pages import places_of
 from cheaptalk.rules import Measure
 
 KINDS = tuple(kind.value for kind in Kind)
-
+SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
+"""Which matches of a frame count."""
 HEAD = {
     "match": pl.String,
     "status": pl.String,
@@ -84,7 +85,7 @@ class _Rows:
         self.measures = measures
         self.reader = reader
         self.variants = [(one.name, one.variant(as_published)) for one in measures]
-        self.rows: list[Row] = []
+        self.rows: list[RowValues] = []
         self.configurations: dict[str, dict[str, Any]] = {}
 
     def add(self, record: MatchRecord) -> None:
@@ -104,16 +105,16 @@ class _Rows:
             ]
         )  # fmt: skip
 
-    def payoffs(self, record: MatchRecord) -> Row:
+    def payoffs(self, record: MatchRecord) -> RowValues:
         if record.payoffs is None or not self.reader.counts(record):
             return [None] * len(self.places)
         return [record.payoffs.get(place) for place in self.places]
 
-    def measured(self, record: MatchRecord) -> Row:
+    def measured(self, record: MatchRecord) -> RowValues:
         result = self.reader.result(record) if self.measures else None
         if result is None:
             return [None] * len(self.measures)
-        values: Row = []
+        values: RowValues = []
         for name, measure in self.variants:
             try:
                 values.append(measure(result))

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import polars as pl
+
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
 from cheaptalk.records.unanswered import Unanswered, policies_of
 from cheaptalk.rules import (
@@ -16,7 +18,7 @@ from cheaptalk.rules import (
     unknown,
 )
 
-Row = list[Any]
+RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
 
 
@@ -123,6 +125,11 @@ def check_free(kind: str, quantities: Iterable[Quantity[Any]], columns: Collecti
     taken = next((one.name for one in quantities if one.name in columns), None)
     if taken is not None:
         raise MeasureError(f'no {kind} can be called "{taken}": frames use the name')
+
+
+def places_in(frame: pl.DataFrame) -> list[str]:
+    """The places that a frame of matches has columns for, in their order."""
+    return [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
 
 
 def decoded(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader, Row, check_free, chosen, naming
+from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, naming
 from cheaptalk.records import MatchRecord, Store, line_up
 from cheaptalk.records.store.pages import places_of
 from cheaptalk.rules import Series
@@ -72,9 +72,9 @@ class _Rounds:
         self.series = series
         self.reader = reader
         self.as_published = as_published
-        self.matches: list[Row] = []
-        self.players: list[Row] = []
-        self.rows: list[Row] = []
+        self.matches: list[RowValues] = []
+        self.players: list[RowValues] = []
+        self.rows: list[RowValues] = []
         self.parts = [pl.DataFrame(schema=self.schema)]
 
     @property
@@ -86,7 +86,7 @@ class _Rounds:
         result = self.reader.result(record)
         if result is None:
             return
-        at, found = len(self.matches), dict[tuple[int, int | None], Row]()
+        at, found = len(self.matches), dict[tuple[int, int | None], RowValues]()
         for column, one in enumerate(self.series):
             with naming("series", one.name, record):
                 for number, place, value in one.variant(self.as_published)(result):

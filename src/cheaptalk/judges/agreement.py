@@ -1,7 +1,4 @@
-"""Intervals of agreement, by drawing whole deals again.
-
-How well judges agree: with the exact check of a game, and with one another.
-"""
+"""How well judges agree: with the exact check of a game, and with one another."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -27,11 +24,13 @@ CELLS = 2_000_000
 """Numbers that a bootstrap draws at once, so that memory stays flat."""
 ENOUGH = 10
 """Deals from which on an interval is given."""
-
-Counts = NDArray[np.int64]
+VerdictTables = NDArray[np.int64]
 """How often the reference said one verdict (rows) and the judge another (columns), by deal."""
-Statistic = Callable[[NDArray[Any]], NDArray[np.float64]]
+TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A number of each of some tables; not a number where it is not defined."""
+CHECK = "exact check"
+Verdicts = Mapping[str, Mapping[str, str]]
+"""What was said of items, by match and item."""
 
 
 class Interval(NamedTuple):
@@ -56,54 +55,6 @@ class Interval(NamedTuple):
         if self.deals < ENOUGH:
             return f"too few deals for an interval ({self.deals}; it takes {ENOUGH})"
         return "no interval: no two deals differ in it"
-
-
-def interval(tables: Counts, statistic: Statistic, counts: Statistic, seed: int) -> Interval:
-    """A statistic of all tables together, with its interval over resamples of deals.
-
-    The interval is the 2.5 % and 97.5 % quantile over 2,000 bootstrap samples of whole deals (Efron
-    and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13), since what is said on one
-    deal is not independent. There is none with fewer than ten deals, for which it would be too
-    narrow (Cameron and Miller 2015, section VI), nor where the samples all give one value.
-
-    Args:
-        tables: one for each deal.
-        statistic: the number.
-        counts: how many items of a table count for it.
-        seed: of the bootstrap.
-    """
-    value = float(statistic(tables.sum(axis=0)[None])[0])
-    deals = int(np.count_nonzero(counts(tables)))
-    if np.isnan(value):
-        return Interval(None, None, None, deals)
-    if deals < ENOUGH:
-        return Interval(value, None, None, deals)
-    drawn = _resampled(tables, statistic, np.random.default_rng(seed))
-    low, high = np.quantile(drawn[~np.isnan(drawn)], (0.025, 0.975))
-    if high - low < 1e-12:
-        return Interval(value, None, None, deals)
-    return Interval(value, float(low), float(high), deals)
-
-
-def _resampled(
-    tables: Counts, statistic: Statistic, draw: np.random.Generator
-) -> NDArray[np.float64]:
-    """The statistic of resamples of the deals, as many as there are."""
-    deals = len(tables)
-    flat = tables.reshape(deals, -1).astype(float)
-    values = []
-    at_once = max(1, CELLS // deals)
-    for start in range(0, DRAWS, at_once):
-        size = min(at_once, DRAWS - start)
-        times = draw.multinomial(deals, np.full(deals, 1 / deals), size=size)
-        values.append(statistic((times @ flat).reshape(size, *tables.shape[1:])))
-    return np.concatenate(values)
-
-
-CHECK = "exact check"
-
-Labels = Mapping[str, Mapping[str, str]]
-"""What was said of items, by match and item."""
 
 
 class Share(NamedTuple):
@@ -182,7 +133,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     store.study(study)
     judges = judges_of(store, study)
     rubrics = {key: Rubric.model_validate(spec["rubric"]) for key, spec in judges.items()}
-    said = {key: _said(store, study, key) for key in judges}
+    said = {key: _valid_verdicts(store, study, key) for key in judges}
     compare = partial(_compare, deals=deals_of(store, study), seed=seed)
     found = []
     for key, rubric in rubrics.items():
@@ -198,7 +149,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     return found
 
 
-def _said(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
+def _valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
     """The valid verdicts of a judge."""
     found: dict[str, dict[str, str]] = {}
     for one in read_judgements(store, study=study, judge=judge):
@@ -224,8 +175,8 @@ def _compare(
     judge: str,
     reference: str,
     rubric: Rubric,
-    said: Labels,
-    referred: Labels,
+    said: Verdicts,
+    referred: Verdicts,
     *,
     deals: Mapping[str, Hashable],
     seed: int,
@@ -234,7 +185,7 @@ def _compare(
     labels = list(rubric.labels)
     labels += sorted({one for of in referred.values() for one in of.values()} - set(labels))
     pairs = dict(_pairs(said, referred))
-    by_deal: defaultdict[Hashable, Counts] = defaultdict(
+    by_deal: defaultdict[Hashable, VerdictTables] = defaultdict(
         lambda: np.zeros((len(labels), len(labels)), np.int64)
     )
     for match, both in pairs.items():
@@ -258,7 +209,9 @@ def _compare(
     )  # fmt: skip
 
 
-def _share(tables: Counts, part: Statistic, whole: Statistic, *, seed: int) -> Share:
+def _share(
+    tables: VerdictTables, part: TableStatistic, whole: TableStatistic, *, seed: int
+) -> Share:
     """A part of a whole, both counted in tables."""
 
     def value(some: NDArray[Any]) -> NDArray[np.float64]:
@@ -277,7 +230,7 @@ def _same(tables: NDArray[Any]) -> NDArray[np.float64]:
     return counts
 
 
-def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
+def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> TableStatistic:
     """Counts the items of which the reference said one of some verdicts, and the judge too."""
 
     def count(tables: NDArray[Any]) -> NDArray[np.float64]:
@@ -287,12 +240,12 @@ def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Statistic:
     return count
 
 
-def _both(one: Statistic, other: Statistic) -> Statistic:
+def _both(one: TableStatistic, other: TableStatistic) -> TableStatistic:
     """The sum of two counts."""
     return lambda tables: one(tables) + other(tables)
 
 
-def _pairs(said: Labels, referred: Labels) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _pairs(said: Verdicts, referred: Verdicts) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """By match, what the reference and the judge said of items of which both said something."""
     for match, verdicts in sorted(said.items()):
         theirs = referred.get(match, {})
@@ -323,3 +276,47 @@ def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.floa
             expected * weights
         ).sum(axis=(1, 2))
     return value
+
+
+def interval(
+    tables: VerdictTables, statistic: TableStatistic, counts: TableStatistic, seed: int
+) -> Interval:
+    """A statistic of all tables together, with its interval over resamples of deals.
+
+    The interval is the 2.5 % and 97.5 % quantile over 2,000 bootstrap samples of whole deals (Efron
+    and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13), since what is said on one
+    deal is not independent. There is none with fewer than ten deals, for which it would be too
+    narrow (Cameron and Miller 2015, section VI), nor where the samples all give one value.
+
+    Args:
+        tables: one for each deal.
+        statistic: the number.
+        counts: how many items of a table count for it.
+        seed: of the bootstrap.
+    """
+    value = float(statistic(tables.sum(axis=0)[None])[0])
+    deals = int(np.count_nonzero(counts(tables)))
+    if np.isnan(value):
+        return Interval(None, None, None, deals)
+    if deals < ENOUGH:
+        return Interval(value, None, None, deals)
+    drawn = _resampled(tables, statistic, np.random.default_rng(seed))
+    low, high = np.quantile(drawn[~np.isnan(drawn)], (0.025, 0.975))
+    if high - low < 1e-12:
+        return Interval(value, None, None, deals)
+    return Interval(value, float(low), float(high), deals)
+
+
+def _resampled(
+    tables: VerdictTables, statistic: TableStatistic, draw: np.random.Generator
+) -> NDArray[np.float64]:
+    """The statistic of resamples of the deals, as many as there are."""
+    deals = len(tables)
+    flat = tables.reshape(deals, -1).astype(float)
+    values = []
+    at_once = max(1, CELLS // deals)
+    for start in range(0, DRAWS, at_once):
+        size = min(at_once, DRAWS - start)
+        times = draw.multinomial(deals, np.full(deals, 1 / deals), size=size)
+        values.append(statistic((times @ flat).reshape(size, *tables.shape[1:])))
+    return np.concatenate(values)

@@ -89,14 +89,11 @@ def _quoted(lines: Iterable[Line]) -> str:
 def _parts(line: Line) -> Iterator[str]:
     yield f"{line.name} is {'told' if line.request is None else 'asked'}:\n{quote(line.text)}"
     if line.request is not None:
-        said = "gives no valid answer." if line.answer is None else "answers:"
-        answer = "" if line.answer is None else f"\n{quote(disarmed(text_of(_given(line.answer))))}"
-        yield f"{line.name} {said}{answer}"
-
-
-def _given(answer: dict[str, object]) -> dict[str, object]:
-    """An answer without the fields that were left out."""
-    return {name: value for name, value in answer.items() if value is not None}
+        if line.answer is None:
+            yield f"{line.name} gives no valid answer."
+        else:
+            given = {name: value for name, value in line.answer.items() if value is not None}
+            yield f"{line.name} answers:\n{quote(disarmed(text_of(given)))}"
 
 
 def quote(text: str) -> str:

@@ -1,7 +1,4 @@
-"""A judge: a rubric put to a model, one item at a time.
-
-What a judge is to judge: the matches of a study, and the items in them.
-"""
+"""A judge: a rubric put to a model, one item at a time; and the matches of a study it judges."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass

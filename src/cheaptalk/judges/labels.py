@@ -69,7 +69,7 @@ def write_sheet(
     """
     if path.exists():
         raise CheaptalkError(f"{path} exists: labels may stand in it; name another file")
-    by = _reader(rubric)
+    by = judge_of(rubric, "script/legal")  # of whom only the rubric counts
     drawn = sorted(_items(store, study, by, sample, seed), key=lambda one: digest(seed, *one))
     chosen = drawn[:sample]
     found = _found(store, study, rubric, sorted({match for match, _ in chosen}))
@@ -129,11 +129,6 @@ def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
         "rubric": rubric.model_dump(mode="json", exclude_none=True),
         "model": {"model": by, "person": True},
     }
-
-
-def _reader(rubric: Rubric) -> Judge:
-    """A judge of whom only the rubric counts."""
-    return judge_of(rubric, "script/legal")
 
 
 def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:

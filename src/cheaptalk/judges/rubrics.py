@@ -14,7 +14,7 @@ from cheaptalk.studies.study import read_yaml
 OURS = yaml_files(Path(__file__).parent / "rubrics")
 RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", instances(Path), several)
 """All rubrics by name; an entry point refers to a mapping of their files."""
-Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+RubricText = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(pattern=r"^[\w.-]{1,80}$")]
 CategoryName = Annotated[str, Field(min_length=1, max_length=80)]
 
@@ -28,8 +28,8 @@ class Scale(Value):
 
     low: int = 1
     high: int = 7
-    low_means: Text
-    high_means: Text
+    low_means: RubricText
+    high_means: RubricText
 
     @model_validator(mode="after")
     def _rises(self) -> "Scale":
@@ -41,10 +41,10 @@ class Scale(Value):
 class Example(Value):
     """A judged case that the judge is shown: what was seen, and its category or its score."""
 
-    seen: Text
+    seen: RubricText
     category: str | None = None
     score: int | None = None
-    reason: Text
+    reason: RubricText
 
 
 class Rubric(Value):
@@ -70,8 +70,8 @@ class Rubric(Value):
     games: list[str] | None = None
     item: Literal["move", "seat", "match"]
     actions: list[str] | None = None
-    question: Text
-    categories: dict[CategoryName, Text] | None = None
+    question: RubricText
+    categories: dict[CategoryName, RubricText] | None = None
     scale: Scale | None = None
     found: list[str] | None = None
     examples: list[Example] = Field(default_factory=list)

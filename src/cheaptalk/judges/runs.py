@@ -2,9 +2,7 @@
 
 A judge's calls take the same way as a player's, from the ledger or over the wire, and its verdicts
 are kept apart from the matches: to judge again is to go on, and nothing is bought twice. While it
-runs, ``cheaptalk ctl`` looks after it as after a study.
-
-What judges said of a study, as a frame: one row an item.
+runs, ``cheaptalk ctl`` looks after it as after a study. All verdicts make a frame, one row an item.
 """
 
 import time
@@ -46,6 +44,19 @@ from cheaptalk.rules import CheaptalkError, ReplayMismatch
 
 CONCURRENCY = 32
 """Matches that are judged at once."""
+COLUMNS: dict[str, Any] = {
+    "judge": pl.String,
+    "match": pl.String,
+    "game": pl.String,
+    "configuration": pl.String,
+    "deal": pl.String,
+    "item": pl.String,
+    "place": pl.String,
+    "player": pl.String,
+    "kind": pl.String,
+    "verdict": pl.String,
+    "score": pl.Float64,
+}
 
 
 @dataclass
@@ -151,7 +162,7 @@ def judge(
         raise CheaptalkError(unpriced(by.seat.model))
     with open_cache(cache) as station, store.writing():
         register_judge(store, by.digest, by.written)
-        run = _Run(store, study, by, chosen, progress)
+        run = _JudgingRun(store, study, by, chosen, progress)
         spent = judge_cost(store, by.digest, study)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         with run.control:
@@ -159,7 +170,7 @@ def judge(
     return run.state
 
 
-class _Run:
+class _JudgingRun:
     def __init__(
         self,
         store: Store,
@@ -256,21 +267,6 @@ class _Run:
         return True
 
 
-COLUMNS: dict[str, Any] = {
-    "judge": pl.String,
-    "match": pl.String,
-    "game": pl.String,
-    "configuration": pl.String,
-    "deal": pl.String,
-    "item": pl.String,
-    "place": pl.String,
-    "player": pl.String,
-    "kind": pl.String,
-    "verdict": pl.String,
-    "score": pl.Float64,
-}
-
-
 def verdict_frame(store: Store, study: str) -> pl.DataFrame:
     """All judgements of a study.
 
@@ -299,13 +295,12 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
 def _row(record: MatchRecord, one: Judgement, rubric: Rubric) -> list[Any]:
     seat = one.item.rpartition("/")[2]
     place = {seat.name: seat.place for seat in record.rules.seats}.get(seat)
-    verdict = None if one.verdict is None else label(one.verdict)
+    verdict = score = None
+    if one.verdict is not None:
+        verdict = label(one.verdict)
+        score = float(verdict in rubric.finds if rubric.scale is None else int(verdict))
     return [
         one.judge, record.id, record.game, configuration_digest(record.rules), record.deal_key,
         one.item, place, None if place is None else record.label(place), one.kind.value, verdict,
-        None if verdict is None else _value(verdict, rubric),
+        score,
     ]  # fmt: skip
-
-
-def _value(verdict: str, rubric: Rubric) -> float:
-    return float(verdict in rubric.finds if rubric.scale is None else int(verdict))

@@ -1,11 +1,11 @@
 from .judges import JudgeSection, agreement_lines, judge_sections
-from .metagame.data import told, told_seats
+from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
 from .recipes.exports import latex, write_tables
 from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.leaderboard import leaderboard
-from .recipes.parts import RECIPES, Charts, Table
+from .recipes.parts import RECIPES, Charts, ReportTable
 from .report import report
 from .transcripts import Exchange, exchanges, talk
 
@@ -16,9 +16,10 @@ __all__ = [
     "Findings",
     "JudgeSection",
     "Played",
-    "Table",
+    "ReportTable",
     "agreement_lines",
     "analyses_by_seat",
+    "analysis_json",
     "compare",
     "comparison",
     "exchanges",
@@ -29,10 +30,9 @@ __all__ = [
     "metagame_report",
     "recipe_of",
     "report",
+    "seats_json",
     "seats_report",
     "talk",
-    "told",
-    "told_seats",
     "write_findings",
     "write_tables",
 ]

@@ -1,9 +1,4 @@
-"""What a report says of matches in which a player finally gave no valid answer.
-
-Which models were asked, which ones answered, and how: what a report says of a study's calls.
-
-What every page says of a study as a whole: what was played, what it took, how it was made.
-"""
+"""What every page says of a study as a whole: what was played, what it took, how it was made."""
 
 import json
 import platform
@@ -26,8 +21,14 @@ from cheaptalk.rules import game_box
 from cheaptalk.studies.plans.plan import planned_count
 from cheaptalk.text import money
 
+NOBODY, UNNAMED = "none answered", "not named"
+"""What stands in place of a model id where no reply came, or one that does not name its model."""
+Way: TypeAlias = tuple[str, str, str, str, str]
+TOOLS = ("polars", "numpy", "scipy", "plotly")
+"""Packages whose versions a page states: those that made its numbers and figures."""
 
-class Unanswering(NamedTuple):
+
+class UnansweredKind(NamedTuple):
     """A kind of answer that is none: the study's policy for it, and matches with such answers."""
 
     kind: str
@@ -45,38 +46,10 @@ class Exclusions(NamedTuple):
         redeals: how often one match is played on a fresh deal at most.
     """
 
-    kinds: list[Unanswering]
+    kinds: list[UnansweredKind]
     dropped: int
     redealt: int
     redeals: int
-
-
-def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> Exclusions:
-    """What became of a study's matches without an answer, over all its games."""
-    policies = policies_of(spec)
-    finished = pl.col("status") == Status.FINISHED.value
-    kinds = [
-        Unanswering(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
-        for kind, policy in policies.by_kind.items()
-    ]
-    return Exclusions(
-        [one for one in kinds if one.matches or one.kind in policies.model_fields_set],
-        sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
-        sum(frame.filter(pl.col("deal").str.contains(AFRESH)).height for frame in frames.values()),
-        policies.redeals,
-    )  # fmt: skip
-
-
-def _with(frame: pl.DataFrame, kind: str) -> int:
-    """Matches in which some answer was of this kind."""
-    columns = [name for name in frame.columns
-               if name.startswith("kind.") and name.endswith(f".{kind}")]  # fmt: skip
-    return frame.filter(pl.any_horizontal(pl.col(columns) > 0)).height
-
-
-NOBODY, UNNAMED = "none answered", "not named"
-"""What stands in place of a model id where no reply came, or one that does not name its model."""
-Way: TypeAlias = tuple[str, str, str, str, str]
 
 
 class Served(NamedTuple):
@@ -103,36 +76,6 @@ class Served(NamedTuple):
     cached: int
     first: float | None
     last: float | None
-
-
-def served(sendings: Iterable[Sending]) -> tuple[list[Served], dict[str, Cost]]:
-    """How a study's calls were answered, and what they took by player, in one look at them all."""
-    counts: Counter[Way] = Counter()
-    cached: Counter[Way] = Counter()
-    ends: dict[Way, list[float]] = {}
-    costs: dict[str, Cost] = {}
-    for player, model, reply, ended in sendings:
-        known = reply or {}
-        sent = json.dumps(known.get("sent") or {}, sort_keys=True)
-        unnamed = NOBODY if known.get("text") is None else UNNAMED
-        way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
-        counts[way] += 1
-        cached[way] += bool(known.get("cached"))
-        costs[player] = costs.get(player, Cost()) + cost_of(reply)
-        if ended is not None:
-            span = ends.setdefault(way, [ended, ended])
-            span[:] = min(span[0], ended), max(span[1], ended)
-    return [
-        Served(
-            *way[:3], way[3] or None, json.loads(way[4]), counts[way], cached[way],
-            *ends.get(way, (None, None)),
-        )
-        for way in sorted(counts)
-    ], dict(sorted(costs.items()))  # fmt: skip
-
-
-TOOLS = ("polars", "numpy", "scipy", "plotly")
-"""Packages whose versions a page states: those that made its numbers and figures."""
 
 
 def study_facts(
@@ -188,3 +131,52 @@ def _stated(value: Any) -> Any:
         stated = {key: _stated(inner) for key, inner in value.items()}
         return {key: inner for key, inner in stated.items() if inner not in (None, {}, [], [{}])}
     return [_stated(inner) for inner in value] if isinstance(value, list) else value
+
+
+def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> Exclusions:
+    """What became of a study's matches without an answer, over all its games."""
+    policies = policies_of(spec)
+    finished = pl.col("status") == Status.FINISHED.value
+    kinds = [
+        UnansweredKind(kind, policy, sum(_with(frame, kind) for frame in frames.values()))
+        for kind, policy in policies.by_kind.items()
+    ]
+    return Exclusions(
+        [one for one in kinds if one.matches or one.kind in policies.model_fields_set],
+        sum(frame.filter(finished & pl.col("dropped")).height for frame in frames.values()),
+        sum(frame.filter(pl.col("deal").str.contains(AFRESH)).height for frame in frames.values()),
+        policies.redeals,
+    )  # fmt: skip
+
+
+def _with(frame: pl.DataFrame, kind: str) -> int:
+    """Matches in which some answer was of this kind."""
+    columns = [name for name in frame.columns
+               if name.startswith("kind.") and name.endswith(f".{kind}")]  # fmt: skip
+    return frame.filter(pl.any_horizontal(pl.col(columns) > 0)).height
+
+
+def served(sendings: Iterable[Sending]) -> tuple[list[Served], dict[str, Cost]]:
+    """How a study's calls were answered, and what they took by player, in one look at them all."""
+    counts: Counter[Way] = Counter()
+    cached: Counter[Way] = Counter()
+    ends: dict[Way, list[float]] = {}
+    costs: dict[str, Cost] = {}
+    for player, model, reply, ended in sendings:
+        known = reply or {}
+        sent = json.dumps(known.get("sent") or {}, sort_keys=True)
+        unnamed = NOBODY if known.get("text") is None else UNNAMED
+        way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
+        counts[way] += 1
+        cached[way] += bool(known.get("cached"))
+        costs[player] = costs.get(player, Cost()) + cost_of(reply)
+        if ended is not None:
+            span = ends.setdefault(way, [ended, ended])
+            span[:] = min(span[0], ended), max(span[1], ended)
+    return [
+        Served(
+            *way[:3], way[3] or None, json.loads(way[4]), counts[way], cached[way],
+            *ends.get(way, (None, None)),
+        )
+        for way in sorted(counts)
+    ], dict(sorted(costs.items()))  # fmt: skip

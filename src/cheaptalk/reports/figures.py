@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.records import FEW
-from cheaptalk.reports.lines import Estimate, Line, Score
+from cheaptalk.reports.lines import Score, ScoreEstimate, ScoreLine
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
@@ -53,11 +53,7 @@ def gains(game: GameScores) -> list[Panel]:
             continue
         roles = [score.role] if score.role else list(game.roles)
         data = [_dots(game, role, score) for role in reversed(roles)]  # the last is drawn on top
-        axis = {"type": "category", "categoryorder": "array", "categoryarray": order[::-1],
-                "tickvals": order, "ticktext": list(map(short, order)),
-                "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
-                "range": [-0.6, len(order) - 0.4]}  # fmt: skip
-        layout = {"yaxis": axis, "scattermode": "group", "scattergap": 0.6}
+        layout = {"yaxis": names_axis(order), "scattermode": "group", "scattergap": 0.6}
         if not any(value for trace in data for value in trace["x"]):
             layout["xaxis"] = {"range": [0, 1]}  # of nothing but zeros, Plotly shows -1 to 1
         panels.append(Panel(score.title, score.unit, 60 + 34 * len(order), data, layout))
@@ -85,22 +81,49 @@ def _dots(game: GameScores, role: str, score: Score) -> Trace:
         "marker": {"color": colour, "size": 8},
         "orientation": "h",
         "offsetgroup": role,
-        "text": [_said(one, game.decimals[score.key]) for one in found],
+        "text": [_hover_text(one, game.decimals[score.key]) for one in found],
         "customdata": [line.query for line in lines],
         "hovertemplate": f"%{{y}} as {capital(role)}<br>%{{text}}<extra></extra>",
     }
 
 
-def _whiskers(found: Sequence[Estimate], colour: str) -> dict[str, Any]:
+def _whiskers(found: Sequence[ScoreEstimate], colour: str) -> dict[str, Any]:
     """Error bars; none where two deals give an interval so wide that it would hide the others."""
     sides = [one.sides if one.sides and one.clusters > 2 else (0, 0) for one in found]
+    return error_bars(sides, colour)
+
+
+def error_bars(sides: Sequence[tuple[float, float]], colour: str) -> dict[str, Any]:
+    """Error bars that reach so far below and above each number."""
     return {
         "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
         "arrayminus": [below for below, _ in sides], "array": [above for _, above in sides],
     }  # fmt: skip
 
 
-def _said(one: Estimate, places: int) -> str:
+def names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of names from the top, long ones shortened."""
+    return {
+        "type": "category", "categoryorder": "array", "categoryarray": list(names)[::-1],
+        "tickvals": list(names), "ticktext": list(map(short, names)),
+        "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
+        "range": [-0.6, len(names) - 0.4],
+    }  # fmt: skip
+
+
+def labels_axis(labels: Sequence[str]) -> dict[str, Any]:
+    """An axis of labels as they come, long ones shortened."""
+    return {"type": "category", "tickvals": list(labels), "ticktext": list(map(short, labels))}
+
+
+def legend_above(shown: bool = True) -> dict[str, Any]:
+    """A layout's legend above the plot, where it is to be shown."""
+    return {
+        "showlegend": shown, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    }  # fmt: skip
+
+
+def _hover_text(one: ScoreEstimate, places: int) -> str:
     matches, deals = counted(one.n, "match"), counted(one.clusters, "deal")
     return f"{fixed(one.mean, places)} {one.interval(places)}<br>{matches} in {deals}"
 
@@ -132,11 +155,11 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
     seated = {tuple(line.players.values()): line for line in game.pairings}
     cells = [[seated.get((row, column)) for column in columns] for row in rows]
 
-    def read(line: Line | None) -> Estimate | None:
+    def read(line: ScoreLine | None) -> ScoreEstimate | None:
         return line.estimates.get(score.key) if line else None
 
     found = [[read(line) for line in row] for row in cells]
-    said = [[_said(one, places) if one else "no value" for one in row] for row in found]
+    said = [[_hover_text(one, places) if one else "no value" for one in row] for row in found]
     down, across = map(capital, game.places)
     trace: Trace = {
         "type": "heatmap",
@@ -188,7 +211,7 @@ def trade_off(game: GameScores) -> list[Panel]:
     return [Panel("Efficiency and fairness", "", 380, data, layout)]
 
 
-def _cloud(lines: list[Line], label: str, place: int, keys: tuple[str, str]) -> Trace:
+def _cloud(lines: list[ScoreLine], label: str, place: int, keys: tuple[str, str]) -> Trace:
     across, up = ([line.estimates[key] for line in lines] for key in keys)
     colour = COLOURS[place % len(COLOURS)]
     symbols = ("circle", "diamond", "square", "triangle-up", "cross", "x")

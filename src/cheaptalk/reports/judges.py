@@ -10,7 +10,7 @@ from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.reports.lines import Estimate
+from cheaptalk.reports.lines import ScoreEstimate
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import mean_intervals
 
@@ -35,7 +35,7 @@ class JudgedPlayer:
     items: int
     verdicts: dict[str, int]
     kinds: dict[str, int]
-    estimate: Estimate | None
+    estimate: ScoreEstimate | None
 
     @property
     def invalid(self) -> int:
@@ -165,7 +165,7 @@ def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> Ju
     if cells:
         cell = cells[0]
         numbers = (cell[name] for name in ("mean", "low", "high", "n", "clusters"))
-        estimate = Estimate(*numbers).within(*bounds)
+        estimate = ScoreEstimate(*numbers).within(*bounds)
         if estimate.clusters < ENOUGH:
             estimate = estimate._replace(low=None, high=None, cut=False)
     kinds = dict(frame["kind"].value_counts().iter_rows())

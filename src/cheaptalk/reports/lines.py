@@ -1,7 +1,4 @@
-"""Frames by role: what the places of one role got and answered, taken together.
-
-Rows of tables of scores: matches that have players in common, counted and averaged.
-"""
+"""Rows of tables of scores: matches that have players in common, counted and averaged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +7,161 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.players import Kind
-from cheaptalk.records import Status, line_up, query_of
+from cheaptalk.records import line_up, query_of
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import fixed
 
-KINDS = tuple(kind.value for kind in Kind)
+SeatLabels: TypeAlias = tuple[str | None, ...]
+
+
+class ScoreEstimate(NamedTuple):
+    """A mean over n matches in so many clusters; without limits where there is one cluster.
+
+    ``cut`` says that its interval was longer and ends where the measure's values do.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    cut: bool = False
+
+    @property
+    def sides(self) -> tuple[float, float] | None:
+        """How far the interval reaches below and above the mean, if there is one."""
+        if self.low is None or self.high is None:
+            return None
+        return self.mean - self.low, self.high - self.mean
+
+    def within(self, least: float, most: float) -> "ScoreEstimate":
+        """The same with its interval cut to what a mean can be."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = max(self.low, least), min(self.high, most)
+        return self._replace(low=low, high=high, cut=(low, high) != (self.low, self.high))
+
+    def interval(self, places: int) -> str:
+        """The interval as it stands behind the mean, with so many decimals."""
+        if self.low is None or self.high is None:
+            return "one deal"
+        if self.cut:
+            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
+        return f"±\u2009{0 if self.low == self.high else fixed(self.high - self.mean, places)}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A column of numbers: a measure of the game, or a role's payoff.
+
+    Attributes:
+        key: the column of the game's frame.
+        title: what people read.
+        meaning: what it is, its formula and its source.
+        unit: what it is counted in.
+        role: whose gain it is, if it is one role's.
+        published: what the published variant is, where it differs.
+        bounds: the least and the most that it can be.
+    """
+
+    key: str
+    title: str
+    meaning: str
+    unit: str
+    role: str | None = None
+    published: str | None = None
+    bounds: tuple[float, float] = (-inf, inf)
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A row of a table of scores: some matches that have players in common.
+
+    Attributes:
+        players: labels by place, or the label of one role.
+        counts: matches by status.
+        kinds: answers by kind of all in ``players``, in matches of any status.
+        estimates: means by score.
+        without: a place that other matches of the game have and these do not.
+    """
+
+    players: dict[str, str]
+    counts: dict[str, int]
+    kinds: dict[str, int]
+    estimates: dict[str, ScoreEstimate]
+    without: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The players in one line."""
+        return line_up(list(self.players.values()))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What picks these matches out in the viewer."""
+        return query_of(self.players, self.without)
+
+    @property
+    def answers(self) -> int:
+        return sum(self.kinds.values())
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """The answers that were not valid at the first try, by kind."""
+        return {kind: count for kind, count in self.kinds.items() if count and kind != Kind.OK}
+
+
+def lines_of(
+    frame: pl.DataFrame, names: list[str], roles: list[str], scores: list[Score]
+) -> list[ScoreLine]:
+    """A line for each combination of players in these places, or in a role."""
+    by = [f"player.{name}" for name in names]
+    counts: dict[SeatLabels, dict[str, int]] = {}
+    counted = _keyed(frame.group_by(*by, "status").len(), len(by))
+    for labels, (status, number) in counted:
+        counts.setdefault(labels, {})[status] = number
+    kinds = {
+        labels: dict(zip(KINDS, numbers, strict=True))
+        for labels, numbers in _keyed(_summed(frame, roles, by), len(by))
+    }
+    estimates = _estimates(frame, by, scores)
+    lines = []
+    for labels in sorted(counts, key=lambda labels: [label or "" for label in labels]):
+        seated = dict(zip(names, labels, strict=True))
+        players = {name: label for name, label in seated.items() if label is not None}
+        without = next((name for name in names if name not in players), None)
+        found = estimates.get(labels, {})
+        lines.append(ScoreLine(players, counts[labels], kinds[labels], found, without))
+    return lines
+
+
+def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFrame:
+    """Answers of these roles by kind, for each combination of players."""
+    sums = [
+        pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(kind)
+        for kind in KINDS
+    ]
+    return frame.group_by(by).agg(sums)
+
+
+def _estimates(
+    frame: pl.DataFrame, by: list[str], scores: list[Score]
+) -> dict[SeatLabels, dict[str, ScoreEstimate]]:
+    """Means of these scores in finished matches, for each combination of players."""
+    wanted = ("measure", "mean", "low", "high", "n", "clusters")
+    found: dict[SeatLabels, dict[str, ScoreEstimate]] = {}
+    bounds = {score.key: score.bounds for score in scores}
+    cells = mean_intervals(frame.filter(SCORED), list(bounds), by, strata=STRATA)
+    for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
+        found.setdefault(labels, {})[key] = ScoreEstimate(*numbers).within(*bounds[key])
+    return found
+
+
+def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[SeatLabels, tuple[Any, ...]]]:
+    """The rows of a frame: their first columns, then the rest."""
+    return [(row[:width], row[width:]) for row in frame.iter_rows()]
 
 
 def places_by_role(places: Mapping[str, str], order: tuple[str, ...]) -> dict[str, list[str]]:
@@ -74,155 +220,3 @@ def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame
         .group_by("match", player, maintain_order=True)
         .agg(rest.first(), pl.col(payoff).mean(), pl.col(kinds).sum())
     )
-
-
-SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
-Labels: TypeAlias = tuple[str | None, ...]
-
-
-class Estimate(NamedTuple):
-    """A mean over n matches in so many clusters; without limits where there is one cluster.
-
-    ``cut`` says that its interval was longer and ends where the measure's values do.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int
-    cut: bool = False
-
-    @property
-    def sides(self) -> tuple[float, float] | None:
-        """How far the interval reaches below and above the mean, if there is one."""
-        if self.low is None or self.high is None:
-            return None
-        return self.mean - self.low, self.high - self.mean
-
-    def within(self, least: float, most: float) -> "Estimate":
-        """The same with its interval cut to what a mean can be."""
-        if self.low is None or self.high is None:
-            return self
-        low, high = max(self.low, least), min(self.high, most)
-        return self._replace(low=low, high=high, cut=(low, high) != (self.low, self.high))
-
-    def interval(self, places: int) -> str:
-        """The interval as it stands behind the mean, with so many decimals."""
-        if self.low is None or self.high is None:
-            return "one deal"
-        if self.cut:
-            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
-        return f"±\u2009{0 if self.low == self.high else fixed(self.high - self.mean, places)}"
-
-
-@dataclass(frozen=True)
-class Score:
-    """A column of numbers: a measure of the game, or a role's payoff.
-
-    Attributes:
-        key: the column of the game's frame.
-        title: what people read.
-        meaning: what it is, its formula and its source.
-        unit: what it is counted in.
-        role: whose gain it is, if it is one role's.
-        published: what the published variant is, where it differs.
-        bounds: the least and the most that it can be.
-    """
-
-    key: str
-    title: str
-    meaning: str
-    unit: str
-    role: str | None = None
-    published: str | None = None
-    bounds: tuple[float, float] = (-inf, inf)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table of scores: some matches that have players in common.
-
-    Attributes:
-        players: labels by place, or the label of one role.
-        counts: matches by status.
-        kinds: answers by kind of all in ``players``, in matches of any status.
-        estimates: means by score.
-        without: a place that other matches of the game have and these do not.
-    """
-
-    players: dict[str, str]
-    counts: dict[str, int]
-    kinds: dict[str, int]
-    estimates: dict[str, Estimate]
-    without: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The players in one line."""
-        return line_up(list(self.players.values()))
-
-    @property
-    def query(self) -> dict[str, str]:
-        """What picks these matches out in the viewer."""
-        return query_of(self.players, self.without)
-
-    @property
-    def answers(self) -> int:
-        return sum(self.kinds.values())
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """The answers that were not valid at the first try, by kind."""
-        return {kind: count for kind, count in self.kinds.items() if count and kind != Kind.OK}
-
-
-def lines_of(
-    frame: pl.DataFrame, names: list[str], roles: list[str], scores: list[Score]
-) -> list[Line]:
-    """A line for each combination of players in these places, or in a role."""
-    by = [f"player.{name}" for name in names]
-    counts: dict[Labels, dict[str, int]] = {}
-    counted = _keyed(frame.group_by(*by, "status").len(), len(by))
-    for labels, (status, number) in counted:
-        counts.setdefault(labels, {})[status] = number
-    kinds = {
-        labels: dict(zip(KINDS, numbers, strict=True))
-        for labels, numbers in _keyed(_summed(frame, roles, by), len(by))
-    }
-    estimates = _estimates(frame, by, scores)
-    lines = []
-    for labels in sorted(counts, key=lambda labels: [label or "" for label in labels]):
-        seated = dict(zip(names, labels, strict=True))
-        players = {name: label for name, label in seated.items() if label is not None}
-        without = next((name for name in names if name not in players), None)
-        found = estimates.get(labels, {})
-        lines.append(Line(players, counts[labels], kinds[labels], found, without))
-    return lines
-
-
-def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFrame:
-    """Answers of these roles by kind, for each combination of players."""
-    sums = [
-        pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(kind)
-        for kind in KINDS
-    ]
-    return frame.group_by(by).agg(sums)
-
-
-def _estimates(
-    frame: pl.DataFrame, by: list[str], scores: list[Score]
-) -> dict[Labels, dict[str, Estimate]]:
-    """Means of these scores in finished matches, for each combination of players."""
-    wanted = ("measure", "mean", "low", "high", "n", "clusters")
-    found: dict[Labels, dict[str, Estimate]] = {}
-    bounds = {score.key: score.bounds for score in scores}
-    cells = mean_intervals(frame.filter(SCORED), list(bounds), by, strata=STRATA)
-    for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
-        found.setdefault(labels, {})[key] = Estimate(*numbers).within(*bounds[key])
-    return found
-
-
-def _keyed(frame: pl.DataFrame, width: int) -> list[tuple[Labels, tuple[Any, ...]]]:
-    """The rows of a frame: their first columns, then the rest."""
-    return [(row[:width], row[width:]) for row in frame.iter_rows()]

@@ -23,7 +23,6 @@ from cheaptalk.text import capital, fixed, plain, readable
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
 HERE = Path(__file__).parent / "templates"
-
 STATUSES = {
     Status.FINISHED: "ended by the rules; the only matches that are scored",
     Status.FORFEITED: "ended because a seat finally gave no valid answer; not scored",
@@ -31,7 +30,6 @@ STATUSES = {
     Status.LIVE: "begun and not ended: under way, or interrupted",
 }
 """What each status of a match means."""
-
 KINDS = {
     Kind.OK: "valid at the first try",
     Kind.REPAIRED: "valid after being asked again with the reason",
@@ -44,6 +42,10 @@ KINDS = {
     Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
 }
 """What each kind of answer means."""
+CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
+"""Code in a docstring: between backticks, or a reference of which the last name is shown."""
+WITHIN = re.compile(r"(?<=\S)\n(?=[^\s*-])")
+"""The end of a line within a paragraph: the next is no other paragraph, list or formula."""
 
 
 def anchor(text: str) -> str:
@@ -53,12 +55,6 @@ def anchor(text: str) -> str:
     'discount-0.9-rounds-3'
     """
     return re.sub(r"[^\w.]+", "-", text).strip("-")
-
-
-CODE = re.compile(r"(?::\w+:)?`{1,2}~?(?:[\w.]+\.(?=\w+`))?([^`]+)`{1,2}")
-"""Code in a docstring: between backticks, or a reference of which the last name is shown."""
-WITHIN = re.compile(r"(?<=\S)\n(?=[^\s*-])")
-"""The end of a line within a paragraph: the next is no other paragraph, list or formula."""
 
 
 def prose(text: str) -> Markup:

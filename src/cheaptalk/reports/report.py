@@ -1,29 +1,18 @@
 """Writing a study's report: one page that needs nothing else."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
-
-from plotly.offline import get_plotlyjs
 
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
-from cheaptalk.records.store.pages import places_of, some
-from cheaptalk.records.unanswered import Standing
+from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports import figures
 from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.judges import agreement_lines, judge_sections
-from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
+from cheaptalk.reports.output import SCRIPT, write_page
+from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.reports.transcripts import packed, sampled
-from cheaptalk.rules import Chance, CheaptalkError
-
-SCRIPT = "page.js"
-"""What every page does: sorting, filtering, reading transcripts."""
-SAVING = "saving.js"
-"""Saving figures as files."""
+from cheaptalk.rules import Chance
 
 
 def report(
@@ -57,12 +46,12 @@ def report(
     places = places_of(store, study)
     games = {name: GameScores(name, frame, places[name]) for name, frame in frames.items()}
     chosen = sampled(frames, sample, Chance(study))
-    pages = environment()
-    template = pages.get_template("match.html.jinja")
-    transcripts = packed(some(store, study, chosen), template, Standing(store, study))
-    plotly = verbatim(get_plotlyjs() if games else "")
-    script = source(SCRIPT)
-    page = pages.get_template("report.html.jinja").stream(
+    write_page(
+        "report.html.jinja",
+        out,
+        charts=bool(games),
+        scripts=(SCRIPT,),
+        port=port,
         study=summary,
         facts=study_facts(store, summary, frames),
         games=games,
@@ -74,15 +63,9 @@ def report(
         as_published=as_published,
         sample=sample,
         sampled=len(chosen),
-        transcripts=transcripts,
-        scripts=(plotly, script),
-        policy=policy(plotly, script),
-        viewer=f"http://127.0.0.1:{port}",
+        transcripts=packed(store, study, chosen),
         store=store.title,
     )
-    page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
 
 
 def _panels(game: GameScores) -> dict[str, list[figures.Panel]]:
@@ -92,17 +75,3 @@ def _panels(game: GameScores) -> dict[str, list[figures.Panel]]:
         "trade_off": figures.trade_off(game),
         "distributions": figures.distributions(game),
     }
-
-
-@contextmanager
-def written_whole(out: Path) -> Iterator[IO[str]]:
-    """A file that takes its name when it is complete; after an error nothing is left of it."""
-    half = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        with half.open("w", encoding="utf-8") as file:
-            yield file
-        half.replace(out)
-    except OSError as error:
-        raise CheaptalkError(f"{out}: cannot be written: {error.strerror}") from error
-    finally:
-        half.unlink(missing_ok=True)

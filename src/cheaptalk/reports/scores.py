@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import ValidationError
 
+from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
 from cheaptalk.reports.lines import (
-    KINDS,
-    SCORED,
-    Line,
     Score,
+    ScoreLine,
     by_player,
     lines_of,
     places_by_role,
@@ -148,16 +147,16 @@ class GameScores:
         return self.answers["ok"] < self.answers["all"]
 
     @cached_property
-    def pairings(self) -> list[Line]:
+    def pairings(self) -> list[ScoreLine]:
         """Every seating with its scores, in alphabetical order."""
         return lines_of(self.frame, self.places, list(self.roles), self.pairing_scores)
 
     @cached_property
-    def players(self) -> dict[str, list[Line]]:
+    def players(self) -> dict[str, list[ScoreLine]]:
         """By role, everyone who played it, over all others; who gained most stands first."""
         return {role: self._ranked(role) for role in self.roles}
 
-    def _ranked(self, role: str) -> list[Line]:
+    def _ranked(self, role: str) -> list[ScoreLine]:
         payoff = f"payoff.{role}"
         gains = [score.key for score in self.scores if score.role == role]
         gain = payoff if self.shared(role) else gains[0]

@@ -1,7 +1,4 @@
-"""A recorded match laid out for reading: turns in columns, each with the calls it took.
-
-A sample of transcripts, chosen by rule, to be read in the report itself.
-"""
+"""A recorded match laid out for reading, and a sample of such transcripts for a page."""
 
 import base64
 import gzip
@@ -19,16 +16,26 @@ from cheaptalk.records import (
     Line,
     MatchRecord,
     Status,
+    Store,
     digest,
     digest_key,
     gathered,
     transcript,
 )
+from cheaptalk.records.store.pages import some
 from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.reports.pages import environment
 from cheaptalk.rules import Chance, CheaptalkError, counted
 
 UNREADABLE = (CheaptalkError, ValidationError, KeyError)
 """What a record that the installed rules cannot replay fails with."""
+Calls: TypeAlias = Sequence[Mapping[str, Any]]
+FACTS = {
+    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
+    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
+    "batch": "in a batch", "dollars": "cost in dollars",
+}  # fmt: skip
+"""What is known of a reply, and what it is called."""
 
 
 class Exchange(NamedTuple):
@@ -98,7 +105,7 @@ class Turn(NamedTuple):
         return sum(one.tokens for one in self.exchanges)
 
 
-class Block(NamedTuple):
+class TurnGroup(NamedTuple):
     """What several seats lived through at once: who, the words they heard, and their turns."""
 
     head: str
@@ -120,12 +127,9 @@ class Talk(NamedTuple):
 
     places: list[str]
     turns: list[Turn]
-    blocks: list[Block]
+    blocks: list[TurnGroup]
     outside: list[tuple[str, int, list[Exchange]]]
     problem: str | None
-
-
-Calls: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
@@ -152,7 +156,7 @@ def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
     if len(places) <= FEW:
         return Talk(places, [turn(line) for line in lines], [], _outside(waiting), None)
     blocks = [
-        Block(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
+        TurnGroup(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
         for scene in gathered(lines)
     ]
     return Talk(places, [], blocks, _outside(waiting), None)
@@ -207,14 +211,6 @@ def _usage(reply: Mapping[str, Any]) -> Usage | None:
     return usage if usage.input_tokens or usage.output_tokens else None
 
 
-FACTS = {
-    "route": "asked for by", "finish": "finish reason", "fingerprint": "system fingerprint",
-    "status": "HTTP status", "retry_after": "seconds to wait", "cached": "from the cache",
-    "batch": "in a batch", "dollars": "cost in dollars",
-}  # fmt: skip
-"""What is known of a reply, and what it is called."""
-
-
 def _facts(asked: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
     found = {"model string": asked.get("model"), "settings": asked.get("settings")}
     found["sent"] = reply.get("sent")
@@ -253,14 +249,15 @@ def sampled(
     return chosen
 
 
-def packed(records: Iterable[MatchRecord], template: jinja2.Template, standing: Standing) -> str:
-    """Transcripts as the page keeps them: JSON, compressed, in base64.
+def packed(store: Store, study: str, ids: Sequence[str]) -> str:
+    """Transcripts of some matches as a page keeps them: JSON, compressed, in base64.
 
     Each is an object with what it can be found by (``game``, ``configuration``, ``status``,
     ``players``, ``roles`` and ``kinds`` by place) and its ``html``, in which all that players wrote
     is escaped.
     """
-    entries = [_entry(record, template, standing.of(record)) for record in records]
+    template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
+    entries = [_entry(record, template, standing.of(record)) for record in some(store, study, ids)]
     data = gzip.compress(json.dumps(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()
 

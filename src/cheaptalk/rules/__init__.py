@@ -56,14 +56,16 @@ from cheaptalk.rules.registry import (
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
+from cheaptalk.rules.views import EmpiricalView, Histogram, MeasureTable, Radar, ScaledMeasure
 
 __all__ = [
     "COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Ask", "Asked", "Chance",
-    "CheaptalkError", "Deal", "Decide", "Event", "Forfeited", "Game", "GameBox", "Given",
-    "Horizon", "IllegalAction", "Measure", "Message", "Moment", "Money", "Outcome", "Play",
-    "PluginWarning", "Point", "Quantity", "Registry", "ReplayMismatch", "Result", "Seat",
-    "Secret", "Series", "Step", "Strategy", "StrategyError", "Stream", "StyleFile", "Table",
-    "Tell", "UnknownName", "Value", "Whole", "by_name", "counted", "decided", "explain",
-    "field_meanings", "game_box", "games", "give", "numbered", "play", "play_async", "register",
-    "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown",
+    "CheaptalkError", "Deal", "Decide", "EmpiricalView", "Event", "Forfeited", "Game", "GameBox",
+    "Given", "Histogram", "Horizon", "IllegalAction", "Measure", "MeasureTable", "Message",
+    "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar", "Registry",
+    "ReplayMismatch", "Result", "ScaledMeasure", "Seat", "Secret", "Series", "Step", "Strategy",
+    "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
+    "by_name", "counted", "decided", "explain", "field_meanings", "game_box", "games", "give",
+    "numbered", "play", "play_async", "register", "replay", "strategies", "strategy",
+    "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from cheaptalk.rules.actions import Action
 from cheaptalk.rules.game import Deal, Game, Outcome, Value
 from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import Asked, Given
+from cheaptalk.rules.views import EmpiricalView
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ class GameBox:
         measures: its measures by name.
         series: its numbers by round, by name.
         checks: exact checks of what is said and done, by the name of the rubric they check.
+        view: what pages of empirical games show; all measures of the whole match without one.
     """
 
     rules: type[Game]
@@ -187,6 +189,7 @@ class GameBox:
     measures: Mapping[str, Measure]
     series: Mapping[str, Series] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
+    view: EmpiricalView | None = None
 
     @property
     def name(self) -> str:

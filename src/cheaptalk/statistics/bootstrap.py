@@ -1,7 +1,4 @@
-"""Clusters of rows, drawn again with replacement, within strata.
-
-Any statistic of a frame with its standard error and interval, by drawing its clusters anew.
-"""
+"""Any statistic of a frame with its standard error and interval, by drawing its clusters anew."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +17,32 @@ from cheaptalk.statistics.text import printed
 Places = NDArray[np.int64]
 FEW = 20
 """Fewer clusters than this make bootstrap intervals too narrow more often than not."""
+Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
+"""Numbers of a frame by name; None (or NaN) where one is not defined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Statistics of a frame, and of frames drawn from it.
+
+    Attributes:
+        frame: one row a statistic: ``statistic``, ``estimate`` (of the frame itself), ``error``
+            (standard deviation over draws), ``low``, ``high`` (expanded percentiles of the draws),
+            ``undefined`` (the share of draws without a value, which do not count) and ``interval``
+            (the label). Null where not defined.
+        drawn: the statistics of each draw, a column each, null where undefined.
+        label: how intervals were made, in words.
+        notes: what a reader should know.
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    drawn: pl.DataFrame = field(repr=False)
+    label: str
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The statistics as a table."""
+        return printed(self.label, self.frame.drop("interval"), self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,62 +97,6 @@ class Clusters:
             many = sizes[drawn]
             first = np.cumsum(many) - many
             yield order[np.repeat(starts[drawn] - first, many) + np.arange(many.sum())]
-
-
-def clusters_of(frame: pl.DataFrame, cluster: Sequence[str], strata: Sequence[str]) -> Clusters:
-    """The clusters of a frame; every row is one of its own where ``cluster`` is empty.
-
-    Strata with one cluster are collapsed into one stratum, and a single such stratum collapses
-    all, as :func:`.mean_intervals` does.
-
-    Raises:
-        StatisticsError: a column is absent, or there are fewer than two clusters.
-    """
-    demand_columns(frame, [*cluster, *strata], "draw by")
-    codes = np.arange(len(frame))
-    if cluster:
-        keys = pl.struct(*dict.fromkeys([*strata, *cluster]))
-        codes = frame.select(keys.rank("dense") - 1).to_series().to_numpy()
-    if not len(codes) or codes.max() < 1:
-        raise StatisticsError("resampling needs two clusters or more, and here there are fewer")
-    first = np.unique(codes, return_index=True)[1]
-    stratum = np.zeros(len(first), dtype=np.int64)
-    if strata:
-        ranks = frame.select(pl.struct(*strata).rank("dense")).to_series().to_numpy()
-        stratum = np.asarray(ranks, dtype=np.int64)[first]
-    stratum = np.where(np.bincount(stratum)[stratum] == 1, 0, stratum)
-    stratum = np.zeros_like(stratum) if (stratum == 0).sum() == 1 else stratum
-    order = np.argsort(stratum, kind="stable")
-    places = np.argsort(order, kind="stable")
-    return Clusters(places[codes], stratum[order])
-
-
-Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
-"""Numbers of a frame by name; None (or NaN) where one is not defined."""
-
-
-@dataclass(frozen=True, eq=False)
-class Resampled:
-    """Statistics of a frame, and of frames drawn from it.
-
-    Attributes:
-        frame: one row a statistic: ``statistic``, ``estimate`` (of the frame itself), ``error``
-            (standard deviation over draws), ``low``, ``high`` (expanded percentiles of the draws),
-            ``undefined`` (the share of draws without a value, which do not count) and ``interval``
-            (the label). Null where not defined.
-        drawn: the statistics of each draw, a column each, null where undefined.
-        label: how intervals were made, in words.
-        notes: what a reader should know.
-    """
-
-    frame: pl.DataFrame = field(repr=False)
-    drawn: pl.DataFrame = field(repr=False)
-    label: str
-    notes: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """The statistics as a table."""
-        return printed(self.label, self.frame.drop("interval"), self.notes)
 
 
 def bootstrap(
@@ -191,15 +158,6 @@ def bootstrap(
     return Resampled(pl.DataFrame(rows, schema=schema, orient="row"), drawn, label, clusters.notes)
 
 
-def expanded(level: float, freedom: int) -> float:
-    """The share of draws beyond each end of an interval that is as wide as Student's t makes it.
-
-    >>> round(expanded(0.95, 10_000), 3), round(expanded(0.95, 19), 3)
-    (0.025, 0.016)
-    """
-    return float(ndtr(stdtrit(freedom, (1 - level) / 2) * math.sqrt((freedom + 1) / freedom)))
-
-
 def _summary(
     drawn: NDArray[np.float64], tail: float
 ) -> tuple[float | None, float | None, float | None]:
@@ -212,3 +170,40 @@ def _summary(
 
 def _known(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def expanded(level: float, freedom: int) -> float:
+    """The share of draws beyond each end of an interval that is as wide as Student's t makes it.
+
+    >>> round(expanded(0.95, 10_000), 3), round(expanded(0.95, 19), 3)
+    (0.025, 0.016)
+    """
+    return float(ndtr(stdtrit(freedom, (1 - level) / 2) * math.sqrt((freedom + 1) / freedom)))
+
+
+def clusters_of(frame: pl.DataFrame, cluster: Sequence[str], strata: Sequence[str]) -> Clusters:
+    """The clusters of a frame; every row is one of its own where ``cluster`` is empty.
+
+    Strata with one cluster are collapsed into one stratum, and a single such stratum collapses
+    all, as :func:`.mean_intervals` does.
+
+    Raises:
+        StatisticsError: a column is absent, or there are fewer than two clusters.
+    """
+    demand_columns(frame, [*cluster, *strata], "draw by")
+    codes = np.arange(len(frame))
+    if cluster:
+        keys = pl.struct(*dict.fromkeys([*strata, *cluster]))
+        codes = frame.select(keys.rank("dense") - 1).to_series().to_numpy()
+    if not len(codes) or codes.max() < 1:
+        raise StatisticsError("resampling needs two clusters or more, and here there are fewer")
+    first = np.unique(codes, return_index=True)[1]
+    stratum = np.zeros(len(first), dtype=np.int64)
+    if strata:
+        ranks = frame.select(pl.struct(*strata).rank("dense")).to_series().to_numpy()
+        stratum = np.asarray(ranks, dtype=np.int64)[first]
+    stratum = np.where(np.bincount(stratum)[stratum] == 1, 0, stratum)
+    stratum = np.zeros_like(stratum) if (stratum == 0).sum() == 1 else stratum
+    order = np.argsort(stratum, kind="stable")
+    places = np.argsort(order, kind="stable")
+    return Clusters(places[codes], stratum[order])

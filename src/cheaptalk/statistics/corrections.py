@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-Floats = NDArray[np.float64]
+from cheaptalk.statistics.arrays import FloatArray
 
 
-def holm(p: Sequence[float] | Floats) -> Floats:
+def holm(p: Sequence[float] | FloatArray) -> FloatArray:
     """p-values corrected by Holm's step-down rule: the chance of any false finding is held.
 
     The k-th smallest of m becomes the largest of (m - j + 1) p_j over j up to k, at most 1 (Holm
@@ -29,7 +28,7 @@ def holm(p: Sequence[float] | Floats) -> Floats:
     return corrected
 
 
-def benjamini_hochberg(p: Sequence[float] | Floats) -> Floats:
+def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
     """p-values corrected so that the expected share of false findings is held.
 
     The k-th smallest of m becomes the smallest of m p_j / j over j from k on, at most 1 (Benjamini
@@ -45,7 +44,7 @@ def benjamini_hochberg(p: Sequence[float] | Floats) -> Floats:
     return np.asarray(false_discovery_control(values)) if len(values) else values
 
 
-def _checked(p: Sequence[float] | Floats) -> Floats:
+def _checked(p: Sequence[float] | FloatArray) -> FloatArray:
     values = np.asarray(p, dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError("p-values lie between 0 and 1; leave out those that are not defined")

@@ -17,7 +17,7 @@ from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
 
 Method = Literal["pearson", "spearman", "kendall"]
-Interval = Literal["fisher", "bootstrap"]
+IntervalKind = Literal["fisher", "bootstrap"]
 TESTS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
@@ -67,7 +67,7 @@ def correlation(
     y: str,
     *,
     method: Method = "pearson",
-    interval: Interval = "bootstrap",
+    interval: IntervalKind = "bootstrap",
     cluster: Sequence[str] = DEALS,
     draws: int = 2_000,
     seed: int | np.random.Generator = 0,

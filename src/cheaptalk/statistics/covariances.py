@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.designs import Design, one_hot
 
-Floats = NDArray[np.float64]
 EXACT = 1e-9
 """How near 1 a leverage is to count as 1: the row is then fitted exactly, whatever its outcome."""
 
@@ -23,20 +23,20 @@ class Covariance:
         why: what makes them so.
     """
 
-    matrix: Floats
+    matrix: FloatArray
     freedom: int
     unknown: NDArray[np.bool_]
     why: str = ""
 
 
-def classical(design: Design, inverse: Floats, residuals: Floats) -> Covariance:
+def classical(design: Design, inverse: FloatArray, residuals: FloatArray) -> Covariance:
     """One variance for all rows: sum of squared residuals / (n - p), times (X'X)^-1."""
     freedom = len(residuals) - design.width
     variance = residuals @ residuals / max(freedom, 1)
     return Covariance(variance * inverse, freedom, np.zeros(design.width, dtype=bool))
 
 
-def hc3(design: Design, inverse: Floats, residuals: Floats) -> Covariance:
+def hc3(design: Design, inverse: FloatArray, residuals: FloatArray) -> Covariance:
     """A variance for each row: its residual over 1 less its leverage, squared.
 
     MacKinnon and White (1985), Journal of Econometrics 29(3). A row with leverage 1 shows nothing
@@ -57,7 +57,7 @@ def hc3(design: Design, inverse: Floats, residuals: Floats) -> Covariance:
 
 
 def clustered(
-    design: Design, inverse: Floats, residuals: Floats, clusters: NDArray[np.int64]
+    design: Design, inverse: FloatArray, residuals: FloatArray, clusters: NDArray[np.int64]
 ) -> Covariance:
     """A variance for each cluster, CR1 of Cameron and Miller (2015), section II.
 
@@ -76,11 +76,11 @@ def clustered(
     )
 
 
-def _sandwich(inverse: Floats, meat: Floats) -> Floats:
+def _sandwich(inverse: FloatArray, meat: FloatArray) -> FloatArray:
     return np.asarray(inverse @ meat @ inverse)
 
 
-def _leverage(design: Design, inverse: Floats) -> Floats:
+def _leverage(design: Design, inverse: FloatArray) -> FloatArray:
     """The diagonal of X (X'X)^-1 X', from the columns that are 1 in each row."""
     padded = np.pad(inverse, (0, 1))
     active = design.active

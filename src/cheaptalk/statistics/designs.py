@@ -104,7 +104,7 @@ def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_a
     return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
 
 
-def made_design(frame: pl.DataFrame, factors: Sequence[Factor]) -> Design:
+def design_of(frame: pl.DataFrame, factors: Sequence[Factor]) -> Design:
     """Factors laid out over the rows of a frame."""
     active, start = [np.zeros(len(frame), dtype=np.int64)], 1
     width = 1 + sum(len(factor.others) for factor in factors)
@@ -115,7 +115,7 @@ def made_design(frame: pl.DataFrame, factors: Sequence[Factor]) -> Design:
     return Design(tuple(factors), np.column_stack(active))
 
 
-def made_factor(
+def factor_of(
     frame: pl.DataFrame, name: str, columns: Sequence[str], reference: Mapping[str, Any]
 ) -> Factor:
     """A factor with the levels that a frame has.

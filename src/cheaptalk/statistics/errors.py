@@ -1,7 +1,4 @@
-"""What statistics refuse to compute.
-
-The numbers of a frame, checked before they are counted on.
-"""
+"""What statistics refuse to compute: columns that are absent, and what is no number."""
 
 from collections.abc import Sequence
 

@@ -7,15 +7,14 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy import stats
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.corrections import benjamini_hochberg, holm
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
 
-Floats = NDArray[np.float64]
 CELLS = 10_000_000
 """How many shuffled numbers are held in memory at once."""
 
@@ -50,8 +49,8 @@ class PermutationTest:
 
 
 def permutation_test(
-    first: Sequence[float] | Floats,
-    second: Sequence[float] | Floats,
+    first: Sequence[float] | FloatArray,
+    second: Sequence[float] | FloatArray,
     *,
     paired: bool,
     draws: int = 9_999,
@@ -93,7 +92,7 @@ def permutation_test(
         return PermutationTest(difference, 1.0, sizes, paired, exact=True)
     found = stats.permutation_test(
         (one - other,) if paired else (one, other),
-        _mean if paired else _difference,
+        np.mean if paired else _difference,
         permutation_type="samples" if paired else "independent",
         vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
         rng=np.random.default_rng(seed),
@@ -101,11 +100,7 @@ def permutation_test(
     return PermutationTest(difference, float(found.pvalue), sizes, paired, arrangements <= draws)
 
 
-def _mean(values: Floats, axis: int) -> Floats:
-    return np.asarray(np.mean(values, axis=axis))
-
-
-def _difference(first: Floats, second: Floats, axis: int) -> Floats:
+def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
     return np.asarray(np.mean(first, axis=axis) - np.mean(second, axis=axis))
 
 

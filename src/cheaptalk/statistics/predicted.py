@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from cheaptalk.statistics.covariances import Floats
-from cheaptalk.statistics.designs import Design, Factor
+from cheaptalk.statistics.arrays import FloatArray
+from cheaptalk.statistics.designs import Design
 from cheaptalk.statistics.errors import StatisticsError
 from cheaptalk.statistics.regression import Regression
 from cheaptalk.statistics.text import printed
@@ -63,7 +63,9 @@ def predicted_means(
         ValueError: there is no such factor, or weights make no sense.
     """
     design = regression.design
-    cells = [_factor(design, name) for name in by]
+    for name in by:
+        design.columns(name)  # refuses what is no factor
+    cells = [next(one for one in design.factors if one.name == name) for name in by]
     shares, over = design.active_shares(), "its own configurations"
     if configurations is not None:
         shares, over = _reweighted(design, shares, by, configurations, weight)
@@ -83,18 +85,13 @@ def predicted_means(
     return PredictedMeans(regression, over, labelled)
 
 
-def _factor(design: Design, name: str) -> Factor:
-    design.columns(name)
-    return next(factor for factor in design.factors if factor.name == name)
-
-
 def _reweighted(
     design: Design,
-    shares: Floats,
+    shares: FloatArray,
     by: Sequence[str],
     configurations: pl.DataFrame,
     weight: str | None,
-) -> tuple[Floats, str]:
+) -> tuple[FloatArray, str]:
     """The shares of each column among weighted configurations, and what they are in words."""
     weights = _weights(configurations, weight)
     changed, kept = shares.copy(), []
@@ -111,7 +108,7 @@ def _reweighted(
     return changed, f"{len(configurations)} given configurations{own}"
 
 
-def _weights(configurations: pl.DataFrame, weight: str | None) -> Floats:
+def _weights(configurations: pl.DataFrame, weight: str | None) -> FloatArray:
     if configurations.is_empty():
         raise StatisticsError("there are no configurations to average over")
     if weight is None:

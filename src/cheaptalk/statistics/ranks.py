@@ -8,12 +8,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.bootstrap import Clusters, clusters_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +99,11 @@ def rank_ranges(
 
 def _means(
     groups: NDArray[np.int64],
-    numbers: Floats,
+    numbers: FloatArray,
     clusters: Clusters,
     draws: int,
     generator: np.random.Generator,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Each group's mean, and its means over draws that have all groups, shape (draws, groups)."""
     size = int(groups.max()) + 1
     cells = clusters.codes * size + groups
@@ -123,8 +122,8 @@ def _means(
 def _ranked(
     names: Sequence[object],
     rows: NDArray[np.int64],
-    means: Floats,
-    drawn: Floats,
+    means: FloatArray,
+    drawn: FloatArray,
     level: float,
     highest: bool,
 ) -> pl.DataFrame:
@@ -151,7 +150,7 @@ def _ranked(
     return made.sort("rank", "group")
 
 
-def _surely_above(means: Floats, drawn: Floats, level: float) -> NDArray[np.bool_]:
+def _surely_above(means: FloatArray, drawn: FloatArray, level: float) -> NDArray[np.bool_]:
     """Whether i's mean surely exceeds j's, for all pairs at once; shape (groups, groups)."""
     gaps = means[:, None] - means
     size = len(means)

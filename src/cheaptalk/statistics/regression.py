@@ -1,7 +1,4 @@
-"""A regression on categorical factors: its effects, with intervals that say how they were made.
-
-Ordinary least squares on categorical factors, with intervals that say how they were made.
-"""
+"""Ordinary least squares on categorical factors, with intervals that say how they were made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +11,18 @@ from scipy.linalg import eigh
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.covariances import Covariance, Floats, classical, clustered, hc3
-from cheaptalk.statistics.designs import Design, made_design, made_factor
+from cheaptalk.statistics.arrays import FloatArray
+from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
+from cheaptalk.statistics.designs import Design, design_of, factor_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.text import printed
 
 SINGULAR = 1e-10
 """The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
+Errors = Literal["classical", "HC3", "cluster"]
+FEW = 20
+"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Regression:
 
     outcome: str
     design: Design = field(repr=False)
-    coefficients: Floats = field(repr=False)
+    coefficients: FloatArray = field(repr=False)
     covariance: Covariance = field(repr=False)
     rows: int
     clusters: int | None
@@ -98,7 +99,7 @@ class Regression:
         made = pl.DataFrame(rows, schema={**names, **numbers}, orient="row")
         return made.with_columns(interval=pl.lit(self.label))
 
-    def estimates(self, weights: Floats) -> pl.DataFrame:
+    def estimates(self, weights: FloatArray) -> pl.DataFrame:
         """Weighted sums of the coefficients, one row each, with errors and intervals.
 
         Args:
@@ -130,11 +131,6 @@ class Regression:
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
         return printed(head, self.frame.drop("interval", "reference"), self.notes)
-
-
-Errors = Literal["classical", "HC3", "cluster"]
-FEW = 20
-"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
 
 
 def ols(
@@ -212,13 +208,14 @@ def regressions(
     """
     for kind in errors:
         _check(kind, level, factors)
-    laid: dict[bytes, _Laid] = {}
+    by_cluster = f"cluster-robust (CR1) by {', '.join(cluster)}"
+    laid: dict[bytes, _FittedDesign] = {}
     found: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
         used, notes = _with_outcome(frame, outcome)
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in laid:
-            laid[rows] = _laid_out(used, factors, composites or {}, reference)
+            laid[rows] = _fitted_design(used, factors, composites or {}, reference)
         one = laid[rows]
         values = used[outcome].to_numpy()
         base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
@@ -233,38 +230,33 @@ def regressions(
             warnings = _warnings(one.design, covariance, residuals, clusters)
             found[outcome, kind] = Regression(
                 outcome, one.design, coefficients, covariance, len(used), clusters, r2,
-                _method(kind, cluster), level, (*notes, *one.notes, *warnings),
+                by_cluster if kind == "cluster" else kind, level, (*notes, *one.notes, *warnings),
             )  # fmt: skip
     return found
 
 
-class _Laid(NamedTuple):
+class _FittedDesign(NamedTuple):
     """Factors over some rows: the design, the inverse of X'X, and what became of factors."""
 
     design: Design
-    inverse: Floats
+    inverse: FloatArray
     notes: tuple[str, ...]
 
 
-def _laid_out(
+def _fitted_design(
     frame: pl.DataFrame,
     factors: Sequence[str],
     composites: Mapping[str, Sequence[str]],
     reference: Mapping[str, Any],
-) -> _Laid:
-    made = [made_factor(frame, name, composites.get(name, [name]), reference) for name in factors]
-    design = made_design(frame, [one for one in made if one.others])
+) -> _FittedDesign:
+    made = [factor_of(frame, name, composites.get(name, [name]), reference) for name in factors]
+    design = design_of(frame, [one for one in made if one.others])
     notes = tuple(
         f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
         for one in made
         if not one.others
     )
-    return _Laid(design, _inverse(design), notes)
-
-
-def _method(errors: Errors, cluster: Sequence[str]) -> str:
-    """A kind of errors in words."""
-    return f"cluster-robust (CR1) by {', '.join(cluster)}" if errors == "cluster" else errors
+    return _FittedDesign(design, _inverse(design), notes)
 
 
 def _check(errors: str, level: float, factors: Sequence[str]) -> None:
@@ -286,7 +278,7 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
     return used, [note] if lost else []
 
 
-def _inverse(design: Design) -> Floats:
+def _inverse(design: Design) -> FloatArray:
     """The inverse of X'X, by way of columns scaled to length 1.
 
     Raises:
@@ -303,12 +295,16 @@ def _inverse(design: Design) -> Floats:
             f"the effects of {' and '.join(names)} cannot be told apart: their levels always go "
             "together; leave one out, or join them as a composite"
         )
-    inverse: Floats = (vectors / values) @ vectors.T * np.outer(scale, scale)
+    inverse: FloatArray = (vectors / values) @ vectors.T * np.outer(scale, scale)
     return inverse
 
 
 def _covariance(
-    frame: pl.DataFrame, laid: _Laid, residuals: Floats, errors: Errors, cluster: Sequence[str]
+    frame: pl.DataFrame,
+    laid: _FittedDesign,
+    residuals: FloatArray,
+    errors: Errors,
+    cluster: Sequence[str],
 ) -> tuple[Covariance, int | None]:
     """The covariance of a kind, and how many clusters it rests on."""
     design, inverse = laid.design, laid.inverse
@@ -323,7 +319,7 @@ def _covariance(
 
 
 def _warnings(
-    design: Design, covariance: Covariance, residuals: Floats, clusters: int | None
+    design: Design, covariance: Covariance, residuals: FloatArray, clusters: int | None
 ) -> list[str]:
     """What makes errors unknown or doubtful."""
     notes = []

@@ -16,7 +16,7 @@ from cheaptalk.rules import Action, Ask, explain
 from cheaptalk.styles.json_objects import (
     MARKS,
     NOT_JSON,
-    Found,
+    Braced,
     Unreadable,
     after_thinking,
     objects,
@@ -24,6 +24,14 @@ from cheaptalk.styles.json_objects import (
 
 EMPTY = "the reply is empty"
 CUT_OFF = "the reply is cut off"
+NO_OBJECT = "it contains no JSON object"
+TWO = "the reply contains more than one answer; give exactly one"
+PLAIN = {
+    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip
+"""Blanks of the plain types of a JSON schema."""
+BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 class Illegal(Unreadable):
@@ -50,10 +58,6 @@ class Codec(Protocol):
             Unreadable: there is none, or more than one.
             Illegal: there is one, and the rules refuse it.
         """
-
-
-NO_OBJECT = "it contains no JSON object"
-TWO = "the reply contains more than one answer; give exactly one"
 
 
 class JsonCodec:
@@ -88,7 +92,7 @@ class JsonCodec:
         return answer
 
 
-def _answer(found: Iterable[Found], action: type[Action]) -> tuple[Action | None, int, str]:
+def _answer(found: Iterable[Braced], action: type[Action]) -> tuple[Action | None, int, str]:
     """The one answer among objects, where it ends for the last time, and what ails the others.
 
     Raises:
@@ -150,14 +154,6 @@ def _words(action: type[Action]) -> dict[str, dict[str, str]]:
         if options and len(small) == len(options):
             found[name] = small
     return found
-
-
-PLAIN = {
-    "number": "<number>", "integer": "<whole number>", "string": '"<text>"',
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
-"""Blanks of the plain types of a JSON schema."""
-BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
 @cache

@@ -60,7 +60,7 @@ FAULTS = (
 """What stands where JSON ends, with the character before it, and what is wrong with it."""
 
 
-class Found(NamedTuple):
+class Braced(NamedTuple):
     """Something in braces.
 
     Attributes:
@@ -76,7 +76,7 @@ class Found(NamedTuple):
     fault: str = ""
 
 
-def objects(text: str) -> list[Found]:
+def objects(text: str) -> list[Braced]:
     """All that stands in braces outside thinking and is, or tries to be, a JSON object.
 
     Only the outermost are listed. Their strings may hold line breaks.
@@ -85,7 +85,7 @@ def objects(text: str) -> list[Found]:
         Unreadable: the text breaks off within one or within thinking, its braces do not match,
             there are too many, one is nested too deeply, or one gives a key two different values.
     """
-    found: list[Found] = []
+    found: list[Braced] = []
     braces = place = 0
     while mark := LANDMARK.search(text, place):
         place = mark.end()
@@ -131,7 +131,7 @@ def _behind(text: str, begun: re.Match[str]) -> int:
     return end.end()
 
 
-def _whole(text: str, start: int) -> Found:
+def _whole(text: str, start: int) -> Braced:
     """What stands between this brace and the one that closes it."""
     depth = 0
     for token in INSIDE.finditer(text, start):
@@ -147,18 +147,18 @@ def _whole(text: str, start: int) -> Found:
     raise Unreadable(broken.fault or BREAKS_OFF)
 
 
-def _decoded(text: str, start: int, end: int) -> Found:
+def _decoded(text: str, start: int, end: int) -> Braced:
     part = text[start:end]
     try:
-        return Found(part, end, DECODER.decode(part))
+        return Braced(part, end, DECODER.decode(part))
     except Unreadable:
         raise
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply to be read") from error
     except json.JSONDecodeError as error:
-        return Found(part, end, None, _fault(error))
+        return Braced(part, end, None, _fault(error))
     except ValueError:
-        return Found(part, end, None, "a number has too many digits")
+        return Braced(part, end, None, "a number has too many digits")
 
 
 def _fault(error: json.JSONDecodeError) -> str:

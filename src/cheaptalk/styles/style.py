@@ -1,6 +1,4 @@
-"""The codecs that a style can name.
-
-Styles: a game put into words, and answers read back.
+"""Styles: a game put into words, and answers read back.
 
 A style is a Jinja template with one block per event and per action, named after their classes
 (``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
@@ -28,79 +26,6 @@ CODECS: dict[str, Codec] = {
     "json": JsonCodec(),
     "tagged": TaggedCodec(text="message", numbers="propose"),
 }
-
-
-@cache
-def block_name(kind: type) -> str:
-    """The name of the block with an event's or action's words.
-
-    >>> class OfferMade: ...
-    >>> block_name(OfferMade)
-    'offer_made'
-    """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
-
-
-def number(value: float, decimals: int = 2) -> str:
-    """A number as people write it: thousands separated, no trailing zeros.
-
-    >>> number(1234.5), number(1000000), number(0.333)
-    ('1,234.5', '1,000,000', '0.33')
-    """
-    text = f"{value:,.{decimals}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
-
-
-def dollars(value: float) -> str:
-    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
-
-    >>> dollars(1234), dollars(0.5), dollars(-2.999)
-    ('$1,234', '$0.50', '-$3')
-    """
-    text = number(value)
-    if "." in text:
-        text = f"{value:,.2f}"
-    return f"-${text[1:]}" if text.startswith("-") else f"${text}"
-
-
-def percent(value: float, decimals: int = 2) -> str:
-    """A share of one as a percentage."""
-    return f"{number(100 * value, decimals)}%"
-
-
-def _environment(folder: str) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.FileSystemLoader(folder), jinja2.PackageLoader("cheaptalk.styles", "")]
-        ),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
-        auto_reload=False,
-    )
-    environment.filters |= {
-        "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
-    }  # fmt: skip
-    return environment
-
-
-def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """The blocks of a template and of all that it extends, and a digest of their text."""
-    blocks: set[str] = set()
-    text = hashlib.sha256()
-    waiting = [name]
-    while waiting:
-        assert environment.loader is not None
-        source, _, _ = environment.loader.get_source(environment, waiting.pop())
-        tree = environment.parse(source)
-        text.update(source.encode())
-        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
-        waiting.extend(found for found in jinja2.meta.find_referenced_templates(tree) if found)
-    return frozenset(blocks), text.hexdigest()[:16]
-
-
 _GAPS = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -173,9 +98,13 @@ class Teller:
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
-@cache
-def _loaded(name: str, folder: Path, file: StyleFile) -> Style:
-    return Style(name, _environment(str(folder)), file)
+def style(game: str, name: str | None = None) -> Style:
+    """A style of a registered game by name; the game's default one without a name.
+
+    Raises:
+        UnknownName: there is no such game, or it has no such style.
+    """
+    return style_in(game_box(game), name)
 
 
 def style_in(box: GameBox, name: str | None = None) -> Style:
@@ -190,10 +119,77 @@ def style_in(box: GameBox, name: str | None = None) -> Style:
     return _loaded(name, box.words, box.styles[name])
 
 
-def style(game: str, name: str | None = None) -> Style:
-    """A style of a registered game by name; the game's default one without a name.
+@cache
+def _loaded(name: str, folder: Path, file: StyleFile) -> Style:
+    return Style(name, _environment(str(folder)), file)
 
-    Raises:
-        UnknownName: there is no such game, or it has no such style.
+
+def _environment(folder: str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.FileSystemLoader(folder), jinja2.PackageLoader("cheaptalk.styles", "")]
+        ),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
+    }  # fmt: skip
+    return environment
+
+
+def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
+    """The blocks of a template and of all that it extends, and a digest of their text."""
+    blocks: set[str] = set()
+    text = hashlib.sha256()
+    waiting = [name]
+    while waiting:
+        assert environment.loader is not None
+        source, _, _ = environment.loader.get_source(environment, waiting.pop())
+        tree = environment.parse(source)
+        text.update(source.encode())
+        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+        waiting.extend(found for found in jinja2.meta.find_referenced_templates(tree) if found)
+    return frozenset(blocks), text.hexdigest()[:16]
+
+
+@cache
+def block_name(kind: type) -> str:
+    """The name of the block with an event's or action's words.
+
+    >>> class OfferMade: ...
+    >>> block_name(OfferMade)
+    'offer_made'
     """
-    return style_in(game_box(game), name)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """A number as people write it: thousands separated, no trailing zeros.
+
+    >>> number(1234.5), number(1000000), number(0.333)
+    ('1,234.5', '1,000,000', '0.33')
+    """
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def dollars(value: float) -> str:
+    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
+
+    >>> dollars(1234), dollars(0.5), dollars(-2.999)
+    ('$1,234', '$0.50', '-$3')
+    """
+    text = number(value)
+    if "." in text:
+        text = f"{value:,.2f}"
+    return f"-${text[1:]}" if text.startswith("-") else f"${text}"
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """A share of one as a percentage."""
+    return f"{number(100 * value, decimals)}%"

@@ -11,7 +11,15 @@ import cheaptalk as ct
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
+from cheaptalk.reports.recipes.parts import (
+    Charts,
+    Header,
+    Lacking,
+    Lead,
+    Recipe,
+    RecipePart,
+    ReportTable,
+)
 from cheaptalk.reports.recipes.played import PLAYED
 from tests.pages import Page
 from tests.reports.browser import CHROMIUM, Tab, browse
@@ -27,12 +35,12 @@ NUMBERS = pl.DataFrame(
         "gain.n": [3, 4, 0],
     }
 )
-COLUMNS = (Column("player", "Player"), Column("gain", "Gain", "% of the pie", 2, "What is won."))
+COLUMNS = (Header("player", "Player"), Header("gain", "Gain", "% of the pie", 2, "What is won."))
 
 
-def gains(evidence: Evidence) -> Iterator[Table | Charts]:
+def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What each player gained: ``won / played``."""
-    yield Table(
+    yield ReportTable(
         "gains", "Gains & losses", NUMBERS, COLUMNS, "Of all matches.", ("Nobody else played.",),
         leads=lambda row: Lead("bargaining", {"player": "luck"}) if row["gain"] else None,
     )  # fmt: skip
@@ -40,7 +48,7 @@ def gains(evidence: Evidence) -> Iterator[Table | Charts]:
     yield Charts("bars", "Bars", [Panel("Bars", "units", 200, data, {})], "Two bars.")
 
 
-def nothing(evidence: Evidence) -> Iterator[Table]:
+def nothing(evidence: Evidence) -> Iterator[ReportTable]:
     """What no study has."""
     if evidence.draws:
         raise Lacking("no match with a parrot; seat one with --player")
@@ -49,7 +57,7 @@ def nothing(evidence: Evidence) -> Iterator[Table]:
 
 RECIPE = Recipe(
     "toy", "toys", "A Paper on Toys (2026)",
-    (PLAYED, Part("Gains", "Table 7", gains), Part("Parrots", "Figure 8", nothing)),
+    (PLAYED, RecipePart("Gains", "Table 7", gains), RecipePart("Parrots", "Figure 8", nothing)),
 )  # fmt: skip
 
 
@@ -62,7 +70,7 @@ def page(well: Path, tmp_path: Path) -> Path:
 
 
 def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() -> None:
-    printed = str(Table("gains", "Gains", NUMBERS, COLUMNS))
+    printed = str(ReportTable("gains", "Gains", NUMBERS, COLUMNS))
     assert printed.split("\n") == [
         "Gains",
         "Player  Gain (% of the pie)",
@@ -75,9 +83,9 @@ def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() ->
 def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> None:
     frame = pl.DataFrame({"player": ["a"], "gain": [float("nan")]})
     with pytest.raises(ValueError, match="column gain of table gains has a number that is none"):
-        Table("gains", "Gains", frame, COLUMNS)
+        ReportTable("gains", "Gains", frame, COLUMNS)
     with pytest.raises(ValueError, match="table gains has no column gain"):
-        Table("gains", "Gains", frame.drop("gain"), COLUMNS)
+        ReportTable("gains", "Gains", frame.drop("gain"), COLUMNS)
 
 
 def test_findings_hold_tables_as_frames_and_say_what_is_missing(well: Path) -> None:

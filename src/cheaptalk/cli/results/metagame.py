@@ -152,7 +152,7 @@ def metagame(
         write_payoffs = ct.equilibrium.write_payoffs
     of_file = source.lower().endswith(FILES)
     _check_source(source, of_file, context, (export, to))
-    wishes: ct.equilibrium.Wishes = {
+    wishes: ct.equilibrium.AnalysisOptions = {
         "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
         "one_sided": one_sided, "budget": budget,
     }  # fmt: skip
@@ -209,9 +209,9 @@ def _check_source(
 @contextmanager
 def _of_file(
     source: str,
-    wishes: ct.equilibrium.Wishes,
+    wishes: ct.equilibrium.AnalysisOptions,
     providers: Sequence[str],
-    seats: ct.equilibrium.SeatWishes | None,
+    seats: ct.equilibrium.SeatsOptions | None,
 ) -> Iterator[Games]:
     """The game of a payoff file."""
     table = ct.equilibrium.read_payoffs(source)
@@ -229,7 +229,7 @@ def _of_file(
 @contextmanager
 def _of_study(
     studies: Sequence[str], store: Path, games: Sequence[str], providers: Sequence[str], port: int,
-    wishes: ct.equilibrium.Wishes, seats: ct.equilibrium.SeatWishes | None, single: bool,
+    wishes: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None, single: bool,
 ) -> Iterator[Games]:  # fmt: skip
     """The games of some studies, solved one after the other, and the matches behind them."""
     source = studies[0]
@@ -282,8 +282,8 @@ def _write(name: str, analyses: Sequence[Game], to: Path, **given: Any) -> None:
 
 def _told(one: Game, seed: int) -> dict[str, Any]:
     if isinstance(one, ct.equilibrium.SeatsAnalysis):
-        return ct.reports.told_seats(one, seed)
-    return ct.reports.told(one, seed)
+        return ct.reports.seats_json(one, seed)
+    return ct.reports.analysis_json(one, seed)
 
 
 def _show(one: Game) -> None:
@@ -397,9 +397,9 @@ def seat_wishes(
     by_seat: bool,
     payoff: str | None,
     pooled: bool,
-    wishes: ct.equilibrium.Wishes,
+    wishes: ct.equilibrium.AnalysisOptions,
     providers: Sequence[str],
-) -> ct.equilibrium.SeatWishes | None:
+) -> ct.equilibrium.SeatsOptions | None:
     """How to analyse by seat; None where nobody asked for it.
 
     Args:
@@ -419,7 +419,7 @@ def seat_wishes(
     }  # fmt: skip
 
 
-def refuse_symmetric(wishes: ct.equilibrium.Wishes, providers: Sequence[str]) -> None:
+def refuse_symmetric(wishes: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
     """See that nothing is asked for that only a symmetric game has.
 
     Raises:
@@ -433,9 +433,9 @@ def refuse_symmetric(wishes: ct.equilibrium.Wishes, providers: Sequence[str]) ->
 def bimatrix(
     name: str,
     table: ct.equilibrium.PayoffTable,
-    wishes: ct.equilibrium.Wishes,
+    wishes: ct.equilibrium.AnalysisOptions,
     providers: Sequence[str],
-    seats: ct.equilibrium.SeatWishes | None,
+    seats: ct.equilibrium.SeatsOptions | None,
 ) -> ct.equilibrium.SeatsAnalysis:
     """The game of two seats in a payoff file.
 

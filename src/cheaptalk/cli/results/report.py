@@ -79,7 +79,7 @@ def report(
             with err.status(f"{study}: reading matches") as status:
                 found = find(
                     opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
-                    options=options, told=lambda part: status.update(f"{study}: {part.title}"),
+                    options=options, progress=lambda part: status.update(f"{study}: {part.title}"),
                 )  # fmt: skip
             _check_held(found)
             with err.status(f"{study}: writing {file.name}"):

@@ -21,7 +21,7 @@ TablesOption = Annotated[
 
 def hand_over(
     found: ct.reports.Findings,
-    shown: Mapping[str, ct.reports.Table],
+    shown: Mapping[str, ct.reports.ReportTable],
     to: Path | None,
     tables: Path | None,
     port: int,

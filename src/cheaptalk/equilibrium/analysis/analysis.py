@@ -1,24 +1,18 @@
-"""What is said where exact ties between cells are lost to the draws of the bootstrap.
-
-Games in plain text, as the command prints them and ``print`` does.
-
-What is said of an empirical game: its equilibria, and how sure each number is.
-"""
+"""What is said of an empirical game: its equilibria, and how sure each number is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
-from cheaptalk.equilibrium.analysis.readings import Reading
-from cheaptalk.equilibrium.analysis.selection import Selected
+from cheaptalk.equilibrium.analysis.selection import MetricTable, Selected
 from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread, spreads
 from cheaptalk.equilibrium.empirical.bootstrap import (
     SHARE,
@@ -32,142 +26,20 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
 )
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
-from cheaptalk.equilibrium.empirical.next_cells import NextCells, torn_cells
+from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import counted
-from cheaptalk.text import fixed
+from cheaptalk.text import aligned, fixed
 
 NOISE = "come out different in a draw, and what looks like a choice between them is noise"
-
 LEAST = 0.01
 """The share of bootstrap games from which on an edge is drawn."""
-
-
-def torn_in_words(game: EmpiricalGame, *, paired: bool) -> str:
-    """Why payoffs that are equal by rule differ from draw to draw; empty where they do not.
-
-    Args:
-        paired: whether all cells of a draw have the same deals.
-    """
-    if not paired:
-        if not shares_deals(game):
-            return ""
-        return (
-            "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
-            f"equal in several cells, such as outside options, {NOISE}"
-        )
-    torn = sum(map(torn_cells, game.samples))
-    if not torn:
-        return ""
-    return (
-        f"{counted(torn, 'cell')} with payoffs that are equal on all the deals they share, such as "
-        f"outside options, have different deals, so that they {NOISE}; play the same deals in all"
-    )
-
-
-if TYPE_CHECKING:
-    pass
-
 SHOWN = 5
 """Equilibria that are told."""
 DUST = 1e-9
 """A regret below this share of the range of payoffs is rounding, and no regret."""
-
-
-def analysis_text(one: Analysis) -> str:
-    """A game's equilibria and strategies; the first line is its heading."""
-    matches = f", {counted(one.matches, 'match')}" if one.selected else ""
-    lines = [f"{one.name}: {counted(len(one.labels), 'strategy')}{matches}"]
-    if one.selected and one.selected.apart:
-        lines.append(one.selected.apart)
-    lines.append(one.found_in_words)
-    for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
-        point = component.point
-        played = mixed(one.labels, point.support, point.mixture.tolist())
-        extent = "" if component.isolated else ", of a continuum"
-        regret = regret_text(point.regret, one.game.payoffs())
-        numbers = f"payoff {fixed(point.payoff, 2)}, regret {regret}{extent}"
-        lines.append(f"  {played}: {numbers}{_recurring(recurrence)}")
-    if len(one.found.components) > SHOWN:
-        lines.append(f"  and {len(one.found.components) - SHOWN} more")
-    said = (one.choice_in_words if one.tied_entropy > 1 else "", one.dominated_in_words)
-    lines += [f"  {words.rstrip('.')}." for words in said if words]
-    columns = {
-        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
-        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
-        "Best reply": [f"{share:.1%}" for share in one.answering],
-    }
-    rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
-    return "\n".join([*lines, *aligned(["Strategy", *columns], rows, 1), _made(one)])
-
-
-def plus_minus(one: Spread, places: int) -> str:
-    """A number with the standard deviation of its draws; ``none`` where it is undefined."""
-    if one.mean is None or one.error is None:
-        return "none" if one.estimate is None else fixed(one.estimate, places)
-    return f"{fixed(one.mean, places)} ± {fixed(one.error, places)}"
-
-
-def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float]) -> str:
-    """The strategies in use with their shares.
-
-    >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
-    'soft 0.250, "2" 0.750'
-    """
-    return ", ".join(f"{called(labels[at])} {shares[at]:.3f}" for at in used)
-
-
-def called(label: str) -> str:
-    """A strategy's name, in quotes where it would pass for a number."""
-    return f'"{label}"' if PLAIN.fullmatch(label) else label
-
-
-def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
-    """A regret in short, 0 where it is rounding for such payoffs.
-
-    >>> regret_text(4e-16, [[1, 0], [0, 1]]), regret_text(0.125, [[1, 0], [0, 1]])
-    ('0', '0.1')
-    """
-    return f"{regret:.1g}" if regret > DUST * float(np.ptp(payoffs)) else "0"
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """A table's lines: so many columns stand left, the others right.
-
-    >>> aligned(["Who", "Gets"], [["soft", "1.00"], ["walk", "23.50"]], 1)
-    ['Who    Gets', 'soft   1.00', 'walk  23.50']
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    ]
-
-
-def _made(one: Analysis) -> str:
-    """How the numbers behind ± were made, or why there are none."""
-    if one.unsure:
-        return f"No intervals: {one.unsure}."
-    warning = f"\n{one.torn}." if one.torn else ""
-    return (
-        "The table is of the equilibrium of most entropy, and among several with equally much the "
-        f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "
-        f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
-        f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
-    )
-
-
-def _recurring(recurrence: Recurrence | None) -> str:
-    """How often an equilibrium is one of the draws too, and taken there."""
-    if recurrence is None:
-        return ""
-    return f"; exists in {recurrence.exists:.1%} of draws, taken in {recurrence.chosen:.1%}"
 
 
 class Gap(NamedTuple):
@@ -221,7 +93,7 @@ class Analysis:
     game: EmpiricalGame
     found: SymmetricEquilibria
     drawn: Bootstrap
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[MetricTable, ...] = ()
     unsure: str = ""
     selected: Selected | None = field(default=None, repr=False)
     providers: Providers | None = None
@@ -317,9 +189,9 @@ class Analysis:
         return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
 
     @property
-    def torn(self) -> str:
+    def broken_ties(self) -> str:
         """What is lost where exact ties between cells come apart in draws; empty where not."""
-        return torn_in_words(self.game, paired=self.drawn.paired) if self.draws else ""
+        return broken_ties_text(self.game, paired=self.drawn.paired) if self.draws else ""
 
     @property
     def table(self) -> PayoffTable:
@@ -424,3 +296,103 @@ def _placed(one: Spread) -> float:
     """The mean over draws where there are any."""
     value = one.estimate if one.mean is None else one.mean
     return 0.0 if value is None else round(value, 9)
+
+
+def broken_ties_text(game: EmpiricalGame, *, paired: bool) -> str:
+    """Why payoffs that are equal by rule differ from draw to draw; empty where they do not.
+
+    Args:
+        paired: whether all cells of a draw have the same deals.
+    """
+    if not paired:
+        if not shares_deals(game):
+            return ""
+        return (
+            "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
+            f"equal in several cells, such as outside options, {NOISE}"
+        )
+    tied = sum(map(broken_ties, game.samples))
+    if not tied:
+        return ""
+    return (
+        f"{counted(tied, 'cell')} with payoffs that are equal on all the deals they share, such as "
+        f"outside options, have different deals, so that they {NOISE}; play the same deals in all"
+    )
+
+
+def analysis_text(one: Analysis) -> str:
+    """A game's equilibria and strategies; the first line is its heading."""
+    matches = f", {counted(one.matches, 'match')}" if one.selected else ""
+    lines = [f"{one.name}: {counted(len(one.labels), 'strategy')}{matches}"]
+    if one.selected and one.selected.apart:
+        lines.append(one.selected.apart)
+    lines.append(one.found_in_words)
+    for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
+        point = component.point
+        played = mixed(one.labels, point.support, point.mixture.tolist())
+        extent = "" if component.isolated else ", of a continuum"
+        regret = regret_text(point.regret, one.game.payoffs())
+        numbers = f"payoff {fixed(point.payoff, 2)}, regret {regret}{extent}"
+        lines.append(f"  {played}: {numbers}{_recurring(recurrence)}")
+    if len(one.found.components) > SHOWN:
+        lines.append(f"  and {len(one.found.components) - SHOWN} more")
+    said = (one.choice_in_words if one.tied_entropy > 1 else "", one.dominated_in_words)
+    lines += [f"  {words.rstrip('.')}." for words in said if words]
+    columns = {
+        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
+        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
+        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
+        "Best reply": [f"{share:.1%}" for share in one.answering],
+    }
+    rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
+    return "\n".join([*lines, *aligned([["Strategy", *columns], *rows], {0}), _made(one)])
+
+
+def plus_minus(one: Spread, places: int) -> str:
+    """A number with the standard deviation of its draws; ``none`` where it is undefined."""
+    if one.mean is None or one.error is None:
+        return "none" if one.estimate is None else fixed(one.estimate, places)
+    return f"{fixed(one.mean, places)} ± {fixed(one.error, places)}"
+
+
+def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float]) -> str:
+    """The strategies in use with their shares.
+
+    >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
+    'soft 0.250, "2" 0.750'
+    """
+    return ", ".join(f"{called(labels[at])} {shares[at]:.3f}" for at in used)
+
+
+def called(label: str) -> str:
+    """A strategy's name, in quotes where it would pass for a number."""
+    return f'"{label}"' if PLAIN.fullmatch(label) else label
+
+
+def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
+    """A regret in short, 0 where it is rounding for such payoffs.
+
+    >>> regret_text(4e-16, [[1, 0], [0, 1]]), regret_text(0.125, [[1, 0], [0, 1]])
+    ('0', '0.1')
+    """
+    return f"{regret:.1g}" if regret > DUST * float(np.ptp(payoffs)) else "0"
+
+
+def _made(one: Analysis) -> str:
+    """How the numbers behind ± were made, or why there are none."""
+    if one.unsure:
+        return f"No intervals: {one.unsure}."
+    warning = f"\n{one.broken_ties}." if one.broken_ties else ""
+    return (
+        "The table is of the equilibrium of most entropy, and among several with equally much the "
+        f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "
+        f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
+        f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
+    )
+
+
+def _recurring(recurrence: Recurrence | None) -> str:
+    """How often an equilibrium is one of the draws too, and taken there."""
+    if recurrence is None:
+        return ""
+    return f"; exists in {recurrence.exists:.1%} of draws, taken in {recurrence.chosen:.1%}"

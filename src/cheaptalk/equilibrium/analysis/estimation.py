@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from typing import TypedDict, Unpack
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.providers import GIVEN, OFFERS, providers_of
-from cheaptalk.equilibrium.analysis.readings import readings_of
-from cheaptalk.equilibrium.analysis.selection import NAME, Selected
+from cheaptalk.equilibrium.analysis.providers import GIVEN, providers_of
+from cheaptalk.equilibrium.analysis.selection import NAME, Selected, metric_tables
 from cheaptalk.equilibrium.empirical.bootstrap import DRAWS, Bootstrap, bootstrap_equilibrium
 from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, names_of, sided
@@ -18,7 +17,7 @@ from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.rules import CheaptalkError, counted
 
 
-class Wishes(TypedDict, total=False):
+class AnalysisOptions(TypedDict, total=False):
     """How to analyse a game; what is left out is as said behind it.
 
     Attributes:
@@ -44,77 +43,78 @@ class Wishes(TypedDict, total=False):
     progress: Callable[[float], None]
 
 
-def analyse(selected: Selected, **wishes: Unpack[Wishes]) -> Analysis:
+def analyse(selected: Selected, **options: Unpack[AnalysisOptions]) -> Analysis:
     """The equilibria of a game that was played, and what stands beside them.
 
     Args:
-        **wishes: see :class:`Wishes`.
+        **options: see :class:`AnalysisOptions`.
 
     Raises:
-        CheaptalkError: a cell is missing, the matches make no game, or a wish makes no sense.
+        CheaptalkError: a cell is missing, the matches make no game, or an option makes no sense.
     """
-    draws, seed = wishes.get("draws", DRAWS), wishes.get("seed", 0)
-    providers = wishes.get("providers", {})
-    readings = readings_of(selected)
+    draws, seed = options.get("draws", DRAWS), options.get("seed", 0)
+    providers = options.get("providers", {})
+    readings = metric_tables(selected)
     metrics = [metric for reading in readings for metric in reading.metrics]
-    frame, offers = selected.frame, OFFERS.get(selected.box) if providers else None
+    frame = selected.frame
+    offers = selected.view.given if providers and selected.view else ""
     if offers:
         frame = sided(frame, offers, GIVEN)
         metrics += [Metric(name, name) for name in names_of(GIVEN)]
     measures = list(dict.fromkeys(metric.measure for metric in metrics))
-    with blaming(selected.name):
+    with naming_game(selected.name):
         game = EmpiricalGame.of_frame(
-            frame, measures=measures, by=NAME, one_sided=wishes.get("one_sided", False)
+            frame, measures=measures, by=NAME, one_sided=options.get("one_sided", False)
         )
-        game = _left(game, wishes)
+        game = _left(game, options)
         game.check()
         unsure = why_unsure(game, draws)
-        found = _equilibria(game, wishes)
+        found = _equilibria(game, options)
         drawn = (
             _point(game, found, metrics, seed)
             if unsure
             else bootstrap_equilibrium(
-                game, metrics, draws=draws, seed=seed, paired=wishes.get("paired")
+                game, metrics, draws=draws, seed=seed, paired=options.get("paired")
             )
         )
         return Analysis(
             selected.name, game, found, drawn, readings, unsure,
             selected, providers_of(drawn, providers, draws=not unsure, given=bool(offers)),
-            _proposed(game, wishes),
+            _proposed(game, options),
         )  # fmt: skip
 
 
-def analyse_payoffs(name: str, table: PayoffTable, **wishes: Unpack[Wishes]) -> Analysis:
+def analyse_payoffs(name: str, table: PayoffTable, **options: Unpack[AnalysisOptions]) -> Analysis:
     """The equilibria of a game whose payoffs are known.
 
     Args:
         name: what it is called.
         table: its payoffs, the same for both players.
-        **wishes: see :class:`Wishes`; those about matches make no difference.
+        **options: see :class:`AnalysisOptions`; those about matches make no difference.
 
     Raises:
-        CheaptalkError: the game is not symmetric, it cannot be solved, or a wish makes no sense.
+        CheaptalkError: the game is not symmetric, it cannot be solved, or an option makes no sense.
     """
-    with blaming(name):
+    with naming_game(name):
         if not table.symmetric:
             raise CheaptalkError(
                 "the two players have different payoffs, so this is no symmetric game; "
                 "analyse_bimatrix solves it"
             )
-        game = _left(EmpiricalGame.of_payoffs(table.a, table.rows), wishes)
-        found = _equilibria(game, wishes)
-        drawn = _point(game, found, (), wishes.get("seed", 0))
+        game = _left(EmpiricalGame.of_payoffs(table.a, table.rows), options)
+        found = _equilibria(game, options)
+        drawn = _point(game, found, (), options.get("seed", 0))
         return Analysis(
             name, game, found, drawn,
             unsure="the payoffs were given without the matches behind them",
-            providers=providers_of(drawn, wishes.get("providers", {}), draws=False, given=False),
-            next_cells=_proposed(game, wishes),
+            providers=providers_of(drawn, options.get("providers", {}), draws=False, given=False),
+            next_cells=_proposed(game, options),
         )  # fmt: skip
 
 
-def _left(game: EmpiricalGame, wishes: Wishes) -> EmpiricalGame:
+def _left(game: EmpiricalGame, options: AnalysisOptions) -> EmpiricalGame:
     """The game without what is to be left out."""
-    without = wishes.get("without", ())
+    without = options.get("without", ())
     return game.without(without) if without else game
 
 
@@ -125,8 +125,10 @@ def why_unsure(game: Empirical, draws: int) -> str:
     return "" if draws else "no bootstrap draws were asked for"
 
 
-def _equilibria(game: EmpiricalGame, wishes: Wishes) -> SymmetricEquilibria:
-    return symmetric_equilibria(game.payoffs(), labels=game.labels, progress=wishes.get("progress"))
+def _equilibria(game: EmpiricalGame, options: AnalysisOptions) -> SymmetricEquilibria:
+    return symmetric_equilibria(
+        game.payoffs(), labels=game.labels, progress=options.get("progress")
+    )
 
 
 def _point(
@@ -140,19 +142,19 @@ def _point(
     )  # fmt: skip
 
 
-def _proposed(game: EmpiricalGame, wishes: Wishes) -> NextCells | str | None:
+def _proposed(game: EmpiricalGame, options: AnalysisOptions) -> NextCells | str | None:
     """The cells to play next; or, in words, why none can be proposed."""
-    budget = wishes.get("budget", 0)
+    budget = options.get("budget", 0)
     if not budget:
         return None
     try:
-        return propose_cells(game, budget, target="regret", paired=wishes.get("paired"))
+        return propose_cells(game, budget, target="regret", paired=options.get("paired"))
     except CheaptalkError as error:
         return str(error)
 
 
 @contextmanager
-def blaming(game: str) -> Iterator[None]:
+def naming_game(game: str) -> Iterator[None]:
     """Begin what is said against a game with its name."""
     try:
         yield

@@ -10,15 +10,13 @@ from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
 from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap
 from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.equilibrium.solvers.provider_game import ProviderGame, Reading, provider_game
+from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
 from cheaptalk.models.names import MAKERS, ModelName
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"
 """The measure of what a strategy's offers give away; see :func:`.sided`."""
-OFFERS: Mapping[str, str] = {"item_bargaining": "utility_given"}
-"""The measure of each seat that is the value given, by game."""
-ABOUT: Mapping[Reading, tuple[str, str]] = {
+ABOUT: Mapping[Construction, tuple[str, str]] = {
     "mixtures": (
         "Each provider mixes its strategies",
         (
@@ -52,7 +50,7 @@ class ProviderReading(NamedTuple):
         several: the largest share of draws in which a pair has several inner equilibria.
     """
 
-    name: Reading
+    name: Construction
     title: str
     about: str
     payoffs: list[list[Spread]]
@@ -122,7 +120,11 @@ def providers_of(
         return None
     both = [drawn.estimate or drawn, *([drawn] if draws else [])]
     absent: dict[str, str] = {}
-    gifts = [_gifts(one, inside) if given else None for one in both]
+    row, column = names_of(GIVEN)
+    gifts = [
+        by_row(one.values[row], one.values[column])[:, inside][:, :, inside] if given else None
+        for one in both
+    ]
     lacking = _lacking(
         [one for one in gifts if one is not None], [drawn.labels[at] for at in inside]
     )
@@ -148,11 +150,6 @@ def providers_of(
     return Providers(members, left_out, tuple(readings), absent)
 
 
-def _gifts(one: Bootstrap, inside: list[int]) -> Floats:
-    row, column = names_of(GIVEN)
-    return by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
-
-
 def _lacking(gifts: list[Floats], labels: list[str]) -> str:
     """Who makes no offers, so that the value given is unknown; empty where all make some.
 
@@ -171,7 +168,9 @@ def _lacking(gifts: list[Floats], labels: list[str]) -> str:
     return f"{labels[giver]} {how} to {labels[rival]}"
 
 
-def _read(name: Reading, found: ProviderGame, drawn: ProviderGame, draws: bool) -> ProviderReading:
+def _read(
+    name: Construction, found: ProviderGame, drawn: ProviderGame, draws: bool
+) -> ProviderReading:
     """The numbers of a reading, of all matches and over draws."""
 
     def spread(first: Floats, rest: Floats) -> list[Spread]:

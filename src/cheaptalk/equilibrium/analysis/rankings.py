@@ -21,7 +21,7 @@ SAME = 1e-6
 """Ratings tie if they differ by no more than this share of their spread."""
 
 
-class Kind(NamedTuple):
+class RatingKind(NamedTuple):
     """A way to rate strategies.
 
     Attributes:
@@ -49,7 +49,7 @@ class Rating(NamedTuple):
             regret, those furthest apart by this rating first.
     """
 
-    kind: Kind
+    kind: RatingKind
     values: tuple[float, ...]
     against: tuple[tuple[str, str], ...]
 
@@ -133,10 +133,6 @@ def _alpha_rank(game: _Game) -> Floats:
     return np.asarray(alpha_sweep(game.payoffs, alphas=INTENSITIES / spread).masses[-1])
 
 
-def _nash_average(game: _Game) -> Floats:
-    return nash_average(game.payoffs).ratings
-
-
 def _imitation(game: _Game) -> Floats:
     size = len(game.labels)
     starts = np.random.default_rng(game.seed).dirichlet(np.ones(size), STARTS)
@@ -148,10 +144,6 @@ def _bradley_terry(game: _Game) -> Floats:
     return bradley_terry(won.wins, won.ties, names=won.names).elo
 
 
-def _elo(game: _Game) -> Floats:
-    return mean_elo(tally(_matches(game), game.labels), seed=game.seed)
-
-
 def _matches(game: _Game) -> pl.DataFrame:
     if game.matches is None:
         raise ValueError("it needs wins and ties, and payoffs were given without matches")
@@ -159,7 +151,7 @@ def _matches(game: _Game) -> pl.DataFrame:
 
 
 RATINGS = (
-    Kind(
+    RatingKind(
         "Alpha-rank",
         "share of time",
         "How much of the time a finite population holds the strategy, if rare mutants take over "
@@ -168,16 +160,16 @@ RATINGS = (
         3,
         _alpha_rank,
     ),
-    Kind(
+    RatingKind(
         "Nash averaging",
         "net payoff",
         "What it nets, that is what it gets less what its rival gets, against the equilibrium of "
         "who outscores whom; copies of a strategy change no rating (Balduzzi et al. 2018). It "
         "rates who wins, not who does well.",
         2,
-        _nash_average,
+        lambda game: nash_average(game.payoffs).ratings,
     ),
-    Kind(
+    RatingKind(
         "Imitation",
         "mean share",
         "Its share, in the end and on the mean of 500 random beginnings, of a population in which "
@@ -186,7 +178,7 @@ RATINGS = (
         3,
         _imitation,
     ),
-    Kind(
+    RatingKind(
         "Bradley-Terry",
         "on Elo's scale",
         "Its strength in the likeliest account of who won: 400 points are odds of ten to one, "
@@ -195,13 +187,13 @@ RATINGS = (
         0,
         _bradley_terry,
     ),
-    Kind(
+    RatingKind(
         "Elo",
         "mean over orders",
         "What it is rated after all matches, beginning at 1500 with 32 points at stake in each, on "
         "the mean of 100 random orders (Elo 1978). It knows wins and ties alone, as Bradley-Terry.",
         0,
-        _elo,
+        lambda game: mean_elo(tally(_matches(game), game.labels), seed=game.seed),
     ),
 )
 """The ratings, in the order in which they are shown."""

@@ -1,17 +1,14 @@
-"""Games of two seats in plain text, as the command prints them and ``print`` does.
-
-A game of two different seats: who would send whom to which, and how sure that is.
-"""
+"""A game of two different seats: who would send whom to which, and how sure that is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from cheaptalk.equilibrium.analysis.analysis import aligned, called, mixed, plus_minus, regret_text
+from cheaptalk.equilibrium.analysis.analysis import called, mixed, plus_minus, regret_text
 from cheaptalk.equilibrium.analysis.seats_solution import Solved
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
@@ -21,65 +18,10 @@ from cheaptalk.equilibrium.empirical.model_choice import WORTH_A_LINE, ModelChoi
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.rules import counted
-from cheaptalk.text import decimals, fixed
-
-if TYPE_CHECKING:
-    pass
+from cheaptalk.text import aligned, decimals, fixed
 
 SHOWN = 10
 """Equilibria, and pairs, that are told."""
-
-
-def seats_text(one: SeatsAnalysis, usual: str) -> str:
-    """A game's equilibria by seat, and the pairs from which neither side would switch.
-
-    Args:
-        usual: what sides want where there is no need to say it.
-    """
-    lines = [_heading(one, usual), one.solved.in_words]
-    for found in one.solved.found[:SHOWN]:
-        sides = zip(one.seats, one.labels, found.supports, found.mixtures, strict=True)
-        chosen = "; ".join(
-            f"{seat} {called(labels[used[0]]) if len(used) == 1 else mixed(labels, used, shares)}"
-            for seat, labels, used, shares in sides
-        )
-        numbers = " and ".join(fixed(payoff, one.places) for payoff in found.profile.payoffs)
-        payoffs = one.game.payoffs()
-        regrets = " and ".join(regret_text(value, payoffs) for value in found.profile.regrets)
-        extent = f", of continuum {found.continuum}" if found.continuum else ""
-        lines.append(f"  {chosen}: payoffs {numbers}, regrets {regrets}{extent}")
-    if len(one.solved.found) > SHOWN:
-        lines.append(f"  and {len(one.solved.found) - SHOWN} more")
-    return "\n".join([*lines, *(_pairs(one) if one.draws else [f"No intervals: {one.unsure}."])])
-
-
-def _heading(one: SeatsAnalysis, usual: str) -> str:
-    sizes = " x ".join(str(len(labels)) for labels in one.labels)
-    played = f", {counted(one.matches, 'match')}" if one.selected else ""
-    wanted = "" if one.payoff == usual else f", by {one.payoff}"
-    return f"{one.name}: {one.seats[0]} x {one.seats[1]}, {sizes} strategies{played}{wanted}"
-
-
-def _pairs(one: SeatsAnalysis) -> list[str]:
-    """The pairs, what the draws say of them, and how these were made."""
-    head = [*one.seats, "Of draws", *(f"{seat} gets" for seat in one.seats)]
-    rows = [
-        [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
-         *(plus_minus(got, one.places) for got in pair.gets)]
-        for pair in one.standing[:SHOWN]
-    ]  # fmt: skip
-    more = len(one.standing) - SHOWN
-    rest = [f"and {counted(more, 'pair')} more"] if more > 0 else []
-    deals = "the same deals in all cells" if one.paired else "deals drawn for each cell"
-    made = (
-        f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
-        f"payoffs. {one.choice.without:.1%} of draws have none. ±: standard deviation over "
-        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
-        f"({deals}, seed {one.seed})."
-    )
-    return [*aligned(head, rows, 2), *rest, made]
-
-
 PAYOFF = "payoff"
 """What players of any game get, as its rules pay it."""
 Cells: TypeAlias = dict[tuple[int, int], Spread]
@@ -251,3 +193,53 @@ def _best(values: Floats) -> Flags:
         [reach[:, side] >= values[:, side].max(axis=1 + side, keepdims=True) for side in (0, 1)],
         axis=1,
     )
+
+
+def seats_text(one: SeatsAnalysis, usual: str) -> str:
+    """A game's equilibria by seat, and the pairs from which neither side would switch.
+
+    Args:
+        usual: what sides want where there is no need to say it.
+    """
+    lines = [_heading(one, usual), one.solved.in_words]
+    for found in one.solved.found[:SHOWN]:
+        sides = zip(one.seats, one.labels, found.supports, found.mixtures, strict=True)
+        chosen = "; ".join(
+            f"{seat} {called(labels[used[0]]) if len(used) == 1 else mixed(labels, used, shares)}"
+            for seat, labels, used, shares in sides
+        )
+        numbers = " and ".join(fixed(payoff, one.places) for payoff in found.profile.payoffs)
+        payoffs = one.game.payoffs()
+        regrets = " and ".join(regret_text(value, payoffs) for value in found.profile.regrets)
+        extent = f", of continuum {found.continuum}" if found.continuum else ""
+        lines.append(f"  {chosen}: payoffs {numbers}, regrets {regrets}{extent}")
+    if len(one.solved.found) > SHOWN:
+        lines.append(f"  and {len(one.solved.found) - SHOWN} more")
+    return "\n".join([*lines, *(_pairs(one) if one.draws else [f"No intervals: {one.unsure}."])])
+
+
+def _heading(one: SeatsAnalysis, usual: str) -> str:
+    sizes = " x ".join(str(len(labels)) for labels in one.labels)
+    played = f", {counted(one.matches, 'match')}" if one.selected else ""
+    wanted = "" if one.payoff == usual else f", by {one.payoff}"
+    return f"{one.name}: {one.seats[0]} x {one.seats[1]}, {sizes} strategies{played}{wanted}"
+
+
+def _pairs(one: SeatsAnalysis) -> list[str]:
+    """The pairs, what the draws say of them, and how these were made."""
+    head = [*one.seats, "Of draws", *(f"{seat} gets" for seat in one.seats)]
+    rows = [
+        [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
+         *(plus_minus(got, one.places) for got in pair.gets)]
+        for pair in one.standing[:SHOWN]
+    ]  # fmt: skip
+    more = len(one.standing) - SHOWN
+    rest = [f"and {counted(more, 'pair')} more"] if more > 0 else []
+    deals = "the same deals in all cells" if one.paired else "deals drawn for each cell"
+    made = (
+        f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
+        f"payoffs. {one.choice.without:.1%} of draws have none. ±: standard deviation over "
+        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
+        f"({deals}, seed {one.seed})."
+    )
+    return [*aligned([head, *rows], {0, 1}), *rest, made]

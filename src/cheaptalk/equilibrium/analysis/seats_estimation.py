@@ -1,7 +1,4 @@
-"""The equilibria of a bimatrix: all of them, or where it is large those that paths lead to.
-
-Making the analysis of a game of two seats from matches, or from payoffs that are known.
-"""
+"""Making the analysis of a game of two seats from matches, or from payoffs that are known."""
 
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
@@ -9,7 +6,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.estimation import blaming, why_unsure
+from cheaptalk.equilibrium.analysis.estimation import naming_game, why_unsure
 from cheaptalk.equilibrium.analysis.seats import PAYOFF, SeatsAnalysis
 from cheaptalk.equilibrium.analysis.seats_solution import Solved, solve
 from cheaptalk.equilibrium.analysis.selection import NAME, Selected
@@ -18,13 +15,14 @@ from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix
 from cheaptalk.equilibrium.empirical.model_choice import ModelChoice, model_choice
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import CheaptalkError, game_box, suggest
 from cheaptalk.rules.errors import Advice
 
 GIVEN = "the payoffs were given without the matches behind them"
 
 
-class SeatWishes(TypedDict, total=False):
+class SeatsOptions(TypedDict, total=False):
     """How to analyse a game by seat; what is left out is as said behind it.
 
     Attributes:
@@ -48,36 +46,35 @@ class SeatWishes(TypedDict, total=False):
     without: Sequence[str]
 
 
-def analyse_seats(selected: Selected, **wishes: Unpack[SeatWishes]) -> SeatsAnalysis:
+def analyse_seats(selected: Selected, **options: Unpack[SeatsOptions]) -> SeatsAnalysis:
     """The equilibria of a game that was played, each seat with strategies of its own.
 
     As in the game of choosing models of GLEE (footnote 13): one side chooses who sits in the first
     seat, the other who sits in the second, each for its mean over all configurations.
 
     Args:
-        **wishes: see :class:`SeatWishes`.
+        **options: see :class:`SeatsOptions`.
 
     Raises:
         CheaptalkError: a cell is missing, the game has no such measure, or there is no such player.
     """
-    payoff, pooled = wishes.get("payoff", PAYOFF), wishes.get("pooled", False)
-    draws, paired = wishes.get("draws", DRAWS), wishes.get("paired")
-    places = [name.removeprefix("player.") for name in selected.frame.columns
-              if name.startswith("player.")]  # fmt: skip
-    with blaming(f"{selected.name}, by seat"):
+    payoff, pooled = options.get("payoff", PAYOFF), options.get("pooled", False)
+    draws, paired = options.get("draws", DRAWS), options.get("paired")
+    places = places_in(selected.frame)
+    with naming_game(f"{selected.name}, by seat"):
         frame, units = _paid(selected, places, payoff)
-        frame = _left(frame, places, wishes.get("without", ()))
+        frame = _left(frame, places, options.get("without", ()))
         game = EmpiricalBimatrix.of_frame(frame, by=None if pooled else NAME)
         _check(game)
         unsure = why_unsure(game, draws)
         drawn = (
-            None if unsure else resampled(game, draws, seed=wishes.get("seed", 0), paired=paired)
+            None if unsure else resampled(game, draws, seed=options.get("seed", 0), paired=paired)
         )
         found = _solved(game, drawn)
     together = shares_deals(game) if paired is None else paired
     return SeatsAnalysis(
         selected.name, (places[0], places[1]), game, *found, drawn, together,
-        payoff, units, pooled, unsure, selected, wishes.get("seed", 0),
+        payoff, units, pooled, unsure, selected, options.get("seed", 0),
     )  # fmt: skip
 
 
@@ -94,7 +91,7 @@ def analyse_bimatrix(
     Raises:
         CheaptalkError: there is no such strategy, or a player would have none left.
     """
-    with blaming(name):
+    with naming_game(name):
         _know(without, (*table.rows, *table.columns))
     rows, columns = ([at for at, label in enumerate(side) if label not in without]
                      for side in (table.rows, table.columns))  # fmt: skip

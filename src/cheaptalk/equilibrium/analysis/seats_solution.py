@@ -5,7 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cheaptalk.equilibrium.empirical.model_choice import model_choice
-from cheaptalk.equilibrium.solvers.bimatrix import bimatrix_equilibria, lemke_howson, undominated
+from cheaptalk.equilibrium.solvers.bimatrix import (
+    bimatrix_equilibria,
+    lemke_howson,
+    undominated_sides,
+)
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile
 from cheaptalk.rules import counted
@@ -18,7 +22,7 @@ PLACES = 9
 """Decimals to which the same mixture agrees, found in two ways; a share below counts as none."""
 
 
-class Found(NamedTuple):
+class SeatsEquilibrium(NamedTuple):
     """An equilibrium, or an extreme point of a continuum of them.
 
     Attributes:
@@ -55,7 +59,7 @@ class Solved(NamedTuple):
         lost: how many of these ended nowhere, for want of precision.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[SeatsEquilibrium, ...]
     complete: bool
     paths: int = 0
     lost: int = 0
@@ -98,7 +102,7 @@ def solve(a: Floats, b: Floats) -> Solved:
         a: the row player's payoffs, shape (m, n).
         b: the column player's, of the same shape.
     """
-    if sum(int(side.sum()) for side in undominated(a, b)) <= ALL_UP_TO:
+    if sum(int(side.sum()) for side in undominated_sides(a, b)) <= ALL_UP_TO:
         try:
             components = bimatrix_equilibria(a, b).components
         except EquilibriumError:
@@ -107,11 +111,11 @@ def solve(a: Floats, b: Floats) -> Solved:
     return _by_paths(a, b)
 
 
-def _numbered(components: tuple[tuple[Profile, ...], ...]) -> list[Found]:
+def _numbered(components: tuple[tuple[Profile, ...], ...]) -> list[SeatsEquilibrium]:
     found, continua = [], 0
     for component in components:
         continua += len(component) > 1
-        found += [Found(one, continua if len(component) > 1 else 0) for one in component]
+        found += [SeatsEquilibrium(one, continua if len(component) > 1 else 0) for one in component]
     return found
 
 
@@ -127,7 +131,7 @@ def _by_paths(a: Floats, b: Floats) -> Solved:
             lost += 1
         else:
             found.setdefault(_key(end), end)
-    ends = [Found(one, None) for one in found.values()]
+    ends = [SeatsEquilibrium(one, None) for one in found.values()]
     return Solved(_in_order(ends), False, rows + columns, lost)
 
 
@@ -144,5 +148,5 @@ def _key(one: Profile) -> tuple[float, ...]:
     return tuple(np.concatenate([one.row, one.column]).round(PLACES).tolist())
 
 
-def _in_order(found: list[Found]) -> tuple[Found, ...]:
+def _in_order(found: list[SeatsEquilibrium]) -> tuple[SeatsEquilibrium, ...]:
     return tuple(sorted(found, key=lambda one: (not one.pure, sum(map(len, one.supports)))))

@@ -1,21 +1,20 @@
-"""The empirical games in a frame of matches: what they are called, and which are mixed."""
+"""The empirical games in a frame of matches: what they are called, mixed of, and shown with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.reader import decoded
-from cheaptalk.games.item_bargaining.rules import PRESETS
+from cheaptalk.equilibrium.empirical.metrics import Metric
+from cheaptalk.frames.reader import decoded, places_in
 from cheaptalk.rules import CheaptalkError, game_box, suggest
-from cheaptalk.text import plain, readable
+from cheaptalk.rules.views import EmpiricalView
+from cheaptalk.text import capital, plain, readable
 
 NAME = "game name"
 """The column with the name of a match's configuration."""
 PLUS = "+"
 """What stands between the names of configurations that are mixed."""
-MIXED: dict[str, tuple[str, ...]] = {"BGL0": ("BG1", "BG2", "BG3"), "BGS0": ("BG4", "BG5", "BG6")}
-"""The paper's uniform mixtures of its games (002, section 5)."""
 MANY = 12
 """Configurations up to which each is a game by itself, unless others are asked for."""
 
@@ -38,6 +37,11 @@ class Selected(NamedTuple):
     whole: bool = True
 
     @property
+    def view(self) -> EmpiricalView | None:
+        """What the game's box says is to be shown of it."""
+        return game_box(self.box).view
+
+    @property
     def apart(self) -> str:
         """What is lost where everybody is taken to sit in both seats; empty where nothing is."""
         roles = game_box(self.box).rules.roles
@@ -55,8 +59,43 @@ class Selected(NamedTuple):
         return {} if self.whole else {"configuration": ",".join(digests)}
 
 
+class MetricTable(NamedTuple):
+    """Metrics that stand together in a table.
+
+    Attributes:
+        title: over the table.
+        about: what the numbers are, in a sentence or two.
+        metrics: its columns.
+    """
+
+    title: str
+    about: str
+    metrics: tuple[Metric, ...]
+
+
+def measures_shown(games: Iterable[str]) -> set[str]:
+    """The measures of some games that pages of empirical games show."""
+    boxes = map(game_box, games)
+    return {name for box in boxes for name in (box.view.measures if box.view else box.measures)}
+
+
+def metric_tables(one: Selected) -> tuple[MetricTable, ...]:
+    """What is measured at a game's equilibrium: what its box says, else all of the whole match."""
+    box = game_box(one.box)
+    if box.view is not None:
+        games = [box.rules.model_validate(values) for values in one.configurations.values()]
+        return tuple(
+            MetricTable(title, about, tuple(Metric(*column) for column in columns))
+            for title, about, columns in box.view.tables(games)
+        )
+    measures = [measure for measure in box.measures.values() if measure.role is None]
+    metrics = tuple(Metric(capital(measure.name), measure.name) for measure in measures)
+    about = "Means of the game's measures; each game's page in the reference says what they are."
+    return (MetricTable("Measures", about, metrics),) if metrics else ()
+
+
 def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
-    """The games asked for; without a wish, all configurations and their mixtures.
+    """The games asked for; without any, all configurations and their mixtures.
 
     Args:
         frames: of a study, as :func:`.match_frames` makes them.
@@ -66,13 +105,17 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
     Raises:
         CheaptalkError: a name is none of these, or no game has two seats.
     """
-    named = {box: with_names(box, frame) for box, frame in frames.items() if _two_seats(frame)}
+    named = {
+        box: with_names(box, frame) for box, frame in frames.items() if len(places_in(frame)) == 2
+    }
     if not named:
         raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
     found: list[Selected] = []
     for box, frame in named.items():
         configurations = _configurations(frame)
-        mixtures = {name: of for name, of in MIXED.items() if set(of) <= configurations.keys()} or (
+        view = game_box(box).view
+        mixed = view.mixtures.items() if view else ()
+        mixtures = {name: of for name, of in mixed if set(of) <= configurations.keys()} or (
             {box: tuple(configurations)} if len(configurations) > 1 else {}
         )
         asked = wanted or [*(configurations if len(configurations) <= MANY else ()), *mixtures]
@@ -93,10 +136,6 @@ def _check(wanted: Sequence[str], found: Sequence[Selected], known: Sequence[str
     absent = [name for name in wanted if name not in [one.name for one in found]]
     if absent:
         raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
-
-
-def _two_seats(frame: pl.DataFrame) -> bool:
-    return sum(name.startswith("player.") for name in frame.columns) == 2
 
 
 def with_names(box: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -137,9 +176,10 @@ def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _published(box: str, parameters: dict[str, Any]) -> str | None:
-    """What the paper calls a configuration of item bargaining."""
-    if box != "item_bargaining":
+    """What publications call a configuration, if they call it anything."""
+    rules, view = game_box(box).rules, game_box(box).view
+    if view is None:
         return None
-    rules = game_box(box).rules
     game = rules.model_validate(parameters)
-    return next((name for name, one in PRESETS.items() if rules.model_validate(one) == game), None)
+    named = view.configurations.items()
+    return next((name for name, one in named if rules.model_validate(one) == game), None)

@@ -1,10 +1,8 @@
-"""Bootstrap draws in short: means, standard errors and intervals.
+"""How sure an equilibrium of an empirical game is: its bootstrap distribution over deals.
 
-Drawing the deals of an empirical game again, with replacement.
-
-How often an equilibrium of estimated payoffs is one of the draws' too.
-
-How sure an equilibrium of an empirical game is: its bootstrap distribution over deals.
+The deals of the game are drawn again with replacement, and each draw's game is solved anew. Of what
+comes out this says means, standard errors and intervals, and how often an equilibrium of the mean
+payoffs is one of the draws' too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +16,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linprog
 
-from cheaptalk.equilibrium.empirical.cells import Key, Sample
+from cheaptalk.equilibrium.empirical.cells import GameSample, Key
 from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
@@ -26,213 +24,13 @@ from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.errors import Advice
 from cheaptalk.statistics.corrections import holm
-
-
-def summary(
-    estimate: Floats, drawn: Floats, *, level: float = 0.95, basic: bool = False
-) -> pl.DataFrame:
-    """Bootstrap means, standard errors and intervals of some numbers.
-
-    Draws in which a number is undefined (NaN) are left out.
-
-    Args:
-        estimate: what the sample itself says, shape (numbers,).
-        drawn: shape (draws, numbers).
-        level: of the intervals, in (0, 1).
-        basic: basic intervals instead of percentiles.
-
-    Returns:
-        One row a number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
-
-    Raises:
-        ValueError: the level is not between 0 and 1.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
-    rows: list[tuple[float | None, ...]] = []
-    for first, column in zip(estimate, drawn.T, strict=True):
-        some = column[np.isfinite(column)]
-        undefined = 1 - len(some) / len(column)
-        if not len(some):
-            rows.append((_known(first), None, None, None, None, undefined))
-            continue
-        low, high = np.quantile(some, [(1 - level) / 2, (1 + level) / 2])
-        if basic:
-            low, high = 2 * first - high, 2 * first - low
-        error = float(some.std(ddof=1)) if len(some) > 1 else None
-        rows.append(
-            (_known(first), float(some.mean()), error, _known(low), _known(high), undefined)
-        )
-    names = ("estimate", "mean", "error", "low", "high", "undefined")
-    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
-
-
-def _known(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None
-
-
-def said(drawn: Floats) -> str:
-    """Mean and standard error of draws as tables print them; N/A where they are undefined."""
-    some = drawn[np.isfinite(drawn)]
-    return f"{some.mean():.4g} ± {some.std(ddof=1):.2g}" if len(some) > 1 else "N/A"
-
+from cheaptalk.text import aligned
 
 DRAWS = 1_000
-
-
-def resampled(
-    game: Empirical, draws: int = DRAWS, *, seed: int = 0, paired: bool | None = None
-) -> Floats:
-    """Means of all values in all cells, each time over deals drawn anew with replacement.
-
-    One draw of a cell's deals serves all its values. The arguments are those of
-    :func:`.bootstrap_equilibrium`.
-
-    Returns:
-        Shape (draws, values, rows, columns); the values are payoffs, then measures.
-
-    Raises:
-        CheaptalkError: a cell is missing or thin, the game has no samples, or a paired draw left a
-            cell without a deal.
-        ValueError: fewer than 2 draws are asked for.
-    """
-    if draws < 2:
-        raise ValueError(f"A bootstrap needs at least 2 draws, not {draws}")
-    check_samples(game)
-    together = shares_deals(game) if paired is None else paired
-    draw = _drawn_together if together else _drawn_apart
-    return game.assembled([draw(sample, draws, seed, at) for at, sample in enumerate(game.samples)])
-
-
-def check_samples(game: Empirical) -> None:
-    """See that every cell has deals enough to say how uncertain it is.
-
-    Raises:
-        CheaptalkError: a cell is missing or thin, or the game has no samples.
-    """
-    game.check()
-    if not game.sampled:
-        raise CheaptalkError("These payoffs have no matches behind them that could be drawn again")
-    if game.thin:
-        raise CheaptalkError(
-            f"{counted(len(game.thin), 'cell')} with fewer than 2 deals: {listed(game.thin)}; "
-            "play more deals, or leave strategies out"
-        )
-
-
-def shares_deals(game: Empirical) -> bool:
-    """Whether in each sample any two cells share half of the smaller one's deals, or more."""
-    return game.sampled and all(sample.share_deals for sample in game.samples)
-
-
-def deals_in_all(game: Empirical) -> tuple[int, int]:
-    """How many deals all cells of their sample have, and how many some cell has; 0 of payoffs."""
-    if not game.sampled:
-        return 0, 0
-    cells = [sample.played.sum(axis=0) for sample in game.samples]
-    in_all = sum(
-        int((found == len(sample.cells)).sum())
-        for found, sample in zip(cells, game.samples, strict=True)
-    )
-    return in_all, sum(int((found > 0).sum()) for found in cells)
-
-
-def _times(size: int, draws: int, seed: int, *place: int) -> Floats:
-    """How often each of some deals is drawn, shape (draws, size); a stream for each place."""
-    stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
-    drawn = stream.integers(0, size, (draws, size))
-    drawn += size * np.arange(draws)[:, None]
-    return np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size).astype(float)
-
-
-def _drawn_apart(sample: Sample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
-    return {
-        key: cell.means(_times(len(cell.deals), draws, seed, at, *key))
-        for key, cell in sample.cells.items()
-    }
-
-
-def _drawn_together(sample: Sample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
-    times = _times(sample.deals, draws, seed, at)
-    means = {key: cell.means(times[:, cell.deals]) for key, cell in sample.cells.items()}
-    if any(np.isnan(found[:, :2]).any() for found in means.values()):
-        raise CheaptalkError(
-            "A paired draw left a cell without any of its deals: its cells share too few; "
-            "play the same deals in all, or ",
-            Advice("say paired=False", "paired", False),
-        )
-    return means
-
-
 TIE = 1e-9
 """Payoffs are tied if they differ by no more than this share of the largest."""
 SHARE = 1e-9
 """Strategies played less than this are outside a support."""
-
-
-def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
-    """Which of some games have a symmetric equilibrium in which just these strategies are played.
-
-    Args:
-        payoffs: shape (draws, n, n).
-        support: the strategies, at least one.
-
-    Returns:
-        Shape (draws,).
-    """
-    inside = list(support)
-    most = np.abs(payoffs).max(axis=(1, 2))
-    near = TIE * np.where(most > 0, most, 1.0)
-    count = len(inside)
-    system = np.zeros((len(payoffs), count + 1, count + 1))
-    system[:, :count, :count] = payoffs[:, inside][:, :, inside] / near[:, None, None] * TIE
-    system[:, :count, count], system[:, count, :count] = -1, 1
-    regular = np.linalg.matrix_rank(system) == count + 1
-    found = np.zeros(len(payoffs), dtype=bool)
-    right = np.append(np.zeros(count), 1.0)[:, None]
-    shares = np.linalg.solve(system[regular], right)[:, :count, 0]
-    answers = np.einsum("dij,dj->di", payoffs[regular][:, :, inside], shares)
-    best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= near[regular]
-    found[regular] = (shares > SHARE).all(axis=1) & best
-    for draw in np.flatnonzero(~regular):
-        found[draw] = _one_of_many(payoffs[draw] / near[draw] * TIE, inside)
-    return found
-
-
-def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
-    """The same of a game whose equations for the support are singular, by a linear program.
-
-    It maximises the smallest share within the support.
-    """
-    count, size = len(inside), len(payoffs)
-    equal = np.zeros((count + 1, count + 2))
-    equal[:count, :count], equal[:count, count] = payoffs[np.ix_(inside, inside)], -1
-    equal[count, :count] = 1
-    limits = np.zeros((size + count, count + 2))
-    limits[:size, :count], limits[:size, count] = payoffs[:, inside], -1
-    limits[size:, :count], limits[size:, -1] = -np.eye(count), 1
-    found = linprog(
-        np.append(np.zeros(count + 1), -1.0),
-        A_ub=limits, b_ub=np.append(np.full(size, TIE), np.zeros(count)),
-        A_eq=equal, b_eq=np.append(np.zeros(count), 1.0), bounds=(None, None),
-    )  # fmt: skip
-    return bool(found.success and found.x[-1] > SHARE)
-
-
-def weakly_dominated(payoffs: Floats) -> list[tuple[int, ...]]:
-    """By which strategies each is weakly dominated: nowhere better than they, somewhere worse.
-
-    Payoffs within 1e-9 of the largest of each other count as equal.
-
-    Args:
-        payoffs: shape (n, n).
-    """
-    lead = payoffs[:, None] - payoffs[None]  # of the first strategy over the second
-    near = TIE * np.abs(payoffs).max()
-    dominates = (lead >= -near).all(axis=2) & (lead > near).any(axis=2)
-    return [tuple(np.flatnonzero(column).tolist()) for column in dominates.T]
-
-
 PIECE = 125
 """Games that one process solves at a time; fixed, so that processes change no number."""
 
@@ -383,10 +181,9 @@ class Bootstrap:
         cells = [["", *names]]
         for at, label in enumerate(self.labels):
             drawn = [self.against(name)[:, at] for name in names]
-            cells.append([label, *(said(one) for one in drawn)])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
-        return "\n".join([*lines, f"payoff at equilibrium {said(self.payoff)}"])
+            cells.append([label, *(mean_and_error(one) for one in drawn)])
+        lines = aligned(cells, range(len(cells[0])))
+        return "\n".join([*lines, f"payoff at equilibrium {mean_and_error(self.payoff)}"])
 
 
 class BestResponses(NamedTuple):
@@ -453,11 +250,6 @@ def bootstrap_equilibrium(
     return made(drawn, made(game.means[None], None))
 
 
-def _near(payoffs: Floats) -> Floats:
-    """How near payoffs of each draw are to count as equal, shape (draws, 1, 1)."""
-    return np.asarray(TIE * np.abs(payoffs).max(axis=(1, 2), keepdims=True))
-
-
 def _solved(payoffs: Floats, processes: int) -> Floats:
     """The equilibrium of each game, in pieces that one process or several solve."""
     pieces = [payoffs[at : at + PIECE] for at in range(0, len(payoffs), PIECE)]
@@ -465,3 +257,204 @@ def _solved(payoffs: Floats, processes: int) -> Floats:
         return np.concatenate(list(map(mene_mixtures, pieces)))
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         return np.concatenate(list(pool.map(mene_mixtures, pieces)))
+
+
+def _near(payoffs: Floats) -> Floats:
+    """How near payoffs of each draw are to count as equal, shape (draws, 1, 1)."""
+    return np.asarray(TIE * np.abs(payoffs).max(axis=(1, 2), keepdims=True))
+
+
+def resampled(
+    game: Empirical, draws: int = DRAWS, *, seed: int = 0, paired: bool | None = None
+) -> Floats:
+    """Means of all values in all cells, each time over deals drawn anew with replacement.
+
+    One draw of a cell's deals serves all its values. The arguments are those of
+    :func:`.bootstrap_equilibrium`.
+
+    Returns:
+        Shape (draws, values, rows, columns); the values are payoffs, then measures.
+
+    Raises:
+        CheaptalkError: a cell is missing or thin, the game has no samples, or a paired draw left a
+            cell without a deal.
+        ValueError: fewer than 2 draws are asked for.
+    """
+    if draws < 2:
+        raise ValueError(f"A bootstrap needs at least 2 draws, not {draws}")
+    check_samples(game)
+    together = shares_deals(game) if paired is None else paired
+    draw = _drawn_together if together else _drawn_apart
+    return game.assembled([draw(sample, draws, seed, at) for at, sample in enumerate(game.samples)])
+
+
+def check_samples(game: Empirical) -> None:
+    """See that every cell has deals enough to say how uncertain it is.
+
+    Raises:
+        CheaptalkError: a cell is missing or thin, or the game has no samples.
+    """
+    game.check()
+    if not game.sampled:
+        raise CheaptalkError("These payoffs have no matches behind them that could be drawn again")
+    if game.thin:
+        raise CheaptalkError(
+            f"{counted(len(game.thin), 'cell')} with fewer than 2 deals: {listed(game.thin)}; "
+            "play more deals, or leave strategies out"
+        )
+
+
+def shares_deals(game: Empirical) -> bool:
+    """Whether in each sample any two cells share half of the smaller one's deals, or more."""
+    return game.sampled and all(sample.share_deals for sample in game.samples)
+
+
+def deals_in_all(game: Empirical) -> tuple[int, int]:
+    """How many deals all cells of their sample have, and how many some cell has; 0 of payoffs."""
+    if not game.sampled:
+        return 0, 0
+    cells = [sample.played.sum(axis=0) for sample in game.samples]
+    in_all = sum(
+        int((found == len(sample.cells)).sum())
+        for found, sample in zip(cells, game.samples, strict=True)
+    )
+    return in_all, sum(int((found > 0).sum()) for found in cells)
+
+
+def summary(
+    estimate: Floats, drawn: Floats, *, level: float = 0.95, basic: bool = False
+) -> pl.DataFrame:
+    """Bootstrap means, standard errors and intervals of some numbers.
+
+    Draws in which a number is undefined (NaN) are left out.
+
+    Args:
+        estimate: what the sample itself says, shape (numbers,).
+        drawn: shape (draws, numbers).
+        level: of the intervals, in (0, 1).
+        basic: basic intervals instead of percentiles.
+
+    Returns:
+        One row a number: ``estimate``, ``mean``, ``error``, ``low``, ``high``, ``undefined``.
+
+    Raises:
+        ValueError: the level is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
+    rows: list[tuple[float | None, ...]] = []
+    for first, column in zip(estimate, drawn.T, strict=True):
+        some = column[np.isfinite(column)]
+        undefined = 1 - len(some) / len(column)
+        if not len(some):
+            rows.append((_known(first), None, None, None, None, undefined))
+            continue
+        low, high = np.quantile(some, [(1 - level) / 2, (1 + level) / 2])
+        if basic:
+            low, high = 2 * first - high, 2 * first - low
+        error = float(some.std(ddof=1)) if len(some) > 1 else None
+        rows.append(
+            (_known(first), float(some.mean()), error, _known(low), _known(high), undefined)
+        )
+    names = ("estimate", "mean", "error", "low", "high", "undefined")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+
+
+def _known(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def mean_and_error(drawn: Floats) -> str:
+    """Mean and standard error of draws as tables print them; N/A where they are undefined."""
+    some = drawn[np.isfinite(drawn)]
+    return f"{some.mean():.4g} ± {some.std(ddof=1):.2g}" if len(some) > 1 else "N/A"
+
+
+def _times(size: int, draws: int, seed: int, *place: int) -> Floats:
+    """How often each of some deals is drawn, shape (draws, size); a stream for each place."""
+    stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
+    drawn = stream.integers(0, size, (draws, size))
+    drawn += size * np.arange(draws)[:, None]
+    return np.bincount(drawn.ravel(), minlength=draws * size).reshape(draws, size).astype(float)
+
+
+def _drawn_apart(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
+    return {
+        key: cell.means(_times(len(cell.deals), draws, seed, at, *key))
+        for key, cell in sample.cells.items()
+    }
+
+
+def _drawn_together(sample: GameSample, draws: int, seed: int, at: int) -> Mapping[Key, Floats]:
+    times = _times(sample.deals, draws, seed, at)
+    means = {key: cell.means(times[:, cell.deals]) for key, cell in sample.cells.items()}
+    if any(np.isnan(found[:, :2]).any() for found in means.values()):
+        raise CheaptalkError(
+            "A paired draw left a cell without any of its deals: its cells share too few; "
+            "play the same deals in all, or ",
+            Advice("say paired=False", "paired", False),
+        )
+    return means
+
+
+def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
+    """Which of some games have a symmetric equilibrium in which just these strategies are played.
+
+    Args:
+        payoffs: shape (draws, n, n).
+        support: the strategies, at least one.
+
+    Returns:
+        Shape (draws,).
+    """
+    inside = list(support)
+    most = np.abs(payoffs).max(axis=(1, 2))
+    near = TIE * np.where(most > 0, most, 1.0)
+    count = len(inside)
+    system = np.zeros((len(payoffs), count + 1, count + 1))
+    system[:, :count, :count] = payoffs[:, inside][:, :, inside] / near[:, None, None] * TIE
+    system[:, :count, count], system[:, count, :count] = -1, 1
+    regular = np.linalg.matrix_rank(system) == count + 1
+    found = np.zeros(len(payoffs), dtype=bool)
+    right = np.append(np.zeros(count), 1.0)[:, None]
+    shares = np.linalg.solve(system[regular], right)[:, :count, 0]
+    answers = np.einsum("dij,dj->di", payoffs[regular][:, :, inside], shares)
+    best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= near[regular]
+    found[regular] = (shares > SHARE).all(axis=1) & best
+    for draw in np.flatnonzero(~regular):
+        found[draw] = _one_of_many(payoffs[draw] / near[draw] * TIE, inside)
+    return found
+
+
+def _one_of_many(payoffs: Floats, inside: list[int]) -> bool:
+    """The same of a game whose equations for the support are singular, by a linear program.
+
+    It maximises the smallest share within the support.
+    """
+    count, size = len(inside), len(payoffs)
+    equal = np.zeros((count + 1, count + 2))
+    equal[:count, :count], equal[:count, count] = payoffs[np.ix_(inside, inside)], -1
+    equal[count, :count] = 1
+    limits = np.zeros((size + count, count + 2))
+    limits[:size, :count], limits[:size, count] = payoffs[:, inside], -1
+    limits[size:, :count], limits[size:, -1] = -np.eye(count), 1
+    found = linprog(
+        np.append(np.zeros(count + 1), -1.0),
+        A_ub=limits, b_ub=np.append(np.full(size, TIE), np.zeros(count)),
+        A_eq=equal, b_eq=np.append(np.zeros(count), 1.0), bounds=(None, None),
+    )  # fmt: skip
+    return bool(found.success and found.x[-1] > SHARE)
+
+
+def weakly_dominated(payoffs: Floats) -> list[tuple[int, ...]]:
+    """By which strategies each is weakly dominated: nowhere better than they, somewhere worse.
+
+    Payoffs within 1e-9 of the largest of each other count as equal.
+
+    Args:
+        payoffs: shape (n, n).
+    """
+    lead = payoffs[:, None] - payoffs[None]  # of the first strategy over the second
+    near = TIE * np.abs(payoffs).max()
+    dominates = (lead >= -near).all(axis=2) & (lead > near).any(axis=2)
+    return [tuple(np.flatnonzero(column).tolist()) for column in dominates.T]

@@ -5,17 +5,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from cheaptalk.equilibrium.solvers.payoffs import Floats
-from cheaptalk.records import Status
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
 from cheaptalk.statistics import DEALS
 
 Key: TypeAlias = tuple[int, int]
 """Row and column of a cell."""
-Integers: TypeAlias = npt.NDArray[np.int64]
-SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
 CELL = ("sample", "row", "column")
 SHARED = 0.5
 """Of the deals of the smaller of two cells, the share that both must have to count as shared."""
@@ -105,7 +101,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class GameSample:
     """The matches of one game between several players.
 
     Attributes:
@@ -139,10 +135,10 @@ class Sample:
         return found
 
 
-def given(a: Floats, b: Floats, keys: Iterable[Key]) -> Sample:
+def sample_of_payoffs(a: Floats, b: Floats, keys: Iterable[Key]) -> GameSample:
     """A sample without matches, whose means are these payoffs of row and column in some cells."""
     one, none = np.ones((1, 2)), np.zeros(1, dtype=np.int64)
-    return Sample(
+    return GameSample(
         "", 0, {key: Cell(np.array([[a[key], b[key]]]), one, none, matches=0) for key in keys}
     )
 
@@ -180,7 +176,7 @@ def samples_of(
     by: str | None,
     *,
     swap: bool,
-) -> tuple[Sample, ...]:
+) -> tuple[GameSample, ...]:
     """The cells of each game in a frame of scored matches, as :func:`.match_frames` makes it.
 
     Args:
@@ -223,7 +219,7 @@ def samples_of(
     )
 
 
-def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> Sample:
+def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> GameSample:
     """One game's matches, each with the weight that makes both orders of a cell count alike."""
     both = pl.col("turned").n_unique().over(CELL) == 2
     level = pl.len().over(CELL) / (2 * pl.len().over(*CELL, "turned"))
@@ -245,4 +241,4 @@ def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> 
             sums, weights, part["deal"].to_numpy(), int(part["matches"].sum()),
             swap and bool(part["one_sided"].any()),
         )  # fmt: skip
-    return Sample(name, matches["deal"].n_unique(), cells)
+    return GameSample(name, matches["deal"].n_unique(), cells)

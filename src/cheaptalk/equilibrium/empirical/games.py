@@ -1,7 +1,4 @@
-"""What all empirical games have in common: cells made of matches, and what they are on average.
-
-Empirical games: who gets what against whom, estimated from matches, with the matches kept.
-"""
+"""Empirical games: who gets what against whom, estimated from matches, with the matches kept."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,21 +12,22 @@ import polars as pl
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from cheaptalk.equilibrium.empirical.cells import (
-    SCORED,
     Cell,
     CellName,
-    Integers,
+    GameSample,
     Key,
-    Sample,
-    given,
+    sample_of_payoffs,
     samples_of,
 )
-from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.frames import match_frames
+from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.errors import Advice
+from cheaptalk.text import aligned
 
 LISTED = 12
 """Cells that an error names; of more it says how many."""
@@ -54,7 +52,7 @@ class Empirical:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     measures: tuple[str, ...]
-    samples: tuple[Sample, ...] = field(repr=False)
+    samples: tuple[GameSample, ...] = field(repr=False)
     weights: tuple[float, ...]
     swapped: ClassVar[bool]
     """Whether a cell holds both orders of its players."""
@@ -88,9 +86,7 @@ class Empirical:
             ValueError: the frame lacks a column, has not exactly two places, no scored match, or
                 weights that do not fit; or players only sat in one order.
         """
-        places = [
-            name.removeprefix("player.") for name in frame.columns if name.startswith("player.")
-        ]
+        places = places_in(frame)
         if len(places) != 2:
             raise ValueError(
                 f"An empirical game is made of matches of 2 players, not of {len(places)}"
@@ -201,10 +197,10 @@ class Empirical:
             raise CheaptalkError(
                 f"{counted(len(self.missing), 'cell')} without a match: {listed(self.missing)}; "
                 "play them, or leave strategies out",
-                *self._cure(),
+                *self._advice(),
             )
 
-    def _cure(self) -> tuple[str | Advice, ...]:
+    def _advice(self) -> tuple[str | Advice, ...]:
         """Which strategies to leave out, as parts of an error's message."""
         return ()
 
@@ -296,7 +292,9 @@ class Empirical:
         return found
 
 
-def _shares(samples: Sequence[Sample], weights: Mapping[str, float] | None) -> tuple[float, ...]:
+def _shares(
+    samples: Sequence[GameSample], weights: Mapping[str, float] | None
+) -> tuple[float, ...]:
     """The samples' weights, summing to 1."""
     names = [sample.name for sample in samples]
     found = dict.fromkeys(names, 1.0) if weights is None else dict(weights)
@@ -337,7 +335,7 @@ class EmpiricalGame(Empirical):
         matrix = symmetric_payoffs(payoffs)
         names = _names(labels, len(matrix), "")
         cells = combinations_with_replacement(range(len(matrix)), 2)
-        sample = given(matrix, matrix.T, cells)
+        sample = sample_of_payoffs(matrix, matrix.T, cells)
         return cls(names, names, (), (sample,), (1.0,))
 
     @property
@@ -353,12 +351,8 @@ class EmpiricalGame(Empirical):
         lines = [f"{counted(len(self.labels), 'strategy')}, {behind}{lacking}"]
         if not self.missing:
             numbers = [[f"{payoff:.2f}" for payoff in row] for row in self.payoffs()]
-            rows = [
-                ["", *self.labels],
-                *([label, *row] for label, row in zip(self.labels, numbers, strict=True)),
-            ]
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            lines += ["  ".join(map(str.rjust, row, widths)) for row in rows]
+            rows = [[label, *row] for label, row in zip(self.labels, numbers, strict=True)]
+            lines += aligned([["", *self.labels], *rows], ())
         return "\n".join(lines)
 
     @property
@@ -435,7 +429,7 @@ class EmpiricalGame(Empirical):
         )  # fmt: skip
         return tuple(label for label, kept in zip(self.labels, found.x, strict=True) if kept > 0.5)
 
-    def _cure(self) -> tuple[str | Advice, ...]:
+    def _advice(self) -> tuple[str | Advice, ...]:
         kept = self.largest_complete()
         left_out = [label for label in self.labels if label not in kept]
         if not kept:
@@ -474,7 +468,7 @@ class EmpiricalBimatrix(Empirical):
         """
         gets, other = checked(a, b)
         names = _names(rows, gets.shape[0], "row "), _names(columns, gets.shape[1], "column ")
-        sample = given(gets, other, np.ndindex(gets.shape))
+        sample = sample_of_payoffs(gets, other, np.ndindex(gets.shape))
         return cls(*names, (), (sample,), (1.0,))
 
     def payoffs(self) -> tuple[Floats, Floats]:
@@ -486,7 +480,7 @@ class EmpiricalBimatrix(Empirical):
         return np.asarray(self.means[0]), np.asarray(self.means[1])
 
 
-def _reordered(sample: Sample, place: Mapping[int, int]) -> Sample:
+def _reordered(sample: GameSample, place: Mapping[int, int]) -> GameSample:
     """A sample under new numbers; a cell whose players change sides has its payoffs exchanged."""
     cells = {}
     for (row, column), cell in sample.cells.items():

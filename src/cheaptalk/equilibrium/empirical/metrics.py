@@ -1,6 +1,4 @@
-"""Measures that each seat has of its own, as what the row has of it and what the column has.
-
-What is measured at an equilibrium: how each strategy fares against it, and how its players do.
+"""What is measured at an equilibrium: how each strategy fares against it, and how its players do.
 
 With x the mixture of a symmetric equilibrium and M the matrix of a value's means, strategy i is
 measured against x by (M x)_i, and the equilibrium itself by x' M x (item bargaining, sections 3.3
@@ -8,85 +6,12 @@ to 3.5).
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
-from cheaptalk.games.item_bargaining.maxima import maxima, sample
-from cheaptalk.games.item_bargaining.rules import ItemBargaining
-
-
-def sided(frame: pl.DataFrame, measure: str, name: str) -> pl.DataFrame:
-    """A frame with a measure of each seat turned the way cells of a symmetric game are.
-
-    Such games put both orders of two players into one cell (see :class:`.EmpiricalGame`): the row
-    is the player whose label comes first. A player against itself has the mean of both seats, of
-    one where the other's is undefined.
-
-    Args:
-        frame: of a game of two places, as :func:`.match_frames` makes it.
-        measure: what the columns ``MEASURE_PLACE`` begin with, such as ``utility_given``.
-        name: of the new columns, :func:`names_of` it.
-
-    Raises:
-        ValueError: the frame has not exactly two places, or lacks the columns.
-    """
-    places = [one.removeprefix("player.") for one in frame.columns if one.startswith("player.")]
-    columns = [f"{measure}_{place}" for place in places]
-    absent = [one for one in columns if one not in frame.columns]
-    if len(places) != 2 or absent:
-        raise ValueError(
-            f"Each of 2 places needs a column of {measure}; the frame has {len(places)} places"
-            + (f" and no column {absent[0]}" if absent else "")
-        )
-    first, second = (pl.col(f"player.{place}") for place in places)
-    gives, other = map(pl.col, columns)
-    own = pl.mean_horizontal(gives, other)
-    return frame.with_columns(
-        pl.when(first == second).then(own).when(first > second).then(late).otherwise(early)
-        .alias(made)
-        for made, early, late in zip(names_of(name), (gives, other), (other, gives), strict=True)
-    )  # fmt: skip
-
-
-def names_of(name: str) -> tuple[str, str]:
-    """What the columns of :func:`sided` are called: the row's, then the column's."""
-    return f"{name}, row", f"{name}, column"
-
-
-def by_row(row: Floats, column: Floats) -> Floats:
-    """The matrix of what each strategy has against each, from both measures of an empirical game.
-
-    Args:
-        row, column: the means of the columns of :func:`sided` in the cells, shape (..., n, n).
-
-    Returns:
-        Shape (..., n, n); NaN where a strategy has none.
-    """
-    return np.asarray(np.triu(row) + np.tril(column, -1))
-
-
-Welfare = Literal["discounted", "undiscounted"]
-Advantage = Literal["outside_undiscounted", "discounted", "undiscounted"]
-Normaliser = Literal["published", "with_outside", "without_outside"]
-
-WELFARE: dict[Welfare, tuple[str, str]] = {
-    "discounted": ("nash_welfare", "utilitarian_welfare"),
-    "undiscounted": ("nash_welfare_undiscounted", "utilitarian_welfare_undiscounted"),
-}
-ADVANTAGE: dict[Advantage, str] = {
-    "outside_undiscounted": "nash_welfare_plus",
-    "discounted": "nash_welfare_plus_discounted",
-    "undiscounted": "nash_welfare_plus_undiscounted",
-}
-NORMALISERS: dict[Normaliser, tuple[str, str]] = {
-    "published": ("nash", "utilitarian_allocated"),
-    "with_outside": ("nash", "utilitarian"),
-    "without_outside": ("nash_allocated", "utilitarian_allocated"),
-}
-"""Which maxima Nash and utilitarian welfare are divided by."""
+from cheaptalk.frames.reader import places_in
 
 
 @dataclass(frozen=True)
@@ -113,47 +38,6 @@ class Metric:
         return (
             scaled if self.undefined is None else np.where(np.isnan(scaled), self.undefined, scaled)
         )
-
-
-def item_bargaining_metrics(
-    game: ItemBargaining,
-    *,
-    welfare: Welfare = "discounted",
-    advantage: Advantage = "outside_undiscounted",
-    normaliser: Normaliser = "with_outside",
-    undefined: float | None = None,
-    pools: int = 100_000,
-    seed: int = 0,
-) -> tuple[Metric, ...]:
-    """NW, NW+, UW and EF1 of item bargaining, normalised as the paper does (002, section 5).
-
-    Welfare is divided by the mean, over pools as the game deals them, of the greatest that each
-    pool allows. The paper's tables do not all follow one reading, so each is an option:
-
-    - ``welfare``: payoffs as they are paid, or with the discount divided out again. Of figure 1
-      and table 3, which differ in nothing else, one is the first and one the second.
-    - ``advantage``: NW+ of discounted payoffs above undiscounted outside options (the paper's
-      definition), of both discounted (its code), or of neither (its notebooks).
-    - ``normaliser``: ``with_outside`` lets the maxima include the outcome in which both get their
-      outside options (the text), ``without_outside`` takes allocations alone; ``published`` are
-      the constants behind the numbers of BG4 to BG6: with it for NW, without it for UW.
-
-    Args:
-        game: its quantities, highest value and outside options matter; BG4 to BG6 have the same
-            maxima, as have BG1 to BG3.
-        undefined: see :class:`Metric`, for EF1; the paper prints 0 in its appendices.
-        pools: how many are drawn for the maxima, >= 1.
-        seed: of that draw.
-    """
-    best = maxima(sample(game, pools, np.random.default_rng(seed)))
-    nash, utilitarian = (float(getattr(best, name).mean()) for name in NORMALISERS[normaliser])
-    nash_measure, utilitarian_measure = WELFARE[welfare]
-    return (
-        Metric("NW", nash_measure, nash),
-        Metric("NW+", ADVANTAGE[advantage], float(best.nash_plus.mean())),
-        Metric("UW", utilitarian_measure, utilitarian),
-        Metric("EF1", "ef1", undefined=undefined),
-    )
 
 
 def against(values: Floats, mixtures: Floats) -> Floats:
@@ -209,3 +93,53 @@ def regrets(payoffs: Floats, mixtures: Floats) -> Floats:
     """
     gets = np.einsum("...ij,...j->...i", payoffs, mixtures)
     return np.asarray(np.einsum("...i,...i->...", gets, mixtures)[..., None] - gets)
+
+
+def sided(frame: pl.DataFrame, measure: str, name: str) -> pl.DataFrame:
+    """A frame with a measure of each seat turned the way cells of a symmetric game are.
+
+    Such games put both orders of two players into one cell (see :class:`.EmpiricalGame`): the row
+    is the player whose label comes first. A player against itself has the mean of both seats, of
+    one where the other's is undefined.
+
+    Args:
+        frame: of a game of two places, as :func:`.match_frames` makes it.
+        measure: what the columns ``MEASURE_PLACE`` begin with, such as ``utility_given``.
+        name: of the new columns, :func:`names_of` it.
+
+    Raises:
+        ValueError: the frame has not exactly two places, or lacks the columns.
+    """
+    places = places_in(frame)
+    columns = [f"{measure}_{place}" for place in places]
+    absent = [one for one in columns if one not in frame.columns]
+    if len(places) != 2 or absent:
+        raise ValueError(
+            f"Each of 2 places needs a column of {measure}; the frame has {len(places)} places"
+            + (f" and no column {absent[0]}" if absent else "")
+        )
+    first, second = (pl.col(f"player.{place}") for place in places)
+    gives, other = map(pl.col, columns)
+    own = pl.mean_horizontal(gives, other)
+    return frame.with_columns(
+        pl.when(first == second).then(own).when(first > second).then(late).otherwise(early)
+        .alias(made)
+        for made, early, late in zip(names_of(name), (gives, other), (other, gives), strict=True)
+    )  # fmt: skip
+
+
+def names_of(name: str) -> tuple[str, str]:
+    """What the columns of :func:`sided` are called: the row's, then the column's."""
+    return f"{name}, row", f"{name}, column"
+
+
+def by_row(row: Floats, column: Floats) -> Floats:
+    """The matrix of what each strategy has against each, from both measures of an empirical game.
+
+    Args:
+        row, column: the means of the columns of :func:`sided` in the cells, shape (..., n, n).
+
+    Returns:
+        Shape (..., n, n); NaN where a strategy has none.
+    """
+    return np.asarray(np.triu(row) + np.tril(column, -1))

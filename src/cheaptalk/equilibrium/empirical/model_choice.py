@@ -93,16 +93,16 @@ def model_choice(
         drawn = checked(*draws, dimensions=3)
         if drawn[0].shape[1:] != a.shape:
             raise ValueError(f"draws must have shape (draws, *{a.shape}), not {drawn[0].shape}")
-        cells = steady_cells(*drawn)
+        cells = equilibrium_cells(*drawn)
         support = cells.mean(axis=0)
         without = float(1 - cells.any(axis=(1, 2)).mean())
     sides = np.eye(len(rows)), np.eye(len(columns))
-    found = np.argwhere(steady_cells(a[None], b[None])[0])
+    found = np.argwhere(equilibrium_cells(a[None], b[None])[0])
     equilibria = tuple(profile(a, b, sides[0][i], sides[1][j]) for i, j in found)
     return ModelChoice(tuple(rows), tuple(columns), equilibria, support, without)
 
 
-def steady_cells(a: Floats, b: Floats) -> Flags:
+def equilibrium_cells(a: Floats, b: Floats) -> Flags:
     """Which cells neither side would leave; of many games at once.
 
     Means of the same matches may differ by rounding. What a side would gain by less than 1e-9 of

@@ -1,6 +1,4 @@
-"""How what deals add to the cells of a game varies, and goes together where cells share deals.
-
-Where to play next: which cells' matches would make an equilibrium most certain.
+"""Where to play next: which cells' matches would make an equilibrium most certain.
 
 To first order, with the support of the equilibrium x as it is, an error dA in the payoffs moves x
 and its payoff v by the solution of ``A dx - 1 dv = -dA x, 1' dx = 0`` on the support. What deal t
@@ -27,118 +25,15 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.bootstrap import check_samples, shares_deals
-from cheaptalk.equilibrium.empirical.cells import Integers, Sample
+from cheaptalk.equilibrium.empirical.bootstrap import SHARE, TIE, check_samples, shares_deals
+from cheaptalk.equilibrium.empirical.cells import GameSample
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
-from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
 
 ROUNDING = 1e-12
 """The share of the cells' own variances up to which what is left of them all is rounding."""
-
-TIE = 1e-9
-"""Payoffs are tied if they differ by no more than this share of the largest."""
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known of a target's variance from the deals played.
-
-    Attributes:
-        covariances: of what one deal adds through each two cells, summed over targets, shape
-            (cells, cells); 0 for cells that do not share deals.
-        shared: how many deals each two cells share, of the same shape.
-        deals: of each cell, shape (cells,).
-    """
-
-    covariances: Floats
-    shared: Floats
-    deals: Integers
-
-    @classmethod
-    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "Known":
-        """What the cells of all samples say of targets that move so with payoffs."""
-        parts = [
-            _covariances(sample, weight * influence, paired)
-            for sample, weight in zip(game.samples, game.weights, strict=True)
-        ]
-        covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
-        return cls(covariances, shared, np.diag(shared).astype(np.int64))
-
-    @property
-    def variances(self) -> Floats:
-        """What one deal adds to the variance through each cell alone, shape (cells,)."""
-        return np.diag(self.covariances)
-
-    def error(self, more: Floats | Integers) -> float:
-        """The standard error once each cell has so many deals more, the same for all that do."""
-        total = self.deals + more
-        shared = self.shared + np.minimum.outer(more, more)
-        parts = self.covariances * shared / np.multiply.outer(total, total)
-        variance = float(parts.sum())
-        return float(np.sqrt(variance)) if variance > ROUNDING * np.trace(parts) else 0.0
-
-
-def _covariances(sample: Sample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """The covariances and shared deals of the cells of one sample; see :class:`Known`."""
-    size = len(sample.cells)
-    parts = [
-        cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
-    ]
-    if not paired:
-        sizes = np.array([len(part) for part in parts])
-        own = [np.square(part).sum() / (len(part) - 1) for part in parts]
-        return np.diag(own), np.diag(sizes).astype(float)
-    added = np.zeros((size, sample.deals, len(influence)))
-    for at, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
-        added[at, cell.deals] = part
-    flat = added.reshape(size, -1)
-    shared = sample.played @ sample.played.T
-    return flat @ flat.T / np.maximum(shared - 1, 1), shared
-
-
-def _slopes(influence: Floats, row: int, column: int) -> Floats:
-    """Derivatives of the targets by both payoffs of a cell; a player by itself has one payoff."""
-    other = influence[:, column, row] * (row != column)
-    return np.column_stack([influence[:, row, column], other])
-
-
-def tied_cells(sample: Sample) -> Integers:
-    """Cells that tie by rule, as those of a player who walks away do, not by chance.
-
-    Two replies to a strategy are tied if they get the same on every deal that their cells share,
-    of two at least. Once their cells have different deals, the tie is lost to noise.
-
-    Returns:
-        The number of each cell's group, shape (cells,).
-    """
-    size = len(sample.cells)
-    replies: dict[int, list[tuple[int, Floats]]] = {}
-    for at, ((row, column), cell) in enumerate(sample.cells.items()):
-        gets = np.full((sample.deals, 2), np.nan)
-        gets[cell.deals] = cell.sums[:, :2] / cell.weights[:, :2]
-        replies.setdefault(column, []).append((at, gets[:, 0]))
-        if row != column:
-            replies.setdefault(row, []).append((at, gets[:, 1]))
-    tied = np.zeros((size, size), dtype=bool)
-    for cells in replies.values():
-        for (one, first), (other, second) in combinations(cells, 2):
-            apart = np.abs(first - second)
-            apart = apart[np.isfinite(apart)]
-            tied[one, other] = len(apart) >= 2 and apart.max() <= TIE * np.nanmax(np.abs(first))
-    groups: Integers = connected_components(tied, directed=False)[1].astype(np.int64)
-    return groups
-
-
-def torn_cells(sample: Sample) -> int:
-    """How many cells tie with another that was not played on the same deals."""
-    groups, played = tied_cells(sample), sample.played
-    firsts = {group: played[at] for at, group in reversed(list(enumerate(groups)))}
-    apart = {g for at, g in enumerate(groups) if (played[at] != firsts[g]).any()}
-    return sum(group in apart for group in groups)
-
-
 Target = Literal["payoff", "mixture", "regret"]
 QUANTITY: dict[Target, str] = {
     "payoff": "the payoff",
@@ -146,8 +41,6 @@ QUANTITY: dict[Target, str] = {
     "regret": "all regrets (root of the variances summed over strategies)",
 }
 """What the standard error is of, by target."""
-SHARE = 1e-9
-"""Strategies played less than this are outside the support."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +87,45 @@ class NextCells:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, eq=False)
+class TargetVariance:
+    """What is known of a target's variance from the deals played.
+
+    Attributes:
+        covariances: of what one deal adds through each two cells, summed over targets, shape
+            (cells, cells); 0 for cells that do not share deals.
+        shared: how many deals each two cells share, of the same shape.
+        deals: of each cell, shape (cells,).
+    """
+
+    covariances: Floats
+    shared: Floats
+    deals: Integers
+
+    @classmethod
+    def of(cls, game: EmpiricalGame, influence: Floats, *, paired: bool) -> "TargetVariance":
+        """What the cells of all samples say of targets that move so with payoffs."""
+        parts = [
+            _covariances(sample, weight * influence, paired)
+            for sample, weight in zip(game.samples, game.weights, strict=True)
+        ]
+        covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
+        return cls(covariances, shared, np.diag(shared).astype(np.int64))
+
+    @property
+    def variances(self) -> Floats:
+        """What one deal adds to the variance through each cell alone, shape (cells,)."""
+        return np.diag(self.covariances)
+
+    def error(self, more: Floats | Integers) -> float:
+        """The standard error once each cell has so many deals more, the same for all that do."""
+        total = self.deals + more
+        shared = self.shared + np.minimum.outer(more, more)
+        parts = self.covariances * shared / np.multiply.outer(total, total)
+        variance = float(parts.sum())
+        return float(np.sqrt(variance)) if variance > ROUNDING * np.trace(parts) else 0.0
+
+
 def propose_cells(
     game: EmpiricalGame, budget: int, *, target: Target = "payoff", paired: bool | None = None
 ) -> NextCells:
@@ -220,7 +152,7 @@ def propose_cells(
     together = shares_deals(game) if paired is None else paired
     places = [(at, *key) for at, sample in enumerate(game.samples) for key in sample.cells]
     cells = [game.samples[at].cells[row, column] for at, row, column in places]
-    known = Known.of(game, gradients(game.payoffs(), target), paired=together)
+    known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=together)
     variances, deals = known.variances, known.deals
     if not known.error(np.zeros(len(cells))):
         raise CheaptalkError(
@@ -229,7 +161,8 @@ def propose_cells(
         )
     costs = np.ceil([cell.matches / len(cell.deals) for cell in cells]).astype(np.int64)
     if together:
-        designs = shared_designs(variances, costs, budget, _groups(game))
+        groups = [tied_cells(sample) + 1_000_000 * at for at, sample in enumerate(game.samples)]
+        designs = shared_designs(variances, costs, budget, np.concatenate(groups))
         added = min(designs, key=known.error)
     else:
         added = allocated(variances, deals, costs, budget)
@@ -255,6 +188,16 @@ def propose_cells(
         target, table, error, planned, known.error(evenly(budget)),
         _needed(lambda matches: known.error(evenly(matches)) - planned, budget), together,
     )  # fmt: skip
+
+
+def _needed(excess: Callable[[float], float], budget: int) -> float:
+    """The budget at which an error that falls with it to 0 reaches what is wanted."""
+    if excess(0.0) <= 0:
+        return 0.0
+    top = float(budget)
+    while excess(top) > 0:
+        top *= 2
+    return float(brentq(excess, 0.0, top))
 
 
 def gradients(payoffs: Floats, target: Target) -> Floats:
@@ -290,16 +233,6 @@ def gradients(payoffs: Floats, target: Target) -> Floats:
     return np.asarray(by_target[target][:, :, None] * x)
 
 
-def _needed(excess: Callable[[float], float], budget: int) -> float:
-    """The budget at which an error that falls with it to 0 reaches what is wanted."""
-    if excess(0.0) <= 0:
-        return 0.0
-    top = float(budget)
-    while excess(top) > 0:
-        top *= 2
-    return float(brentq(excess, 0.0, top))
-
-
 def allocated(variances: Floats, deals: Integers, costs: Integers, budget: int) -> Integers:
     """Deals to add to each cell so that the sum of variance / deals becomes least.
 
@@ -329,12 +262,6 @@ def allocated(variances: Floats, deals: Integers, costs: Integers, budget: int) 
     return added
 
 
-def _groups(game: EmpiricalGame) -> Integers:
-    """Groups of tied cells over all samples, with numbers of their own in each."""
-    found = [tied_cells(sample) for sample in game.samples]
-    return np.concatenate([one + 1_000_000 * at for at, one in enumerate(found)])
-
-
 def shared_designs(
     variances: Floats, costs: Integers, budget: int, groups: Integers
 ) -> list[Integers]:
@@ -358,3 +285,62 @@ def shared_designs(
         added[chosen] = budget // costs[chosen].sum()
         designs.append(added)
     return designs
+
+
+def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
+    """The covariances and shared deals of the cells of one sample; see :class:`TargetVariance`."""
+    size = len(sample.cells)
+    parts = [
+        cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
+    ]
+    if not paired:
+        sizes = np.array([len(part) for part in parts])
+        own = [np.square(part).sum() / (len(part) - 1) for part in parts]
+        return np.diag(own), np.diag(sizes).astype(float)
+    added = np.zeros((size, sample.deals, len(influence)))
+    for at, (cell, part) in enumerate(zip(sample.cells.values(), parts, strict=True)):
+        added[at, cell.deals] = part
+    flat = added.reshape(size, -1)
+    shared = sample.played @ sample.played.T
+    return flat @ flat.T / np.maximum(shared - 1, 1), shared
+
+
+def _slopes(influence: Floats, row: int, column: int) -> Floats:
+    """Derivatives of the targets by both payoffs of a cell; a player by itself has one payoff."""
+    other = influence[:, column, row] * (row != column)
+    return np.column_stack([influence[:, row, column], other])
+
+
+def tied_cells(sample: GameSample) -> Integers:
+    """Cells that tie by rule, as those of a player who walks away do, not by chance.
+
+    Two replies to a strategy are tied if they get the same on every deal that their cells share,
+    of two at least. Once their cells have different deals, the tie is lost to noise.
+
+    Returns:
+        The number of each cell's group, shape (cells,).
+    """
+    size = len(sample.cells)
+    replies: dict[int, list[tuple[int, Floats]]] = {}
+    for at, ((row, column), cell) in enumerate(sample.cells.items()):
+        gets = np.full((sample.deals, 2), np.nan)
+        gets[cell.deals] = cell.sums[:, :2] / cell.weights[:, :2]
+        replies.setdefault(column, []).append((at, gets[:, 0]))
+        if row != column:
+            replies.setdefault(row, []).append((at, gets[:, 1]))
+    tied = np.zeros((size, size), dtype=bool)
+    for cells in replies.values():
+        for (one, first), (other, second) in combinations(cells, 2):
+            apart = np.abs(first - second)
+            apart = apart[np.isfinite(apart)]
+            tied[one, other] = len(apart) >= 2 and apart.max() <= TIE * np.nanmax(np.abs(first))
+    groups: Integers = connected_components(tied, directed=False)[1].astype(np.int64)
+    return groups
+
+
+def broken_ties(sample: GameSample) -> int:
+    """How many cells tie with another that was not played on the same deals."""
+    groups, played = tied_cells(sample), sample.played
+    firsts = {group: played[at] for at, group in reversed(list(enumerate(groups)))}
+    apart = {g for at, g in enumerate(groups) if (played[at] != firsts[g]).any()}
+    return sum(group in apart for group in groups)

@@ -1,7 +1,4 @@
-"""Matches as wins, ties and losses, all that Elo's and Bradley and Terry's ratings know.
-
-Ratings that people know, from wins, ties and losses: Bradley and Terry's, and Elo's.
-"""
+"""Ratings that people know, from wins, ties and losses: Elo's, and Bradley and Terry's."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +9,19 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.cells import SCORED, Integers
-from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
-from cheaptalk.rules.errors import counted
+from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, Integers
+from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.reader import places_in
+from cheaptalk.rules import counted
 
 EVEN = 1e-9
 """Payoffs tie if they differ by no more than this share of the larger."""
+FIT = 1e-9
+"""The fit is done when expected and observed scores differ by no more, as a share of all games."""
+MOST_STEPS = 200
+"""How many of Newton's steps the fit may take."""
+ELO_A_UNIT = 400 / np.log(10)
+"""Elo points of one unit of log-strength: 400 points are odds of ten to one."""
 
 
 class Tally(NamedTuple):
@@ -54,7 +58,7 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     Raises:
         ValueError: the frame has not exactly two places.
     """
-    places = [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
+    places = places_in(frame)
     if len(places) != 2:
         raise ValueError(f"Wins are counted in matches of 2 players, not of {len(places)}")
     players, payoffs = ([pl.col(f"{what}.{place}") for place in places]
@@ -77,6 +81,41 @@ def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
     np.add.at(wins, (second, first), scores == 0)
     np.add.at(ties, (first, second), even)
     return Tally(known, wins, ties + ties.T, first, second, scores)
+
+
+def elo(
+    games: Iterable[tuple[int, int, float]], players: int, *, k: float = 32.0, start: float = 1500.0
+) -> Floats:
+    """Elo's ratings after a sequence of games, updated game by game.
+
+    A player rated R against R' is expected to score 1 / (1 + 10 ** ((R' - R) / 400)), and gains k
+    times score less expectation; the rival loses as much (Elo 1978, The Rating of Chessplayers).
+    The order of games matters, and nothing converges: with steady players the ratings wander about
+    those of :attr:`BradleyTerry.elo`, the wider the larger k.
+
+    Args:
+        games: (player, rival, score) in the order played; the score of the player is 1 for a win,
+            1/2 for a tie, 0 for a loss.
+        players: how many there are; they are numbered from 0.
+        k: the most points that change hands in a game.
+        start: the rating of each before the first game.
+
+    Raises:
+        ValueError: a player is unknown or meets itself, or a score is outside [0, 1].
+
+    >>> elo([(0, 1, 1.0)], 2)
+    array([1516., 1484.])
+    """
+    ratings = np.full(players, start, dtype=np.float64)
+    for player, rival, score in games:
+        if not (0 <= player < players and 0 <= rival < players) or player == rival:
+            raise ValueError(f"game {(player, rival, score)} is not between two of the players")
+        if not 0 <= score <= 1:
+            raise ValueError(f"game {(player, rival, score)}: a score lies between 0 and 1")
+        expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
+        ratings[player] += k * (score - expected)
+        ratings[rival] -= k * (score - expected)
+    return ratings
 
 
 def mean_elo(
@@ -112,14 +151,6 @@ def mean_elo(
         ratings[player] += change
         ratings[rival] -= change
     return np.asarray(ratings.mean(axis=1))
-
-
-FIT = 1e-9
-"""The fit is done when expected and observed scores differ by no more, as a share of all games."""
-MOST_STEPS = 200
-"""How many of Newton's steps the fit may take."""
-ELO_A_UNIT = 400 / np.log(10)
-"""Elo points of one unit of log-strength: 400 points are odds of ten to one."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -296,38 +327,3 @@ def _fit(won: Floats, tied: Floats) -> Floats:
     raise EquilibriumError(
         f"the strengths did not converge within {MOST_STEPS} steps; let the players play more"
     )
-
-
-def elo(
-    games: Iterable[tuple[int, int, float]], players: int, *, k: float = 32.0, start: float = 1500.0
-) -> Floats:
-    """Elo's ratings after a sequence of games, updated game by game.
-
-    A player rated R against R' is expected to score 1 / (1 + 10 ** ((R' - R) / 400)), and gains k
-    times score less expectation; the rival loses as much (Elo 1978, The Rating of Chessplayers).
-    The order of games matters, and nothing converges: with steady players the ratings wander about
-    those of :attr:`BradleyTerry.elo`, the wider the larger k.
-
-    Args:
-        games: (player, rival, score) in the order played; the score of the player is 1 for a win,
-            1/2 for a tie, 0 for a loss.
-        players: how many there are; they are numbered from 0.
-        k: the most points that change hands in a game.
-        start: the rating of each before the first game.
-
-    Raises:
-        ValueError: a player is unknown or meets itself, or a score is outside [0, 1].
-
-    >>> elo([(0, 1, 1.0)], 2)
-    array([1516., 1484.])
-    """
-    ratings = np.full(players, start, dtype=np.float64)
-    for player, rival, score in games:
-        if not (0 <= player < players and 0 <= rival < players) or player == rival:
-            raise ValueError(f"game {(player, rival, score)} is not between two of the players")
-        if not 0 <= score <= 1:
-            raise ValueError(f"game {(player, rival, score)}: a score lies between 0 and 1")
-        expected = 1 / (1 + 10 ** ((ratings[rival] - ratings[player]) / 400))
-        ratings[player] += k * (score - expected)
-        ratings[rival] -= k * (score - expected)
-    return ratings

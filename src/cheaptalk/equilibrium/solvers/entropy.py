@@ -61,7 +61,7 @@ def most_entropy(equal: Floats, unequal: Floats, inside: Floats) -> Floats:
     mixture, barrier = inside, 1.0
     while barrier * len(unequal) > LAST:
         barrier *= LOWER
-        mixture = _settled(mixture, barrier, unequal, free)
+        mixture = _minimum(mixture, barrier, unequal, free)
     multipliers = -barrier / (unequal @ mixture)
     slope = np.log(mixture) + multipliers @ unequal
     others = np.linalg.lstsq(fixed.T, -slope)[0][:-1]
@@ -74,7 +74,7 @@ def most_entropy(equal: Floats, unequal: Floats, inside: Floats) -> Floats:
     return mixture
 
 
-def _settled(mixture: Floats, barrier: float, unequal: Floats, free: Floats) -> Floats:
+def _minimum(mixture: Floats, barrier: float, unequal: Floats, free: Floats) -> Floats:
     """Where the sum of x ln x and the barrier is least: Newton's method with backtracking."""
 
     def height(at: Floats) -> float:

@@ -81,9 +81,9 @@ class Equilibrium:
         return tuple(np.flatnonzero(self.mixture).tolist())
 
     def __str__(self) -> str:
-        return self.told(range(len(self.mixture)))
+        return self.describe(range(len(self.mixture)))
 
-    def told(self, labels: Sequence[object]) -> str:
+    def describe(self, labels: Sequence[object]) -> str:
         """It in a line, with what the strategies are called."""
         shares = ", ".join(f"{labels[one]}: {self.mixture[one]:.4f}" for one in self.support)
         return (
@@ -111,14 +111,14 @@ class Component:
         return len(self.vertices) == 1
 
     def __str__(self) -> str:
-        return self.told(range(len(self.point.mixture)))
+        return self.describe(range(len(self.point.mixture)))
 
-    def told(self, labels: Sequence[object]) -> str:
+    def describe(self, labels: Sequence[object]) -> str:
         """It in a line, with what the strategies are called."""
         extent = (
             "" if self.isolated else f", in a continuum with {len(self.vertices)} extreme points"
         )
-        return f"{self.point.told(labels)}{extent}"
+        return f"{self.point.describe(labels)}{extent}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class SymmetricEquilibria:
         if not self.complete:
             head += f" of entropy up to {self.bound:.4f}"
         labels = self.labels or range(len(self.mene.mixture))
-        lines = [f"  {component.told(labels)}" for component in self.components[:SHOWN]]
+        lines = [f"  {component.describe(labels)}" for component in self.components[:SHOWN]]
         if count > SHOWN:
             lines.append(f"  and {count - SHOWN:,} more")
         return "\n".join([head, *lines])

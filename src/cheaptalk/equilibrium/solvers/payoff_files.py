@@ -1,12 +1,9 @@
-"""Payoff tables as files hold them: names, numbers, and what is wrong with them.
+"""Payoff files: Gambit's .nfg, and CSV in two shapes.
 
-Gambit's files of strategic games (.nfg), of two players, in both forms.
-
-The payoff form lists both players' payoffs for each pair of strategies, the outcome form the number
-of one of the outcomes listed before; in both the row player's strategy changes fastest (Gambit
-documentation, File formats, The strategic game (.nfg) file format).
-
-Payoff files: Gambit's .nfg, and CSV in two shapes.
+A strategic game of Gambit (.nfg), of two players, lists both players' payoffs for each pair of
+strategies, or the number of one of the outcomes listed before; in both forms the row player's
+strategy changes fastest (Gambit documentation, File formats, The strategic game (.nfg) file
+format).
 
 A matrix in CSV has the strategies in its first row and first column, and in each cell what the row
 strategy gets against the column strategy: a symmetric game. A list in CSV has one cell a line under
@@ -35,6 +32,14 @@ GROUPED = re.compile(r"[+-]?\d{1,3}((,\d{3})+\.\d*|(,\d{3}){2,})", re.ASCII)
 DASHED = re.compile(r"^[\u2010-\u2015\u2212]")
 """A dash, or a minus sign, that only looks like the minus of numbers."""
 DIGITS_WITH_MARKS = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*", re.ASCII)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{},"]+|"', re.DOTALL)
+HEAD = "NFG 1 R"
+MOST = 10_000
+"""The most strategies of a player."""
+LIST = ["row", "column", "payoff"]
+OTHER = "other"
+Lines = list[tuple[int, list[str]]]
+"""The cells of each line that is not empty, with the line's number."""
 
 
 class PayoffFileError(CheaptalkError, ValueError):
@@ -65,79 +70,6 @@ class PayoffTable:
         return self.rows == self.columns and np.array_equal(self.b, self.a.T)
 
 
-def number(text: str, where: str) -> float:
-    """A payoff as people write it.
-
-    Plain decimals (``-12.5``, ``1e3``), ratios (``1/3``), thousands in groups where that is beyond
-    doubt (``1,234.50``, ``1,234,567``), and any of these behind a dollar sign.
-
-    Args:
-        text: what stands in the file.
-        where: file, line and cell, for the message.
-
-    Raises:
-        PayoffFileError: it is no number, no finite one, or one that could be read in two ways.
-
-    >>> number("$1,234.50", ""), number("-1/4", "")
-    (1234.5, -0.25)
-    """
-    bare = re.sub(r"^([+-]?)\$", r"\1", text.strip())
-    if RATIO.fullmatch(bare) and not re.search(r"/0+$", bare):
-        value = float(Fraction(bare))
-    elif PLAIN.fullmatch(bare) or GROUPED.fullmatch(bare):
-        value = float(bare.replace(",", ""))
-    elif DIGITS_WITH_MARKS.fullmatch(bare):
-        raise PayoffFileError(
-            f"{where}: {shown(text)} could be read in more than one way; "
-            "write it with a point for decimals and nothing between thousands, as 1234.5"
-        )
-    else:
-        cure = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
-        raise PayoffFileError(f"{where}: {shown(text)} is no number; {cure}")
-    if not np.isfinite(value):
-        raise PayoffFileError(f"{where}: {shown(text)} is too large a number")
-    return value
-
-
-def written(value: float) -> int | float:
-    """A payoff as a file holds it: no digit is lost, and a whole number stays one.
-
-    >>> written(60.0), written(0.1)
-    (60, 0.1)
-    """
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
-
-def check_names(names: Sequence[str], what: str, where: str) -> tuple[str, ...]:
-    """Names of strategies or players, once they are seen to be there and to differ.
-
-    Args:
-        names: in order.
-        what: what they name, in the singular: ``strategy``.
-        where: file and line, for the message.
-
-    Raises:
-        PayoffFileError: there is none, one is empty, or two are alike.
-    """
-    if not names:
-        raise PayoffFileError(f"{where}: there is no {what}; name at least one")
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise PayoffFileError(
-            f"{where}: the {what} {shown(twice[0])} is there more than once; rename one of them"
-        )
-    if "" in names:
-        place = list(names).index("") + 1
-        raise PayoffFileError(f"{where}: {what} {place} has no name; give it one")
-    return tuple(names)
-
-
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{},"]+|"', re.DOTALL)
-HEAD = "NFG 1 R"
-MOST = 10_000
-"""The most strategies of a player."""
-
-
 class Token(NamedTuple):
     """A word, a brace or a text in quotes, and the line that it begins on."""
 
@@ -153,37 +85,7 @@ class Token(NamedTuple):
         return re.sub(r"\\(.)", r"\1", self.text[1:-1], flags=re.DOTALL)
 
 
-def parse_nfg(text: str, name: str) -> PayoffTable:
-    """The game in the text of an .nfg file.
-
-    Args:
-        text: all of the file.
-        name: the file's name, for messages.
-
-    Raises:
-        PayoffFileError: it is no such file, not of two players, or something is missing from it.
-    """
-    return _Reader(text, name).game()
-
-
-def nfg_text(table: PayoffTable) -> str:
-    """A game as the text of an .nfg file in payoff form; no digit of a payoff is lost."""
-    sides = " ".join(_braces(map(_quoted, names)) for names in (table.rows, table.columns))
-    pairs = zip(table.a.T.ravel().tolist(), table.b.T.ravel().tolist(), strict=True)
-    payoffs = "\n".join(f"{written(own)} {written(other)}" for own, other in pairs)
-    players = _braces(map(_quoted, table.players))
-    return f'{HEAD} {_quoted(table.title)} {players}\n\n{{ {sides} }}\n""\n\n{payoffs}\n'
-
-
-def _quoted(text: str) -> str:
-    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
-
-
-def _braces(words: Iterator[str]) -> str:
-    return f"{{ {' '.join(words)} }}"
-
-
-class _Reader:
+class _NfgReader:
     """Reads the tokens of a file one after the other."""
 
     def __init__(self, text: str, name: str) -> None:
@@ -302,12 +204,6 @@ class _Reader:
         return PayoffFileError(f"{self.where(self.peek())}: {what}; found {found}")
 
 
-LIST = ["row", "column", "payoff"]
-OTHER = "other"
-Lines = list[tuple[int, list[str]]]
-"""The cells of each line that is not empty, with the line's number."""
-
-
 def read_payoffs(path: str | Path) -> PayoffTable:
     """The game in a payoff file.
 
@@ -359,6 +255,36 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
         raise PayoffFileError(f"{path}: {error.strerror or error}") from error
 
 
+def parse_nfg(text: str, name: str) -> PayoffTable:
+    """The game in the text of an .nfg file.
+
+    Args:
+        text: all of the file.
+        name: the file's name, for messages.
+
+    Raises:
+        PayoffFileError: it is no such file, not of two players, or something is missing from it.
+    """
+    return _NfgReader(text, name).game()
+
+
+def nfg_text(table: PayoffTable) -> str:
+    """A game as the text of an .nfg file in payoff form; no digit of a payoff is lost."""
+    sides = " ".join(_braces(map(_quoted, names)) for names in (table.rows, table.columns))
+    pairs = zip(table.a.T.ravel().tolist(), table.b.T.ravel().tolist(), strict=True)
+    payoffs = "\n".join(f"{written(own)} {written(other)}" for own, other in pairs)
+    players = _braces(map(_quoted, table.players))
+    return f'{HEAD} {_quoted(table.title)} {players}\n\n{{ {sides} }}\n""\n\n{payoffs}\n'
+
+
+def _quoted(text: str) -> str:
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+
+
+def _braces(words: Iterator[str]) -> str:
+    return f"{{ {' '.join(words)} }}"
+
+
 def _csv_rows(table: PayoffTable) -> Iterator[list[object]]:
     if table.symmetric:
         yield ["", *table.columns]
@@ -379,7 +305,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
             if any(cell.strip() for cell in cells):
                 lines.append((reader.line_num, [cell.strip() for cell in cells]))
     except csv.Error as error:
-        raise PayoffFileError(f"{name}, line {reader.line_num}: {_said(error)}") from error
+        raise PayoffFileError(f"{name}, line {reader.line_num}: {_csv_fault(error)}") from error
     if len(lines) < 2:
         raise PayoffFileError(
             f"{name}: there are no payoffs under a heading; is it the right file?"
@@ -394,7 +320,7 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     return _parse_list(lines, name) if listed else _parse_matrix(lines, name)
 
 
-def _said(error: csv.Error) -> str:
+def _csv_fault(error: csv.Error) -> str:
     """What is wrong with a line, in our words where the reader's are about itself."""
     if "limit" in str(error):
         most = f"{csv.field_size_limit():,}"
@@ -476,3 +402,70 @@ def _filled(text: str, where: str) -> float:
     if not text:
         raise PayoffFileError(f"{where}: the cell is empty; nothing is filled in for it")
     return number(text, where)
+
+
+def number(text: str, where: str) -> float:
+    """A payoff as people write it.
+
+    Plain decimals (``-12.5``, ``1e3``), ratios (``1/3``), thousands in groups where that is beyond
+    doubt (``1,234.50``, ``1,234,567``), and any of these behind a dollar sign.
+
+    Args:
+        text: what stands in the file.
+        where: file, line and cell, for the message.
+
+    Raises:
+        PayoffFileError: it is no number, no finite one, or one that could be read in two ways.
+
+    >>> number("$1,234.50", ""), number("-1/4", "")
+    (1234.5, -0.25)
+    """
+    bare = re.sub(r"^([+-]?)\$", r"\1", text.strip())
+    if RATIO.fullmatch(bare) and not re.search(r"/0+$", bare):
+        value = float(Fraction(bare))
+    elif PLAIN.fullmatch(bare) or GROUPED.fullmatch(bare):
+        value = float(bare.replace(",", ""))
+    elif DIGITS_WITH_MARKS.fullmatch(bare):
+        raise PayoffFileError(
+            f"{where}: {shown(text)} could be read in more than one way; "
+            "write it with a point for decimals and nothing between thousands, as 1234.5"
+        )
+    else:
+        advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
+        raise PayoffFileError(f"{where}: {shown(text)} is no number; {advice}")
+    if not np.isfinite(value):
+        raise PayoffFileError(f"{where}: {shown(text)} is too large a number")
+    return value
+
+
+def written(value: float) -> int | float:
+    """A payoff as a file holds it: no digit is lost, and a whole number stays one.
+
+    >>> written(60.0), written(0.1)
+    (60, 0.1)
+    """
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def check_names(names: Sequence[str], what: str, where: str) -> tuple[str, ...]:
+    """Names of strategies or players, once they are seen to be there and to differ.
+
+    Args:
+        names: in order.
+        what: what they name, in the singular: ``strategy``.
+        where: file and line, for the message.
+
+    Raises:
+        PayoffFileError: there is none, one is empty, or two are alike.
+    """
+    if not names:
+        raise PayoffFileError(f"{where}: there is no {what}; name at least one")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise PayoffFileError(
+            f"{where}: the {what} {shown(twice[0])} is there more than once; rename one of them"
+        )
+    if "" in names:
+        place = list(names).index("") + 1
+        raise PayoffFileError(f"{where}: {what} {place} has no name; give it one")
+    return tuple(names)

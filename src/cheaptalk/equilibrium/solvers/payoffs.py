@@ -10,6 +10,7 @@ from cheaptalk.rules import CheaptalkError, counted
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 
 GRID = 1e11
 """Scaled payoffs are whole multiples of the inverse of this."""

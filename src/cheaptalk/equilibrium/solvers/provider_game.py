@@ -16,8 +16,8 @@ from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags
 from cheaptalk.equilibrium.solvers.profiles import TOLERANCE
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 
-Reading = Literal["mixtures", "selected"]
-Taken = Literal["first", "highest", "lowest"]
+Construction = Literal["mixtures", "selected"]
+TakenEnd = Literal["first", "highest", "lowest"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,8 +88,8 @@ def provider_game(
     providers: Sequence[str],
     *,
     given: ArrayLike | None = None,
-    reading: Reading = "mixtures",
-    taken: Taken = "first",
+    reading: Construction = "mixtures",
+    taken: TakenEnd = "first",
 ) -> ProviderGame:
     """Group strategies by provider and find what providers get against each other.
 
@@ -175,7 +175,7 @@ def _met(row: Floats, numbers: Floats, column: Floats) -> Floats:
     return np.asarray(np.einsum("di,dij,dj->d", row, numbers, column), dtype=np.float64)
 
 
-def _inner(own: Floats, other: Floats, taken: Taken) -> tuple[Floats, Floats, Flags]:
+def _inner(own: Floats, other: Floats, taken: TakenEnd) -> tuple[Floats, Floats, Flags]:
     """The mixtures of two providers in each draw, and where paths end at different payoffs.
 
     Args:

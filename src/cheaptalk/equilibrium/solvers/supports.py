@@ -24,11 +24,8 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-
-Integers = npt.NDArray[np.int64]
+from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, Integers
 
 SINGULAR = 1e-6
 """A pivot this small, or coefficients beyond the inverse of it, count as singular."""
@@ -153,7 +150,7 @@ def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
     bad = small | (np.abs(taken).max(axis=(0, 1), initial=0) > 1 / SINGULAR)
     if bad.any():
         singular += [
-            _handed_back(*pair, level)
+            _singular_sets(*pair, level)
             for pair in zip(game[bad].tolist(), members[bad].tolist(), strict=True)
         ]
         taken, good = taken[..., ~bad], ~bad
@@ -177,7 +174,7 @@ def _first(columns: Floats, first: int) -> Floats:
     return table
 
 
-def _handed_back(game: int, members: int, level: int) -> Singular:
+def _singular_sets(game: int, members: int, level: int) -> Singular:
     decided = range(level)
     return Singular(
         game,

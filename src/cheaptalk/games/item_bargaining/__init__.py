@@ -1,6 +1,9 @@
 """Item bargaining: alternating offers over items of several kinds, with outside options."""
 
+from dataclasses import replace
+
+from cheaptalk.games.item_bargaining.view import VIEW
 from cheaptalk.rules import GameBox
 
-BOX = GameBox.of(__name__, styles=[f"circle_{circle}" for circle in range(7)])
+BOX = replace(GameBox.of(__name__, styles=[f"circle_{circle}" for circle in range(7)]), view=VIEW)
 """Each style is a prompt version of the paper's appendix C, which adds to the one before."""

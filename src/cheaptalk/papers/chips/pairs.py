@@ -12,7 +12,7 @@ from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.proposals import VARIANT
 from cheaptalk.reports.figures import Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Column, Lacking, Table, finite
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import counted
 from cheaptalk.statistics import PermutationTest, holm, permutation_test
 from cheaptalk.text import fixed
@@ -25,7 +25,7 @@ SCHEMA = {
 }  # fmt: skip
 
 
-def table_4(evidence: Evidence) -> Iterator[Charts | Table]:
+def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """Every two populations are compared in their surplus over its bound. Where they have at least
     half of the deals of the smaller one in common, the test is a paired permutation test on these:
     on each deal the two ratios may be swapped. Elsewhere labels are shuffled over all deals of
@@ -51,16 +51,16 @@ def table_4(evidence: Evidence) -> Iterator[Charts | Table]:
         "gains more (↑) or less (↓) than the one on the left, the colour by how much.",
     )  # fmt: skip
     share = "share of the bound"
-    yield Table(
+    yield ReportTable(
         "pairwise-tests", "Differences in final surplus", frame,
         (
-            Column("second", "Table"),
-            Column("first", "Less table"),
+            Header("second", "Table"),
+            Header("first", "Less table"),
             VARIANT,
-            Column("difference", "Difference", share, 3, "The first named less the other."),
-            Column("p", "p", "", 4),
-            Column("p_holm", "p, corrected", "Holm", 4),
-            Column("test", "Test", about="Which permutation test; exact ones count all cases."),
+            Header("difference", "Difference", share, 3, "The first named less the other."),
+            Header("p", "p", "", 4),
+            Header("p_holm", "p, corrected", "Holm", 4),
+            Header("test", "Test", about="Which permutation test; exact ones count all cases."),
         ),
         f"Tests draw {evidence.draws:,} arrangements where there are more; no p can then be below "
         f"{2 / (evidence.draws + 1):.2g}.",
@@ -134,8 +134,8 @@ def _panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": columns, "y": rows,
         "z": [[one and one["difference"] for one in line] for line in cells],
-        "text": [[_said(one) if one else "" for one in line] for line in cells],
-        "hovertext": [[_told(one) if one else "" for one in line] for line in cells],
+        "text": [[_cell_text(one) if one else "" for one in line] for line in cells],
+        "hovertext": [[_hover_text(one) if one else "" for one in line] for line in cells],
         "texttemplate": "%{text}", "hovertemplate": "%{hovertext}<extra></extra>",
         "xgap": 1, "ygap": 1, "hoverongaps": False, "showscale": False,
     }  # fmt: skip
@@ -148,12 +148,12 @@ def _panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
     return Panel(title, "corrected p", 110 + 40 * len(rows), [trace], layout)
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _cell_text(row: Mapping[str, Any]) -> str:
     p = "&lt;.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
     return f"{p} {'↑' if row['difference'] > 0 else '↓' if row['difference'] < 0 else '='}"
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     limits = ""
     if row["difference" + LOW] is not None:
         low, high = fixed(row["difference" + LOW], 3), fixed(row["difference" + HIGH], 3)

@@ -19,7 +19,7 @@ from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.pages import some
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Column, Lead, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lead, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.text import plain
 
@@ -30,7 +30,7 @@ COUNTED = (
 GREY = "#888888"
 
 
-class Lived(NamedTuple):
+class PlayerPath(NamedTuple):
     """A game as one player lived through it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Lived(NamedTuple):
     decided: list[tuple[Decision, list[float]]]
 
 
-def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | Table]:
+def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """One game, a panel a player. The line is what the player's chips are worth to it; a dot is a
     decision in the sample of regret, in the colour of its regret. A dashed line shows where the
     worth would have gone had a regretted decision been another: given up for the best offer missed
@@ -58,7 +58,7 @@ def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | Table]:
     record, why = _chosen(evidence, found)
     outcome, size = outcome_of(record), record.parameters["chips"]
     taken = list(decisions(outcome, size, unforced_proposals=evidence.as_published))
-    lives = [lived(record, outcome, place, taken) for place in outcome.worths]
+    lives = [player_path(record, outcome, place, taken) for place in outcome.worths]
     yield Charts(
         "value-paths", f"What chips were worth in game {record.id}",
         [_panel(one, outcome) for one in lives],
@@ -89,21 +89,23 @@ def _chosen(evidence: Evidence, found: Games) -> tuple[MatchRecord, str]:
     return next(some(evidence.store, evidence.study, [str(chosen)])), why
 
 
-def lived(record: MatchRecord, outcome: Trading, place: str, taken: Sequence[Decision]) -> Lived:
+def player_path(
+    record: MatchRecord, outcome: Trading, place: str, taken: Sequence[Decision]
+) -> PlayerPath:
     """How a player's chips rose and fell, and would have."""
     size, worths = record.parameters["chips"], outcome.worths[place]
 
     def dollars(stocks: Sequence[Stock]) -> list[float]:
         return [worth(stock, worths) / 100 for stock in stocks]
 
-    return Lived(
+    return PlayerPath(
         place, record.label(place), dollars(stocks_held(outcome, size, place)),
         [(one, dollars(had_it_been_otherwise(outcome, size, one)))
          for one in taken if one.player == place],
     )  # fmt: skip
 
 
-def _panel(life: Lived, outcome: Trading) -> Panel:
+def _panel(life: PlayerPath, outcome: Trading) -> Panel:
     turns = list(range(len(life.worths)))
     data: list[Trace] = []
     for one, otherwise in life.decided:
@@ -133,19 +135,19 @@ def _panel(life: Lived, outcome: Trading) -> Panel:
     return Panel(f"{plain(life.place).capitalize()}: {life.label}", "", 280, data, layout)
 
 
-def _dots(life: Lived, outcome: Trading) -> Trace:
+def _dots(life: PlayerPath, outcome: Trading) -> Trace:
     decided = [one for one, _ in life.decided]
     return {
         "type": "scatter", "mode": "markers", "cliponaxis": False,
         "x": [one.turn for one in decided], "y": [life.worths[one.turn] for one in decided],
         "marker": {"color": [COLOUR[one.regret] for one in decided], "size": 9},
         "text": [f"turn {one.turn}, {one.part}: {one.regret} regret<br>"
-                 f"{_told(outcome, one.turn)}" for one in decided],
+                 f"{_turn_text(outcome, one.turn)}" for one in decided],
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
 
 
-def _told(outcome: Trading, turn: int) -> str:
+def _turn_text(outcome: Trading, turn: int) -> str:
     """A turn in words."""
     one = outcome.turns[turn - 1]
     gives = chips(one.proposal.give_amount, one.proposal.give)
@@ -154,11 +156,13 @@ def _told(outcome: Trading, turn: int) -> str:
     return f"{plain(one.proposer)} gives {gives} for {wants}: {ended}"
 
 
-def _table(found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[Lived]) -> Table:
+def _table(
+    found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[PlayerPath]
+) -> ReportTable:
     rows = [
         {
             "turn": one.turn, "player": plain(life.place), "part": one.part,
-            "trade": _told(outcome, one.turn), "gain": one.gain / 100, "regret": one.regret,
+            "trade": _turn_text(outcome, one.turn), "gain": one.gain / 100, "regret": one.regret,
             "missed": one.missed, "end": life.worths[-1], "otherwise": otherwise[-1],
         }
         for life in lives
@@ -172,19 +176,19 @@ def _table(found: Games, record: MatchRecord, outcome: Trading, lives: Sequence[
     seated = {f"player.{place}": record.label(place) for place in record.seats}
     digests = found.matches.filter(match=record.id)["configuration"]
     lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
-    return Table(
+    return ReportTable(
         "value-paths", f"Decisions in game {record.id}",
         pl.DataFrame(rows, schema=schema).sort("turn", "player"),
         (
-            Column("turn", "Turn"),
-            Column("player", "Player"),
-            Column("part", "Part"),
-            Column("trade", "Trade"),
-            Column("gain", "Gain", "dollars", 2, "What the trade gained it, or would have."),
-            Column("regret", "Regret"),
-            Column("missed", "Offer missed", "turn", 0, "When the best offer missed came."),
-            Column("end", "At the end", "dollars", 2, "What the player's chips came to be worth."),
-            Column("otherwise", "Otherwise", "dollars", 2, "What they would have come to."),
+            Header("turn", "Turn"),
+            Header("player", "Player"),
+            Header("part", "Part"),
+            Header("trade", "Trade"),
+            Header("gain", "Gain", "dollars", 2, "What the trade gained it, or would have."),
+            Header("regret", "Regret"),
+            Header("missed", "Offer missed", "turn", 0, "When the best offer missed came."),
+            Header("end", "At the end", "dollars", 2, "What the player's chips came to be worth."),
+            Header("otherwise", "Otherwise", "dollars", 2, "What they would have come to."),
         ),
         f"All of it: cheaptalk show {record.id}",
         leads=lambda _: lead,

@@ -1,7 +1,4 @@
-"""The people behind the players: who they are, in which order they played, what they answered.
-
-What people learn between games, what they answer afterwards, and whether it shows in play.
-"""
+"""The people behind the players: what they learn between games, and what they answer afterwards."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,10 +10,10 @@ from scipy import stats
 
 from cheaptalk.papers.chips.games import GAME, Games, games
 from cheaptalk.papers.chips.proposals import VARIANT
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Column, Lacking, Table, finite
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 
@@ -29,6 +26,9 @@ KEYS = ("participant", "match", "place")
 THEME = "theme."
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
+GROUP = ("match",)
+"""People of one first game influence each other, and are one cluster."""
+INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def title(name: str) -> str:
     return name.removeprefix(THEME).replace("_", " ").capitalize()
 
 
-def some_of(names: Sequence[str], what: str, path: str) -> Sequence[str]:
+def required(names: Sequence[str], what: str, path: str) -> Sequence[str]:
     """The columns of one kind.
 
     Raises:
@@ -185,12 +185,7 @@ def some_of(names: Sequence[str], what: str, path: str) -> Sequence[str]:
     return names
 
 
-GROUP = ("match",)
-"""People of one first game influence each other, and are one cluster."""
-INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
-
-
-def figure_11(evidence: Evidence) -> Iterator[Charts | Table]:
+def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """The first and the second game of everybody who played two of one kind, in the order in which
     they ended: the surplus of the table over its bound, and what the person was paid. The
     difference is the second less the first. People of one first game are one cluster. p is of a
@@ -217,18 +212,18 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | Table]:
         [_learning(frame)], INTERVALS,
     )  # fmt: skip
     share = "share of the bound"
-    yield Table(
+    yield ReportTable(
         "learning", "First and second games", frame,
         (
             VARIANT,
-            Column("people", "People", "", 0),
-            Column("first_ratio", "First game", share, 3),
-            Column("second_ratio", "Second game", share, 3),
-            Column("learnt_ratio", "Difference", share, 3),
-            Column("p", "p", "", 4),
-            Column("first_gain", "Paid at first", "dollars", 2),
-            Column("second_gain", "Paid then", "dollars", 2),
-            Column("learnt_gain", "Difference", "dollars", 2),
+            Header("people", "People", "", 0),
+            Header("first_ratio", "First game", share, 3),
+            Header("second_ratio", "Second game", share, 3),
+            Header("learnt_ratio", "Difference", share, 3),
+            Header("p", "p", "", 4),
+            Header("first_gain", "Paid at first", "dollars", 2),
+            Header("second_gain", "Paid then", "dollars", 2),
+            Header("learnt_gain", "Difference", "dollars", 2),
         ),
         INTERVALS,
     )  # fmt: skip
@@ -283,18 +278,18 @@ def _learning(frame: pl.DataFrame) -> Panel:
     layout = {
         "barmode": "group", "xaxis": {"type": "category"},
         "yaxis": {"tickformat": ".0%", "title": {"text": "surplus over its bound"}},
-        "showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
     return Panel("First and second game", "", 300, data, layout)
 
 
-def table_1(evidence: Evidence) -> Iterator[Table]:
+def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     """Means of the scales that people answered after their games, with standard errors that take
     the people of one game as one cluster. Whether answers differ between games of different size
     is tested by ranks (Kruskal and Wallis 1952), which takes people as independent.
     """
     found = survey(evidence)
-    scales = some_of(found.scales, "column of numbers, which a scale is", evidence.options[OPTION])
+    scales = required(found.scales, "column of numbers, which a scale is", evidence.options[OPTION])
     parts = {
         "answer": "mean",
         "answer.error": "error",
@@ -310,12 +305,12 @@ def table_1(evidence: Evidence) -> Iterator[Table]:
         .join(wide, on="measure", maintain_order="left")
         .drop("measure")
     )
-    yield Table(
+    yield ReportTable(
         "survey", "Answers on scales", frame,
         (
-            Column("scale", "Scale"),
-            *(Column(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
-            Column("p", "p", "of no difference", 4),
+            Header("scale", "Scale"),
+            *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
+            Header("p", "p", "of no difference", 4),
         ),
         "In parentheses: standard errors.",
     )  # fmt: skip
@@ -330,12 +325,12 @@ def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
     return finite(float(stats.kruskal(*groups).pvalue))
 
 
-def figure_9(evidence: Evidence) -> Iterator[Charts | Table]:
+def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """How many people spoke of a theme when asked for their strategy. One answer can have several
     themes, so that shares can add up to more than one.
     """
     found = survey(evidence)
-    themes = some_of(
+    themes = required(
         found.themes,
         "coded theme; code free answers with a judge, or by hand, into columns theme.NAME",
         evidence.options[OPTION],
@@ -362,20 +357,20 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | Table]:
         "themes", "People by theme",
         [Panel("People who spoke of a theme", "", 90 + 34 * len(order), [data], layout)],
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "themes", "Themes of free answers", frame,
         (
-            VARIANT, Column("people", "People", "", 0),
+            VARIANT, Header("people", "People", "", 0),
             *(column for one in order[::-1] for column in (
-                Column(f"{one} people", title(one), "people", 0),
-                Column(one, title(one), "share", 3),
+                Header(f"{one} people", title(one), "people", 0),
+                Header(one, title(one), "share", 3),
             )),
         ),
         INTERVALS,
     )  # fmt: skip
 
 
-def performance(evidence: Evidence) -> Iterator[Table]:
+def performance(evidence: Evidence) -> Iterator[ReportTable]:
     """Whether answers go with success: correlations over people of each scale (by ranks) and theme
     (Pearson's, of yes as 1 and no as 0) with what the person was paid over the bound of the table,
     the mean over the person's games. Intervals are bootstrapped over first games.
@@ -385,7 +380,7 @@ def performance(evidence: Evidence) -> Iterator[Table]:
         **dict.fromkeys(found.scales, "spearman"),
         **dict.fromkeys(found.themes, "pearson"),
     }
-    some_of([*kinds], "scale and no theme", evidence.options[OPTION])
+    required([*kinds], "scale and no theme", evidence.options[OPTION])
     rows, notes = [], []
     for name, method in kinds.items():
         try:
@@ -405,12 +400,12 @@ def performance(evidence: Evidence) -> Iterator[Table]:
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if frame.is_empty():
         raise Lacking(" ".join(notes))
-    yield Table(
+    yield ReportTable(
         "answers-and-success", "Answers and success", frame,
         (
-            Column("answer", "Answer"),
-            Column("method", "Correlation"),
-            Column("correlation", "With the share of the bound", "", 3),
+            Header("answer", "Answer"),
+            Header("method", "Correlation"),
+            Header("correlation", "With the share of the bound", "", 3),
         ),
         "Intervals are at 95 %, bootstrapped over the people's first games.", tuple(notes),
     )  # fmt: skip

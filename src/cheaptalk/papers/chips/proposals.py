@@ -8,10 +8,10 @@ import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.surplus import INTERVALS
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 
 BINS = 40
@@ -22,8 +22,8 @@ OCTAVE = 4
 """Bars that a ratio passes through until it has doubled."""
 TAIL = 0.005
 """The share of proposals on each side that the outermost bars take together."""
-PLAYER = Column("player", "Player", about="Who proposed, at whatever table.")
-VARIANT = Column("variant", "Game")
+PLAYER = Header("player", "Player", about="Who proposed, at whatever table.")
+VARIANT = Header("variant", "Game")
 KINDS = {
     "accepted": pl.col("accepted"),
     "loss": pl.col("gain") < 0,
@@ -35,7 +35,7 @@ KINDS = {
 """Kinds of proposals of which the shares are shown."""
 
 
-class Scale(NamedTuple):
+class BarScale(NamedTuple):
     """How a quantity is put into bars.
 
     Attributes:
@@ -56,7 +56,7 @@ class Scale(NamedTuple):
         return [(place + shift) * self.width for place in range(self.low, self.high + 1)]
 
 
-def table_5(evidence: Evidence) -> Iterator[Table | Charts]:
+def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Each proposal has a gain, what it would bring its proposer if it came to a trade, and a ratio
     of chips given to chips wanted. They are shown apart by whether the proposal led to a trade.
     Means stand with intervals that take games on the same deal as one cluster; deviations are of
@@ -73,38 +73,38 @@ def table_5(evidence: Evidence) -> Iterator[Table | Charts]:
     frame = means(turns, ["gain", "ratio"], by, bounds={"ratio": COUNT}).join(
         moments, on=by, maintain_order="left"
     )
-    yield Table(
+    yield ReportTable(
         "proposals", "Gain and ratio of proposals",
         frame.select("player", pl.exclude("player")),
         (
-            PLAYER, VARIANT, Column("outcome", "Proposal"),
-            Column("proposals", "Proposals", "", 0),
-            Column("gain", "Gain, mean", "dollars", 3),
-            Column("gain_sd", "Gain, s.d.", "dollars", 3),
-            Column("gain_median", "Gain, median", "dollars", 3),
-            Column("ratio", "Ratio, mean", "chips given a chip wanted", 3),
-            Column("ratio_sd", "Ratio, s.d.", "", 3),
-            Column("ratio_median", "Ratio, median", "", 3),
+            PLAYER, VARIANT, Header("outcome", "Proposal"),
+            Header("proposals", "Proposals", "", 0),
+            Header("gain", "Gain, mean", "dollars", 3),
+            Header("gain_sd", "Gain, s.d.", "dollars", 3),
+            Header("gain_median", "Gain, median", "dollars", 3),
+            Header("ratio", "Ratio, mean", "chips given a chip wanted", 3),
+            Header("ratio_sd", "Ratio, s.d.", "", 3),
+            Header("ratio_median", "Ratio, median", "", 3),
         ),
         INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
     yield _kinds(found, turns)
 
 
-def _kinds(found: Games, turns: pl.DataFrame) -> Table:
+def _kinds(found: Games, turns: pl.DataFrame) -> ReportTable:
     kinds = turns.with_columns(one.cast(pl.Float64).alias(name) for name, one in KINDS.items())
     frame = means(kinds, [*KINDS], ["variant", "player"], bounds=dict.fromkeys(KINDS, SHARE))
     share = "share of proposals"
-    return Table(
+    return ReportTable(
         "kinds-of-proposals", "Kinds of proposals", frame.select("player", pl.exclude("player")),
         (
             PLAYER, VARIANT,
-            Column("accepted", "Accepted", share, 2),
-            Column("loss", "At a loss", share, 2, "They would cost their proposer something."),
-            Column("nothing", "Of no gain", share, 2, "They would leave it as it is."),
-            Column("even", "Even", share, 2, "As many chips are given as wanted."),
-            Column("single", "One chip for one", share, 2, "One chip is given for one other."),
-            Column("giving", "Giving more", share, 2, "More chips are given than wanted."),
+            Header("accepted", "Accepted", share, 2),
+            Header("loss", "At a loss", share, 2, "They would cost their proposer something."),
+            Header("nothing", "Of no gain", share, 2, "They would leave it as it is."),
+            Header("even", "Even", share, 2, "As many chips are given as wanted."),
+            Header("single", "One chip for one", share, 2, "One chip is given for one other."),
+            Header("giving", "Giving more", share, 2, "More chips are given than wanted."),
         ),
         INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
@@ -124,16 +124,17 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     gains = _gain_scale(turns["gain"])
     ratios = turns["ratio"].log(2) * OCTAVE
     low, high = _ends(ratios.round())
-    terms = Scale(int(low), int(high), 1 / OCTAVE, centred=True)
+    terms = BarScale(int(low), int(high), 1 / OCTAVE, centred=True)
     binned = turns.with_columns(
         gain_bar=((pl.col("gain") / gains.width - 1e-9).ceil() - 1)
         .cast(pl.Int64).clip(gains.low, gains.high),
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
     )  # fmt: skip
     names = [one.name for one in found.variants]
+    axis = {"title": {"text": "gain to the proposer, dollars"}}
     yield Charts(
         "gains-of-proposals", "What proposals would gain", [
-            _panel(binned.filter(variant=name), name, "gain_bar", gains, _gain_axis())
+            _panel(binned.filter(variant=name), name, "gain_bar", gains, axis)
             for name in names
         ],
     )  # fmt: skip
@@ -168,19 +169,17 @@ def _ends(values: pl.Series) -> tuple[float, float]:
     return low, high
 
 
-def _gain_scale(gains: pl.Series) -> Scale:
+def _gain_scale(gains: pl.Series) -> BarScale:
     """Bars over all gains but the outermost ones, and over 0."""
     low, high = _ends(gains)
     low, high = min(low, 0.0), max(high, 0.0)
     width = next((one for one in STEPS if (high - low) / one < BINS - 1), (high - low) / BINS)
-    return Scale(ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False)
+    return BarScale(
+        ceil(low / width - 1e-9) - 1, max(0, ceil(high / width - 1e-9) - 1), width, False
+    )
 
 
-def _gain_axis() -> dict[str, Any]:
-    return {"title": {"text": "gain to the proposer, dollars"}}
-
-
-def _ratio_axis(scale: Scale) -> dict[str, Any]:
+def _ratio_axis(scale: BarScale) -> dict[str, Any]:
     ticks = list(range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1))
     return {
         "title": {"text": "chips given : chips wanted"},
@@ -198,7 +197,9 @@ def _terms(ratio: float) -> str:
     return f"1:{1 / ratio:.2g}" if ratio < 1 else f"{ratio:.2g}:1"
 
 
-def _panel(turns: pl.DataFrame, title: str, bar: str, scale: Scale, axis: dict[str, Any]) -> Panel:
+def _panel(
+    turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: dict[str, Any]
+) -> Panel:
     players = turns["player"].unique(maintain_order=True).to_list()
     size = pl.len().over("player")
     tally = turns.with_columns(all=size).group_by("player", "accepted", bar).agg(
@@ -217,13 +218,12 @@ def _panel(turns: pl.DataFrame, title: str, bar: str, scale: Scale, axis: dict[s
                   "zeroline": False},
         "shapes": [{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": 0,
                     "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
     return Panel(title, "share of a player's proposals", 110 + 80 * len(players), data, layout)
 
 
-def _bars(tally: pl.DataFrame, bar: str, scale: Scale, row: int, accepted: bool) -> Trace:
+def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Trace:
     """The bars of a player's proposals with one outcome, upwards where they were accepted."""
     said = "accepted" if accepted else "rejected"
     places = tally[bar].to_list()
@@ -241,7 +241,7 @@ def _bars(tally: pl.DataFrame, bar: str, scale: Scale, row: int, accepted: bool)
     }  # fmt: skip
 
 
-def _within(scale: Scale, place: int) -> str:
+def _within(scale: BarScale, place: int) -> str:
     """What a bar holds, in words."""
     ends = [(place + one - (0.5 if scale.centred else 0)) * scale.width for one in (0, 1)]
     if scale.centred:

@@ -6,7 +6,7 @@ from cheaptalk.papers.chips.people import ABOUT, OPTION, figure_9, figure_11, pe
 from cheaptalk.papers.chips.proposals import densities, table_5
 from cheaptalk.papers.chips.regrets import figure_5
 from cheaptalk.papers.chips.surplus import table_3, trajectories
-from cheaptalk.reports.recipes.parts import Part, Recipe
+from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.played import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -15,17 +15,17 @@ RECIPE: Recipe = Recipe(
     "Strategic Tradeoffs Between Humans and AI in Multi-Agent Bargaining",
     (
         PLAYED,
-        Part("Surplus turn by turn", "Figure 2", trajectories),
-        Part("Final surplus", "Table 3", table_3),
-        Part("Who gains more", "Table 4", table_4),
-        Part("Proposals", "Table 5", table_5),
-        Part("How proposals are spread", "Figures 3, 12 to 14", densities),
-        Part("Regret", "Figure 5", figure_5),
-        Part("One game, and what it could have been", "Figures 4 and 10", figures_4_and_10),
-        Part("Learning between games", "Figure 11", figure_11),
-        Part("Survey", "Tables 1 and 2", table_1),
-        Part("Themes", "Figure 9", figure_9),
-        Part("Answers and success", "Section 6.3", performance),
+        RecipePart("Surplus turn by turn", "Figure 2", trajectories),
+        RecipePart("Final surplus", "Table 3", table_3),
+        RecipePart("Who gains more", "Table 4", table_4),
+        RecipePart("Proposals", "Table 5", table_5),
+        RecipePart("How proposals are spread", "Figures 3, 12 to 14", densities),
+        RecipePart("Regret", "Figure 5", figure_5),
+        RecipePart("One game, and what it could have been", "Figures 4 and 10", figures_4_and_10),
+        RecipePart("Learning between games", "Figure 11", figure_11),
+        RecipePart("Survey", "Tables 1 and 2", table_1),
+        RecipePart("Themes", "Figure 9", figure_9),
+        RecipePart("Answers and success", "Section 6.3", performance),
     ),
     measures=("bound",),
     options={"match": "the id of the game whose value paths are drawn", OPTION: ABOUT},

@@ -12,7 +12,7 @@ from cheaptalk.papers.chips.surplus import INTERVALS
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import SHARE, counted
 
 REGRETS: tuple[Regret, ...] = ("no", "unforced", "forced")
@@ -27,7 +27,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 BY = ["variant", "part", "player"]
 
 
-def figure_5(evidence: Evidence) -> Iterator[Charts | Table]:
+def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """Decisions are judged by what came later. In the sample are proposals that led to a trade, and
     answers to proposals that the player could pay for, all of them only where the trade would gain
     the player something; who was willing to accept counts as an acceptor, chosen or not.
@@ -97,16 +97,16 @@ def _panel(frame: pl.DataFrame, title: str) -> Panel:
     return Panel(title, "", 80 + 28 * len(rows), data, layout)
 
 
-def _table(found: Games, frame: pl.DataFrame) -> Table:
+def _table(found: Games, frame: pl.DataFrame) -> ReportTable:
     share = "share of decisions"
-    return Table(
+    return ReportTable(
         "regret-of-decisions", "Regret of decisions", frame.select("player", pl.exclude("player")),
         (
-            Column("player", "Player", about="Whose decisions they are, at whatever table."),
+            Header("player", "Player", about="Whose decisions they are, at whatever table."),
             VARIANT,
-            Column("part", "Part"),
-            Column("decisions", "Decisions", "in the sample", 0),
-            *(Column(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
+            Header("part", "Part"),
+            Header("decisions", "Decisions", "in the sample", 0),
+            *(Header(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
         ),
         INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
     )  # fmt: skip

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Column, Lacking, Table
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.text import fixed
 
@@ -18,12 +18,12 @@ LINES = 6
 SHOWN = 6
 """Rounds that the table by round shows."""
 INTERVALS = "Intervals are at 95 %, with games on the same deal as one cluster."
-POPULATION = Column("population", "Table", about=(
+POPULATION = Header("population", "Table", about=(
     "Who sat at the table: one name for copies of one player, else all names."
 ))  # fmt: skip
 
 
-def trajectories(evidence: Evidence) -> Iterator[Table | Charts]:
+def trajectories(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """The surplus is what all players' chips have gained in worth since the start, losses included.
     Each game's surplus after a turn is divided by its own bound, the most that could be gained
     with all values known and nobody losing (a linear programme, definition 1 of the paper); then
@@ -73,13 +73,13 @@ def _line(name: str, rows: Sequence[Mapping[str, Any]], colour: str) -> list[Tra
             "type": "scatter", "mode": "lines+markers", "name": short(name), "x": [0, *turns],
             "y": [0, *values], "line": {"color": colour, "width": 2},
             "marker": {"color": colour, "size": 5},
-            "text": ["at the start", *map(_said, rows)],
+            "text": ["at the start", *map(_hover_text, rows)],
             "hovertemplate": f"{name}, turn %{{x}}<br>%{{text}}<extra></extra>",
         },
     ]  # fmt: skip
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     limits = ""
     if row["surplus" + LOW] is not None:
         low, high = fixed(100 * row["surplus" + LOW]), fixed(100 * row["surplus" + HIGH])
@@ -93,12 +93,11 @@ def _layout() -> dict[str, Any]:
         "yaxis": {"title": {"text": "surplus over its bound"}, "tickformat": ".0%"},
         "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
                     "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        **legend_above(),
     }  # fmt: skip
 
 
-def _by_round(found: Games, turns: pl.DataFrame) -> Table:
+def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
     """The means after rounds: of more than a few, so many from the first to the last."""
     size = found.matches.select("match", "players")
     rounds = (
@@ -116,17 +115,17 @@ def _by_round(found: Games, turns: pl.DataFrame) -> Table:
     named = cells.with_columns(pl.format("round {}", "round").alias("round"))
     frame = ordered(found, side_by_side(named, "surplus", "round"))
     shown = [name for name in frame.columns if name.startswith("round ") and "." not in name]
-    return Table(
+    return ReportTable(
         "surplus-by-round", "Surplus over its bound after rounds", frame,
-        (POPULATION, Column("variant", "Game"), *(
-            Column(name, f"After {name}", "share of the bound", 3) for name in shown
+        (POPULATION, Header("variant", "Game"), *(
+            Header(name, f"After {name}", "share of the bound", 3) for name in shown
         )),
         INTERVALS,
         leads=lambda row: found.lead(row["variant"], table=row["population"]),
     )  # fmt: skip
 
 
-def table_3(evidence: Evidence) -> Iterator[Table]:
+def table_3(evidence: Evidence) -> Iterator[ReportTable]:
     """Final surplus over its bound: the mean of the games' ratios, with its standard error, which
     takes games on the same deal as one cluster; with one game a deal it is the usual s / sqrt(n).
 
@@ -137,9 +136,9 @@ def table_3(evidence: Evidence) -> Iterator[Table]:
     ratios = means(found.matches, ["ratio"], ["variant", "population"])
     parts = [name for name in ratios.columns if not name.endswith((LOW, HIGH))]
     frame = side_by_side(ordered(found, ratios.select(parts)), "ratio", "variant")
-    yield Table(
+    yield ReportTable(
         "final-surplus", "Final surplus over its bound", frame,
-        (POPULATION, *(Column(one.name, one.name, "share of the bound", 2)
+        (POPULATION, *(Header(one.name, one.name, "share of the bound", 2)
                        for one in found.variants)),
         "In parentheses: standard errors.",
         leads=lambda row: found.lead(table=row["population"]),
@@ -147,7 +146,7 @@ def table_3(evidence: Evidence) -> Iterator[Table]:
     yield _dollars(found)
 
 
-def _dollars(found: Games) -> Table:
+def _dollars(found: Games) -> ReportTable:
     by = ["variant", "population"]
     frame = means(found.matches, ["surplus", "bound"], by, bounds={"bound": COUNT}).join(
         found.matches.group_by(by).agg(
@@ -160,17 +159,17 @@ def _dollars(found: Games) -> Table:
         on=by, maintain_order="left",
     ).join(means(found.turns.with_columns(pl.col("accepted").cast(pl.Float64)), ["accepted"], by,
                  bounds={"accepted": SHARE}), on=by, maintain_order="left")  # fmt: skip
-    return Table(
+    return ReportTable(
         "surplus-in-dollars", "Surplus, its bound and trades", ordered(found, frame),
         (
             POPULATION,
-            Column("variant", "Game"),
-            Column("games", "Games", "", 0),
-            Column("surplus", "Surplus", "dollars a game", 2),
-            Column("bound", "Bound", "dollars a game", 2, "The most that all could gain together."),
-            Column("share", "Ratio of means", "share of the bound", 3),
-            Column("nothing", "Nothing to gain", "games", 0, "Games whose bound is 0."),
-            Column("accepted", "Accepted", "share of proposals", 3),
+            Header("variant", "Game"),
+            Header("games", "Games", "", 0),
+            Header("surplus", "Surplus", "dollars a game", 2),
+            Header("bound", "Bound", "dollars a game", 2, "The most that all could gain together."),
+            Header("share", "Ratio of means", "share of the bound", 3),
+            Header("nothing", "Nothing to gain", "games", 0, "Games whose bound is 0."),
+            Header("accepted", "Accepted", "share of proposals", 3),
         ),
         INTERVALS,
         leads=lambda row: found.lead(row["variant"], table=row["population"]),

@@ -1,18 +1,18 @@
 """Panels that several parts of the recipe draw: dots with whiskers, lines with bands."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes import charts as drawing
+from cheaptalk.reports.recipes.parts import Row
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
-Row = Mapping[str, Any]
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
-def said(row: Row, value: str = "score", places: int = 1) -> str:
+def mean_text(row: Row, value: str = "score", places: int = 1) -> str:
     """A mean as it is told where it stands: with its interval, spread and matches."""
     text, low, high = fixed(row[value], places), row[f"{value}.low"], row[f"{value}.high"]
     if low is not None:
@@ -30,7 +30,7 @@ def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Pa
     """
     here = sorted(rows, key=lambda row: order.index(row["player"]))
     names = [row["player"] for row in here]
-    panel = drawing.dots(title, unit, names, here, "score", list(map(said, here)))
+    panel = drawing.dots(title, unit, names, here, "score", list(map(mean_text, here)))
     if all(0 <= row["score"] <= 100 for row in rows):
         panel.layout["xaxis"] = {"range": [-3, 103], "dtick": 25}
     return panel
@@ -47,7 +47,7 @@ def marked_line(
         "error_y": drawing.whiskers(rows, "score", f"{colour}80"),
         "line": {"color": colour, "width": 1.5,
                  "dash": "dot" if dashed else DASHES[place // len(COLOURS) % len(DASHES)]},
-        "marker": {"color": colour, "size": 6}, "text": [said(row) for row in rows],
+        "marker": {"color": colour, "size": 6}, "text": [mean_text(row) for row in rows],
         "hovertemplate": f"{name}, %{{x}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
 
@@ -62,11 +62,3 @@ def band(
         shared | {"y": list(low)},
         shared | {"y": list(high), "fill": "tonexty", "fillcolor": f"{colour}{opacity}"},
     ]
-
-
-def legend(names: Iterable[str]) -> dict[str, Any]:
-    """A layout's legend above the plot, where there is more than one line to tell apart."""
-    return {
-        "showlegend": len(set(names)) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    }

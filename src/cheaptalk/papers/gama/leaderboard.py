@@ -20,7 +20,7 @@ from cheaptalk.papers.gama.scores import (
 )
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
 from cheaptalk.text import fixed, plain, readable
 
 UNIT = "0 to 100"
@@ -33,7 +33,7 @@ SHOWN_RUNS = 10
 """Runs up to which each has a column of its own."""
 
 
-def leaderboard(evidence: Evidence) -> Iterator[Table | Charts]:
+def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who sit alone at their tables, in the paper's default settings.
 
     Where a game was played in several settings and one of them is the paper's, only that one
@@ -47,15 +47,15 @@ def leaderboard(evidence: Evidence) -> Iterator[Table | Charts]:
     found = scores(runs)
     wide = _wide(found, ranked(runs, evidence.draws, evidence.seed))
     games = [game for game in GAMES if game in set(found["game"])]
-    yield Table(
+    yield ReportTable(
         "leaderboard", "Leaderboard", wide,
         (
-            Column("player", "Player"),
-            Column("rank", "Rank", "", 0),
-            Column(OVERALL, TITLES[OVERALL], UNIT, 1),
-            *(Column(game, GAMES[game], UNIT, 1) for game in games),
-            Column("first", "Best", "of draws", 2, "The share of draws in which it is best."),
-            Column("sure", "Ranks at once", "95 %", about=SURE),
+            Header("player", "Player"),
+            Header("rank", "Rank", "", 0),
+            Header(OVERALL, TITLES[OVERALL], UNIT, 1),
+            *(Header(game, GAMES[game], UNIT, 1) for game in games),
+            Header("first", "Best", "of draws", 2, "The share of draws in which it is best."),
+            Header("sure", "Ranks at once", "95 %", about=SURE),
         ),
         notes=tuple(_notes(evidence, runs, wide)),
     )  # fmt: skip
@@ -69,7 +69,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Table | Charts]:
     )  # fmt: skip
 
 
-def _printed(found: pl.DataFrame, order: Sequence[str]) -> Table:
+def _printed(found: pl.DataFrame, order: Sequence[str]) -> ReportTable:
     """Mean and spread in one text, a row a game, as in the paper."""
     keys = {player: f"score {player}" for player in order}
     rows = {
@@ -78,9 +78,9 @@ def _printed(found: pl.DataFrame, order: Sequence[str]) -> Table:
         for game, title in TITLES.items() if game in set(found["game"])
     }  # fmt: skip
     frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
-    return Table(
+    return ReportTable(
         "leaderboard-as-printed", "As the paper prints it", frame,
-        (Column("title", "Game"), *(Column(key, player) for player, key in keys.items())),
+        (Header("title", "Game"), *(Header(key, player) for player, key in keys.items())),
         "Mean ± sample standard deviation over runs; from 0 to 100.",
     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterat
             yield f"{GAMES[game]}: with {readable(values)}."
 
 
-def runs_apart(evidence: Evidence) -> Iterator[Table]:
+def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
     """Each player's score in each run, with mean, interval and spread.
 
     A run is one deal (and repeat) of each game; overall, a run's score is the mean over its games.
@@ -136,17 +136,13 @@ def runs_apart(evidence: Evidence) -> Iterator[Table]:
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )
     columns = (
-        Column("title", "Game"), Column("player", "Player"),
-        Column("score", "Mean", UNIT, 1), Column("score.spread", "Spread", "s.d. over runs", 1),
-        *(Column(name, name.capitalize(), "", 1) for name in numbers[:SHOWN_RUNS]),
+        Header("title", "Game"), Header("player", "Player"),
+        Header("score", "Mean", UNIT, 1), Header("score.spread", "Spread", "s.d. over runs", 1),
+        *(Header(name, name.capitalize(), "", 1) for name in numbers[:SHOWN_RUNS]),
     )  # fmt: skip
     more = f"The first {SHOWN_RUNS} of {len(numbers)} runs; the frame and the files hold all."
-    yield Table(
+    yield ReportTable(
         "scores-by-run", "Scores by run", frame, columns,
         notes=(more,) if len(numbers) > SHOWN_RUNS else (),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )  # fmt: skip
-
-
-LEADERBOARD = Part("Leaderboard", "Table 1", leaderboard)
-BY_RUN = Part("Runs", "Table 4", runs_apart)

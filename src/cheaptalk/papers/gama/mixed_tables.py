@@ -1,7 +1,4 @@
-"""Tables at which different players sit together: what each gets, against the others there.
-
-Figure 11: how players choose, round by round, when others sit at the table.
-"""
+"""Tables at which different players sit together: what each gets, and what it chooses."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,14 +7,14 @@ from typing import Any
 import polars as pl
 from scipy.special import stdtrit
 
-from cheaptalk.papers.gama.charts import legend
+from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, plain_line, series_of
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.records import query_of
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics import STRATA
 
 WANTED = (
@@ -25,9 +22,12 @@ WANTED = (
     "{rider: 1, fair: 9} in the pairing of a game"
 )
 VALUES = ("payoff", "above", "score")
+MOST = 24
+"""Line-ups that are drawn of a game."""
+BY = ["lineup", "player"]
 
 
-def mixed(evidence: Evidence) -> Iterator[Table]:
+def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     """What players get at tables where different ones sit, a row a player of each line-up.
 
     A seat's payoff is the sum over the rounds, in the unit of its game; a player's is the mean over
@@ -42,11 +42,11 @@ def mixed(evidence: Evidence) -> Iterator[Table]:
     lineups = {game: lineups_of(evidence, game) for game in games}
     frame = pl.concat([_mixed_rows(evidence, game) for game in games])
     columns = (
-        Column("title", "Game"), Column("lineup", "Line-up"), Column("player", "Player"),
-        Column("payoff", "Payoff", "a seat", 1), Column("above", "Above the table", "a seat", 1),
-        Column("alone", "Alone", "a seat", 1), Column("score", "Score of the table", "0 to 100", 1),
+        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("payoff", "Payoff", "a seat", 1), Header("above", "Above the table", "a seat", 1),
+        Header("alone", "Alone", "a seat", 1), Header("score", "Score of the table", "0 to 100", 1),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "mixed-tables", "Payoffs at mixed tables", frame, columns,
         leads=lambda row: lead_of(row, lineups[row["game"]]),
     )  # fmt: skip
@@ -81,7 +81,7 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     (the mean payoff of all seats taken off), ``score`` of the table, ``mixed``.
     """
     frame = evidence.scored(game)
-    seats = [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
+    seats = places_in(frame)
     names = {
         tuple(players.get(seat) for seat in seats): name
         for name, of in lineups_of(evidence, game).items() for players in of
@@ -129,15 +129,7 @@ def lead_of(row: Mapping[str, Any], lineups: Mapping[str, list[dict[str, str]]])
     return Lead(row["game"], query | {"status": "finished"})
 
 
-MIXED = Part("Mixed tables", "", mixed)
-
-
-MOST = 24
-"""Line-ups that are drawn of a game."""
-BY = ["lineup", "player"]
-
-
-def against(evidence: Evidence) -> Iterator[Table | Charts]:
+def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What players choose at mixed tables, and what they choose alone, in the same settings.
 
     The table has means over rounds, with 95 % intervals clustered by deal (CR1, Student's t), and
@@ -169,16 +161,16 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
     return every.join(every.filter("mixed"), on="configuration", how="semi")
 
 
-def _table(evidence: Evidence, found: dict[str, pl.DataFrame]) -> Table:
+def _table(evidence: Evidence, found: dict[str, pl.DataFrame]) -> ReportTable:
     """Mean choices at mixed tables beside those alone, a row a player of each line-up."""
     rows = pl.concat([_rows(game, every) for game, every in found.items()])
     columns = (
-        Column("title", "Game"), Column("lineup", "Line-up"), Column("player", "Player"),
-        Column("what", "Choice"), Column("choice", "At the table", "", 3),
-        Column("alone", "Alone", "", 3), Column("change", "Change", "95 % interval", 3),
+        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("what", "Choice"), Header("choice", "At the table", "", 3),
+        Header("alone", "Alone", "", 3), Header("change", "Change", "95 % interval", 3),
     )  # fmt: skip
     seatings = {game: lineups_of(evidence, game) for game in found}
-    return Table(
+    return ReportTable(
         "choices-at-mixed-tables", "Choices at mixed tables", rows, columns,
         leads=lambda row: lead_of(row, seatings[row["game"]]),
     )  # fmt: skip
@@ -228,8 +220,5 @@ def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
         if not there.is_empty():
             x, rows = there["round"].to_list(), there.to_dicts()
             traces.append(plain_line(f"{player}, alone", x, rows, place, dotted=True))
-    layout = {"xaxis": {"title": {"text": "round"}}, **legend(["both", "always"])}
+    layout = {"xaxis": {"title": {"text": "round"}}, **legend_above()}
     return Panel(lineup, "", 260, traces, layout)
-
-
-AGAINST = Part("Against others", "Figure 11", against)

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend
 from cheaptalk.papers.gama.rounds import choices, lines, plain_line
 from cheaptalk.papers.gama.scores import alone, lead
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import STRATA
 
 
@@ -52,7 +51,7 @@ TOLD = {
 """What players are told, in the words of the page."""
 
 
-def people(evidence: Evidence) -> Iterator[Table]:
+def people(evidence: Evidence) -> Iterator[ReportTable]:
     """Numbers that players chose alone at their tables beside those that people chose.
 
     People chose once, so their means are to be held against first rounds; the paper compares them
@@ -76,12 +75,12 @@ def people(evidence: Evidence) -> Iterator[Table]:
     ]  # fmt: skip
     every = pl.concat([found, pl.DataFrame(subjects)], how="diagonal") if subjects else found
     columns = (
-        Column("ratio", "Ratio"), Column("player", "Player"),
-        Column("first_round", "First round", "mean", 1),
-        Column("mean_number", "All rounds", "mean", 1),
-        Column("source", "Source"),
+        Header("ratio", "Ratio"), Header("player", "Player"),
+        Header("first_round", "First round", "mean", 1),
+        Header("mean_number", "All rounds", "mean", 1),
+        Header("source", "Source"),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "numbers-and-people", "Numbers beside people's",
         every.sort("order", pl.col("player") == "people", "player").drop("order"), columns,
         leads=lambda row: lead(frame.filter(ratio=row["ratio"]), GAME, row["player"]),
@@ -104,7 +103,7 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
     return scored.join(runs, on="match", maintain_order="left")
 
 
-def told(evidence: Evidence) -> Iterator[Table | Charts]:
+def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How players guess who are told of the others: appendix G's settings (a) to (c).
 
     They are told, true or not, that the others will always choose the equilibrium (a), that they
@@ -130,13 +129,13 @@ def told(evidence: Evidence) -> Iterator[Table | Charts]:
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
     shown = found.sort("ratio", "player", order).with_columns(pl.col("told").replace_strict(TOLD))
     columns = (
-        Column("player", "Player"), Column("told", "Told of the others"), Column("ratio", "Ratio"),
-        Column("first_round", "First round", "mean", 1),
-        Column("mean_number", "All rounds", "mean", 1),
-        Column("least", "All at the least number", "rounds", 1),
+        Header("player", "Player"), Header("told", "Told of the others"), Header("ratio", "Ratio"),
+        Header("first_round", "First round", "mean", 1),
+        Header("mean_number", "All rounds", "mean", 1),
+        Header("least", "All at the least number", "rounds", 1),
     )  # fmt: skip
     told_of = {words: short for short, words in TOLD.items()}
-    yield Table(
+    yield ReportTable(
         "told-of-others", "Told of the others", shown, columns,
         leads=lambda row: lead(
             frame.filter(ratio=row["ratio"], told=told_of[row["told"]]), GAME, row["player"]
@@ -156,8 +155,4 @@ def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
         place = list(TOLD).index(one)
         traces.append(plain_line(one, part["round"].to_list(), part.to_dicts(), place))
     layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": {"rangemode": "tozero"}}
-    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend(told))
-
-
-PEOPLE = Part("People's numbers", "Section 4.3", people)
-TOLD_PART = Part("Told of the others", "Appendix G", told)
+    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend_above(len(told) > 1))

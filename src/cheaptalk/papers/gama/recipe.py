@@ -1,13 +1,13 @@
 """GAMA-Bench: the leaderboard of eight games, its robustness, and play round by round."""
 
-from cheaptalk.papers.gama.leaderboard import BY_RUN, LEADERBOARD
-from cheaptalk.papers.gama.mixed_tables import AGAINST, MIXED
-from cheaptalk.papers.gama.people import NUMBERS, PEOPLE, TOLD_PART
-from cheaptalk.papers.gama.robustness import OTHERS, STRATEGIES, TEMPERATURES, VERSIONS
-from cheaptalk.papers.gama.rounds import ROUNDS
-from cheaptalk.papers.gama.settings import SETTINGS
-from cheaptalk.papers.gama.turns import BALLOTS, BATTLES, ENDS, VOYAGES
-from cheaptalk.reports.recipes.parts import Recipe
+from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
+from cheaptalk.papers.gama.mixed_tables import against, mixed
+from cheaptalk.papers.gama.people import NUMBERS, people, told
+from cheaptalk.papers.gama.robustness import others, strategies, temperatures, versions
+from cheaptalk.papers.gama.rounds import rounds
+from cheaptalk.papers.gama.settings import settings
+from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
+from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.played import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -15,8 +15,21 @@ RECIPE: Recipe = Recipe(
     "eight games of GAMA-Bench",
     "Competing Large Language Models in Multi-Agent Gaming Environments (Huang et al. 2025)",
     (
-        PLAYED, LEADERBOARD, BY_RUN, TEMPERATURES, VERSIONS, STRATEGIES, OTHERS, SETTINGS, ROUNDS,
-        BATTLES, VOYAGES, AGAINST, TOLD_PART, PEOPLE, MIXED,
+        PLAYED,
+        RecipePart("Leaderboard", "Table 1", leaderboard),
+        RecipePart("Runs", "Table 4", runs_apart),
+        RecipePart("Temperatures", "Table 5", temperatures),
+        RecipePart("Prompt versions", "Table 6", versions),
+        RecipePart("Reasoning strategies", "Table 7", strategies),
+        RecipePart("Other settings of players", "", others),
+        RecipePart("Game settings", "Table 8", settings),
+        RecipePart("Round by round", "Figures 1 and 10", rounds),
+        RecipePart("Battles", "Figure 2", battles),
+        RecipePart("Pirates", "Table 2", pirates),
+        RecipePart("Against others", "Figure 11", against),
+        RecipePart("Told of the others", "Appendix G", told),
+        RecipePart("People's numbers", "Section 4.3", people),
+        RecipePart("Mixed tables", "", mixed),
     ),
-    ("score", *NUMBERS, *ENDS, *BALLOTS),
-)  # fmt: skip
+    measures=("score", *NUMBERS, *ENDS, *BALLOTS),
+)

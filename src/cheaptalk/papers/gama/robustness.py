@@ -1,14 +1,11 @@
-"""Players of a study who differ in one setting alone, found in what the study says of them.
-
-Robustness: players who differ in temperature, prompts, ways to reason, or another setting.
-"""
+"""Robustness: players who differ in temperature, prompts, ways to reason, or another setting."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend, marked_line
+from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -19,11 +16,11 @@ from cheaptalk.papers.gama.scores import (
     scored,
     scores,
 )
-from cheaptalk.reports.figures import Panel, short
+from cheaptalk.reports.figures import Panel, legend_above, short
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
@@ -35,9 +32,11 @@ IDENTITY = ("model", "strategy", "person", "recorded")
 """Settings in which players differ who are others altogether."""
 LEFT = "default"
 """The value of a setting that is left alone."""
+TEMPERATURE = "temperature"
+ROSTER = ", as the roster gama-treatments does"
 
 
-class Family(NamedTuple):
+class SettingFamily(NamedTuple):
     """Players who differ in one setting alone.
 
     Attributes:
@@ -66,7 +65,165 @@ class Family(NamedTuple):
         return rest.partition(".")[0] if first == "strategies" else None
 
 
-def families(players: Mapping[str, Mapping[str, Any]]) -> list[Family]:
+def temperatures(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """Scores of players who differ in their temperature alone.
+
+    Mean and spread are over the temperatures, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
+
+
+def versions(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """Scores of players who differ in the style of the prompts alone, such as v1 to v5.
+
+    Mean and spread are over the versions, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    yield from _shown(evidence, [VERSION], "the style of their prompts", f"style: v2{ROSTER}")
+
+
+def strategies(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """Scores of players who are told how to think, or who to be, and of those who are not.
+
+    Mean and spread are over these ways, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard. The pirate row of the paper's Table 7
+    is no experiment: its recorded games are copies of plain runs.
+    """
+    wanted = "how they are told to think or who to be"
+    yield from _shown(evidence, [REASONING], wanted, f"chain_of_thought: step_by_step{ROSTER}")
+
+
+def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """Scores of players who differ in any other setting alone, of a model or of a script.
+
+    Mean and spread are over the values, each of which counts once; the spread is a sample
+    standard deviation. Intervals are as on the leaderboard.
+    """
+    rest = {one.setting for one in _families(evidence)} - {TEMPERATURE, VERSION, REASONING}
+    yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
+
+
+def _families(evidence: Evidence) -> list[SettingFamily]:
+    spec = evidence.store.study(evidence.study, counted=False).spec
+    return families(spec.get("players", {}))
+
+
+def _shown(
+    evidence: Evidence, settings: Sequence[str], wanted: str, example: str
+) -> Iterator[ReportTable | Charts]:
+    """A table for each family that differs in one of these settings, then a figure a setting."""
+    runs = default_runs(scored(evidence))
+    present = set(runs["player"])
+    found = []
+    for family in _families(evidence):
+        kept = {label: value for label, value in family.values.items() if label in present}
+        if family.setting in settings and len(kept) > 1:
+            here = family._replace(values=kept)
+            found.append((here, _scores(runs, here)))
+    if not found:
+        raise Lacking(
+            f"no two players who have finished differ in {wanted} alone; add one that differs, "
+            f"such as by {example}"
+        )
+    for family, means in found:
+        yield _table(family, means)
+        yield from _tests(family, runs, evidence)
+    for setting in dict.fromkeys(family.setting for family, _ in found):
+        of = [one for one in found if one[0].setting == setting]
+        yield Charts(
+            anchor(setting), f"{of[0][0].title} and scores", _panels(of),
+            "Whiskers are 95 % intervals." + " A line a group of players." * (len(of) > 1),
+        )  # fmt: skip
+
+
+def _scores(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
+    """Mean scores of a family's players, of one game where only that one tells them apart."""
+    own = _of(runs, family)
+    found = scores(own)
+    return found if own["game"].n_unique() > 1 else found.filter(pl.col("game") != OVERALL)
+
+
+def _of(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
+    """A family's matches, of one game where only that one tells its players apart."""
+    own = runs.filter(pl.col("player").is_in(list(family.values)))
+    return own.filter(pl.col("game") == family.game) if family.game else own
+
+
+def _name(family: SettingFamily) -> str:
+    return anchor(f"{family.setting}-{family.name}").lower()
+
+
+def _table(family: SettingFamily, means: pl.DataFrame) -> ReportTable:
+    keys = {f"{family.setting} {value}": value for value in family.values.values()}
+    named = dict(zip(family.values, keys, strict=True))
+    found = means.with_columns(
+        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
+    )
+    frame = side_by_side(found, "score", "player")
+    every = pl.concat_list(list(keys)).list
+    whole = pl.all_horizontal(pl.col(list(keys)).is_not_null())
+    frame = frame.with_columns(
+        mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
+    )
+    return ReportTable(
+        _name(family),
+        f"{family.title}: {family.name}",
+        frame,
+        (
+            Header("title", "Game"),
+            *(Header(key, value, UNIT, 1) for key, value in keys.items()),
+            Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
+        ),
+    )  # fmt: skip
+
+
+def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
+    """Differences between every two values, over all games, where each has a second run."""
+    found = by_run(_of(runs, family))
+    kept = found.filter(pl.col("game") == (family.game or OVERALL))
+    if kept.is_empty() or kept["player"].n_unique() < 2:
+        return
+    if kept.group_by("player").len()["len"].min() == 1:
+        return
+    named = kept.with_columns(pl.col("player").replace_strict(family.values))
+    tests = pairwise_tests(
+        named, "score", "player", paired=False, cluster=["run"], draws=evidence.draws,
+        seed=evidence.seed,
+    )  # fmt: skip
+    columns = (
+        Header("first", "Value"), Header("second", "Other value"),
+        Header("difference", "Difference", "of means", 1), Header("p", "p", "", 3),
+        Header("p_holm", "p corrected", "Holm's rule", 3),
+        Header("n_first", "Runs", "", 0), Header("n_second", "Other's runs", "", 0),
+    )  # fmt: skip
+    yield ReportTable(
+        f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
+        tests.frame, columns, "Unpaired permutation tests, two-sided, of runs' mean scores.",
+        tests.notes,
+    )  # fmt: skip
+
+
+def _panels(found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> list[Panel]:
+    games = dict.fromkeys(game for _, means in found for game in means["game"])
+    return [_panel(game, found) for game in TITLES if game in games]
+
+
+def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Panel:
+    traces = []
+    for place, (family, means) in enumerate(found):
+        rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
+        labels = [label for label in family.values if label in rows]
+        x = [family.values[label] for label in labels]
+        traces.append(marked_line(family.name, x, [rows[label] for label in labels], place))
+    values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
+            "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
+    layout = {"xaxis": axis, **legend_above(len({family.name for family, _ in found}) > 1)}
+    return Panel(TITLES[game], UNIT, 240, traces, layout)
+
+
+def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
     """All sets of two players or more who differ in one setting, by setting.
 
     Args:
@@ -90,7 +247,7 @@ def families(players: Mapping[str, Mapping[str, Any]]) -> list[Family]:
         for labels in alike.values():
             if len(labels) > 1:
                 values = {label: settings[label].get(name, LEFT) for label in labels}
-                found.append(Family(name, _common(settings[labels[0]]), _ordered(values)))
+                found.append(SettingFamily(name, _common(settings[labels[0]]), _ordered(values)))
     return found
 
 
@@ -130,171 +287,3 @@ def _ordered(values: dict[str, str]) -> dict[str, str]:
             return 0 if values[label] == LEFT else 2, 0.0, values[label]
 
     return {label: values[label] for label in sorted(values, key=place)}
-
-
-TEMPERATURE = "temperature"
-ROSTER = ", as the roster gama-treatments does"
-
-
-def temperatures(evidence: Evidence) -> Iterator[Table | Charts]:
-    """Scores of players who differ in their temperature alone.
-
-    Mean and spread are over the temperatures, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
-    """
-    yield from _shown(evidence, [TEMPERATURE], "temperature", f"temperature: 0{ROSTER}")
-
-
-def versions(evidence: Evidence) -> Iterator[Table | Charts]:
-    """Scores of players who differ in the style of the prompts alone, such as v1 to v5.
-
-    Mean and spread are over the versions, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
-    """
-    yield from _shown(evidence, [VERSION], "the style of their prompts", f"style: v2{ROSTER}")
-
-
-def strategies(evidence: Evidence) -> Iterator[Table | Charts]:
-    """Scores of players who are told how to think, or who to be, and of those who are not.
-
-    Mean and spread are over these ways, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard. The pirate row of the paper's Table 7
-    is no experiment: its recorded games are copies of plain runs.
-    """
-    wanted = "how they are told to think or who to be"
-    yield from _shown(evidence, [REASONING], wanted, f"chain_of_thought: step_by_step{ROSTER}")
-
-
-def others(evidence: Evidence) -> Iterator[Table | Charts]:
-    """Scores of players who differ in any other setting alone, of a model or of a script.
-
-    Mean and spread are over the values, each of which counts once; the spread is a sample
-    standard deviation. Intervals are as on the leaderboard.
-    """
-    rest = {one.setting for one in _families(evidence)} - {TEMPERATURE, VERSION, REASONING}
-    yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
-
-
-def _families(evidence: Evidence) -> list[Family]:
-    spec = evidence.store.study(evidence.study, counted=False).spec
-    return families(spec.get("players", {}))
-
-
-def _shown(
-    evidence: Evidence, settings: Sequence[str], wanted: str, example: str
-) -> Iterator[Table | Charts]:
-    """A table for each family that differs in one of these settings, then a figure a setting."""
-    runs = default_runs(scored(evidence))
-    present = set(runs["player"])
-    found = []
-    for family in _families(evidence):
-        kept = {label: value for label, value in family.values.items() if label in present}
-        if family.setting in settings and len(kept) > 1:
-            here = family._replace(values=kept)
-            found.append((here, _scores(runs, here)))
-    if not found:
-        raise Lacking(
-            f"no two players who have finished differ in {wanted} alone; add one that differs, "
-            f"such as by {example}"
-        )
-    for family, means in found:
-        yield _table(family, means)
-        yield from _tests(family, runs, evidence)
-    for setting in dict.fromkeys(family.setting for family, _ in found):
-        of = [one for one in found if one[0].setting == setting]
-        yield Charts(
-            anchor(setting), f"{of[0][0].title} and scores", _panels(of),
-            "Whiskers are 95 % intervals." + " A line a group of players." * (len(of) > 1),
-        )  # fmt: skip
-
-
-def _scores(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
-    """Mean scores of a family's players, of one game where only that one tells them apart."""
-    own = _of(runs, family)
-    found = scores(own)
-    return found if own["game"].n_unique() > 1 else found.filter(pl.col("game") != OVERALL)
-
-
-def _of(runs: pl.DataFrame, family: Family) -> pl.DataFrame:
-    """A family's matches, of one game where only that one tells its players apart."""
-    own = runs.filter(pl.col("player").is_in(list(family.values)))
-    return own.filter(pl.col("game") == family.game) if family.game else own
-
-
-def _name(family: Family) -> str:
-    return anchor(f"{family.setting}-{family.name}").lower()
-
-
-def _table(family: Family, means: pl.DataFrame) -> Table:
-    keys = {f"{family.setting} {value}": value for value in family.values.values()}
-    named = dict(zip(family.values, keys, strict=True))
-    found = means.with_columns(
-        pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
-    )
-    frame = side_by_side(found, "score", "player")
-    every = pl.concat_list(list(keys)).list
-    whole = pl.all_horizontal(pl.col(list(keys)).is_not_null())
-    frame = frame.with_columns(
-        mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
-    )
-    return Table(
-        _name(family),
-        f"{family.title}: {family.name}",
-        frame,
-        (
-            Column("title", "Game"),
-            *(Column(key, value, UNIT, 1) for key, value in keys.items()),
-            Column("mean", "Mean", UNIT, 1), Column("spread", "Spread", "s.d.", 1),
-        ),
-    )  # fmt: skip
-
-
-def _tests(family: Family, runs: pl.DataFrame, evidence: Evidence) -> Iterator[Table]:
-    """Differences between every two values, over all games, where each has a second run."""
-    found = by_run(_of(runs, family))
-    kept = found.filter(pl.col("game") == (family.game or OVERALL))
-    if kept.is_empty() or kept["player"].n_unique() < 2:
-        return
-    if kept.group_by("player").len()["len"].min() == 1:
-        return
-    named = kept.with_columns(pl.col("player").replace_strict(family.values))
-    tests = pairwise_tests(
-        named, "score", "player", paired=False, cluster=["run"], draws=evidence.draws,
-        seed=evidence.seed,
-    )  # fmt: skip
-    columns = (
-        Column("first", "Value"), Column("second", "Other value"),
-        Column("difference", "Difference", "of means", 1), Column("p", "p", "", 3),
-        Column("p_holm", "p corrected", "Holm's rule", 3),
-        Column("n_first", "Runs", "", 0), Column("n_second", "Other's runs", "", 0),
-    )  # fmt: skip
-    yield Table(
-        f"{_name(family)}-tests", f"{family.title}: differences for {family.name}",
-        tests.frame, columns, "Unpaired permutation tests, two-sided, of runs' mean scores.",
-        tests.notes,
-    )  # fmt: skip
-
-
-def _panels(found: Sequence[tuple[Family, pl.DataFrame]]) -> list[Panel]:
-    games = dict.fromkeys(game for _, means in found for game in means["game"])
-    return [_panel(game, found) for game in TITLES if game in games]
-
-
-def _panel(game: str, found: Sequence[tuple[Family, pl.DataFrame]]) -> Panel:
-    traces = []
-    for place, (family, means) in enumerate(found):
-        rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
-        labels = [label for label in family.values if label in rows]
-        x = [family.values[label] for label in labels]
-        traces.append(marked_line(family.name, x, [rows[label] for label in labels], place))
-    values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
-            "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
-    layout = {"xaxis": axis, **legend(family.name for family, _ in found)}
-    return Panel(TITLES[game], UNIT, 240, traces, layout)
-
-
-TEMPERATURES = Part("Temperatures", "Table 5", temperatures)
-VERSIONS = Part("Prompt versions", "Table 6", versions)
-STRATEGIES = Part("Reasoning strategies", "Table 7", strategies)
-OTHERS = Part("Other settings of players", "", others)

@@ -7,20 +7,26 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames import round_frames
-from cheaptalk.papers.gama.charts import band, said
+from cheaptalk.papers.gama.charts import band, mean_text
 from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
 from cheaptalk.rules import Series, game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
 
-Values = Mapping[str, Any]
+TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
+         "vote_accuracy")  # fmt: skip
+"""The series of the games in which players take turns."""
+LINE = ("player", "variant")
+"""What tells lines apart."""
+MOST = 16
+"""Lines of a game that are drawn, the first by name."""
 
 
-class Choice(NamedTuple):
+class ChosenSeries(NamedTuple):
     """What is chosen in a game, as a series of it.
 
     Attributes:
@@ -29,32 +35,25 @@ class Choice(NamedTuple):
     """
 
     series: str
-    aim: Callable[[Values], float | None]
+    aim: Callable[[Row], float | None]
 
 
-def _guess(values: Values) -> float | None:
+def _guess(values: Row) -> float | None:
     ratio = Fraction(values["ratio"])
     return None if ratio == 1 else float(values["minimum" if ratio < 1 else "maximum"])
 
 
 CHOICES = {
-    "guess_the_average": Choice("number", _guess),
-    "el_farol_bar": Choice("attendance", lambda values: values["capacity"]),
-    "divide_the_dollar": Choice("bid", lambda values: 1 / values["players"]),
-    "public_goods": Choice(
+    "guess_the_average": ChosenSeries("number", _guess),
+    "el_farol_bar": ChosenSeries("attendance", lambda values: values["capacity"]),
+    "divide_the_dollar": ChosenSeries("bid", lambda values: 1 / values["players"]),
+    "public_goods": ChosenSeries(
         "contribution", lambda values: float(values["factor"] > values["players"])
     ),
-    "diners_dilemma": Choice("cheap", lambda values: 0.0),
-    "sealed_bid_auction": Choice("bid_share", lambda values: None),
+    "diners_dilemma": ChosenSeries("cheap", lambda values: 0.0),
+    "sealed_bid_auction": ChosenSeries("bid_share", lambda values: None),
 }
 """What players choose in the games in which all decide at once."""
-TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
-         "vote_accuracy")  # fmt: skip
-"""The series of the games in which players take turns."""
-LINE = ("player", "variant")
-"""What tells lines apart."""
-MOST = 16
-"""Lines of a game that are drawn, the first by name."""
 
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
@@ -101,7 +100,7 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     return found.join(spread, on=cells, how="left", maintain_order="left").sort(cells)
 
 
-def rounds(evidence: Evidence) -> Iterator[Table | Charts]:
+def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What players alone at their tables choose, round by round, in the default settings.
 
     Lines are means over seats and runs. The light band is one standard deviation of single choices
@@ -132,7 +131,7 @@ def rounds(evidence: Evidence) -> Iterator[Table | Charts]:
         yield Charts(f"rounds-{game.replace('_', '-')}", title, panels, f"{series.meaning}{more}")
 
 
-def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> Table:
+def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
     """The first round and the last of every game and player."""
     rows = []
     for game, line in every.items():
@@ -146,12 +145,12 @@ def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> Table:
                  pl.lit(game).alias("game"))  # fmt: skip
         rows.append(first.join(end, on=LINE).select(*named))
     columns = (
-        Column("title", "Game"), Column("player", "Player"), Column("variant", "Variant"),
-        Column("what", "Choice"),
-        Column("choice", "First round", "", 2), Column("last", "Last round", "", 2),
+        Header("title", "Game"), Header("player", "Player"), Header("variant", "Variant"),
+        Header("what", "Choice"),
+        Header("choice", "First round", "", 2), Header("last", "Last round", "", 2),
     )  # fmt: skip
     apart = runs.with_columns(pl.col("variant").fill_null("")).partition_by("variant", as_dict=True)
-    return Table(
+    return ReportTable(
         "first-and-last-rounds", "First and last rounds", pl.concat(rows), columns,
         leads=lambda row: lead(apart[(row["variant"],)], row["game"], row["player"]),
     )  # fmt: skip
@@ -197,17 +196,14 @@ def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: list[float]
 
 
 def plain_line(
-    name: str, x: Sequence[Any], rows: Sequence[Values], place: int, *, dotted: bool = False
+    name: str, x: Sequence[Any], rows: Sequence[Row], place: int, *, dotted: bool = False
 ) -> Trace:
     """Mean choices joined by a line."""
     colour = COLOURS[place % len(COLOURS)]
     return {
         "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
-        "y": [row["choice"] for row in rows], "text": [said(row, "choice", 2) for row in rows],
+        "y": [row["choice"] for row in rows], "text": [mean_text(row, "choice", 2) for row in rows],
         "line": {"color": colour, "width": 1.5, "dash": "dot" if dotted else "solid"},
         "marker": {"color": colour, "size": 4},
         "hovertemplate": f"{name}, round %{{x}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
-
-
-ROUNDS = Part("Round by round", "Figures 1 and 10", rounds)

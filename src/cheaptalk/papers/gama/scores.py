@@ -1,9 +1,4 @@
-"""The matches that the recipe's tables are made of: players alone at a table, run by run.
-
-Ranks of players by their overall scores, and how sure they are.
-
-Mean scores of players alone at their tables, of each game and of all games together.
-"""
+"""Scores and ranks of players alone at their tables, of each game and of all games together."""
 
 from typing import Any
 
@@ -28,6 +23,12 @@ VARIANTS = {"el_farol_bar": "feedback", "sealed_bid_auction": "price"}
 NUMBER = r"(\d+)(?:\+\d+)*$"
 """The number that a deal's key ends with, a fresh deal's addition left out."""
 COLUMNS = ("configuration", "standard", "variant", "deal", "repeat", "match", "score")
+RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": pl.String,
+         "first": pl.Float64}  # fmt: skip
+"""What is said of a player's rank; see :func:`ranked`."""
+OVERALL = "overall"
+"""What stands in place of a game for the mean of all games."""
+TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def alone(evidence: Evidence) -> pl.DataFrame:
@@ -134,11 +135,6 @@ def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
     return Lead(game, seated | {"configuration": configurations, "status": "finished"})
 
 
-RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": pl.String,
-         "first": pl.Float64}  # fmt: skip
-"""What is said of a player's rank; see :func:`ranked`."""
-
-
 def ranked(runs: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
     """Ranks by the mean of all games' means, the best first; see :func:`.rank_ranges`.
 
@@ -182,11 +178,6 @@ def _plain(kept: pl.DataFrame) -> pl.DataFrame:
     rank = pl.col("weighted").rank("min", descending=True).cast(pl.Int64)
     unknown = (pl.lit(None, kind).alias(name) for name, kind in RANKS.items() if name != "rank")
     return means.select("player", rank.alias("rank"), *unknown)
-
-
-OVERALL = "overall"
-"""What stands in place of a game for the mean of all games."""
-TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def scores(runs: pl.DataFrame) -> pl.DataFrame:

@@ -5,21 +5,21 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend, marked_line
+from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import GAMES, scored, scores, varied
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.text import plain, readable
 
 MANY = 4
 """Numbers in a list up to which all are shown."""
 
 
-def settings(evidence: Evidence) -> Iterator[Table | Charts]:
+def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players alone at their tables, setting by setting of each game.
 
     A setting is what varies in the game's parameters. Intervals are clustered by deal (CR1,
@@ -82,29 +82,25 @@ def _sortable(value: Any) -> tuple[int, float, str]:
         return 1, 0.0, str(value)
 
 
-def _table(game: str, found: pl.DataFrame) -> Table:
+def _table(game: str, found: pl.DataFrame) -> ReportTable:
     players = found["player"].unique(maintain_order=True).to_list()
     keys = {player: f"score {player}" for player in players}
     named = found.with_columns(pl.col("player").replace_strict(keys))
     frame = side_by_side(named, "score", "player")
     last = [
         frame.select(pl.lit(title).alias("setting"), *(of(key) for key in keys.values()))
-        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", _spread))
+        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", pl.std))
     ]
-    return Table(
+    return ReportTable(
         f"settings-{anchor(game.replace('_', '-'))}", GAMES[game],
         pl.concat([frame, *last], how="diagonal"),
         (
-            Column("setting", "Setting"),
-            *(Column(key, player, UNIT, 1) for player, key in keys.items()),
+            Header("setting", "Setting"),
+            *(Header(key, player, UNIT, 1) for player, key in keys.items()),
         ),
         leads=lambda row: Lead(game, {"configuration": row["configuration"], "status": "finished"})
         if row["configuration"] else None,
     )  # fmt: skip
-
-
-def _spread(key: str) -> pl.Expr:
-    return pl.col(key).std()
 
 
 def _panel(game: str, found: pl.DataFrame) -> Panel:
@@ -115,7 +111,4 @@ def _panel(game: str, found: pl.DataFrame) -> Panel:
         own = found.filter(player=player)
         traces.append(marked_line(player, own["setting"].to_list(), own.to_dicts(), place))
     axis = {"type": "category", "categoryorder": "array", "categoryarray": order, "tickangle": -35}
-    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend(players)})
-
-
-SETTINGS = Part("Game settings", "Table 8", settings)
+    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend_above(len(players) > 1)})

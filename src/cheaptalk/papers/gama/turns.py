@@ -1,19 +1,19 @@
 """The two games in which players take turns: battles and pirates, ballot by ballot."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.gama.charts import legend
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import alone, default_runs, lead
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
+from cheaptalk.text import plain
 
 BATTLE, PIRATES = "battle_royale", "pirate_game"
 ENDS = ("rounds", "survivors", "misses_on_purpose")
@@ -24,10 +24,9 @@ MOST = 12
 """Players of whom a match is drawn, the first by name."""
 WIDEST = 20
 """Pirates up to which a ballot is shown in a table."""
-Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
 
-def battles(evidence: Evidence) -> Iterator[Table | Charts]:
+def battles(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Battles of players who fill all seats: how they end, and one of each drawn shot by shot.
 
     In the figures time runs to the right, and a row is a player, the best shot on top. A line is
@@ -42,7 +41,7 @@ def battles(evidence: Evidence) -> Iterator[Table | Charts]:
     yield Charts("battles", "One battle of each player", panels)
 
 
-def pirates(evidence: Evidence) -> Iterator[Table | Charts]:
+def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Plans and votes of crews in which one player fills all seats.
 
     Bars above the line are the mean distance of plans from the optimal one, as a share of the most
@@ -87,20 +86,20 @@ def _means(
     name: str,
     title: str,
     values: tuple[str, ...],
-) -> Table:
+) -> ReportTable:
     """Means of some of the game's measures, a row a player."""
     box = game_box(game)
     frame = evidence.scored(game).join(runs.select("match", "who"), on="match")
     bounds = {value: box.measures[value].bounds for value in values}
     found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
     columns = tuple(
-        Column(one, one.replace("_", " ").capitalize(), box.measures[one].unit, 2,
+        Header(one, one.replace("_", " ").capitalize(), box.measures[one].unit, 2,
                box.measures[one].meaning)
         for one in values
     )  # fmt: skip
     own = runs.rename({"who": "player"})
-    return Table(
-        name, title, found, (Column("who", "Player"), *columns),
+    return ReportTable(
+        name, title, found, (Header("who", "Player"), *columns),
         leads=lambda row: lead(own, game, row["who"]),
     )  # fmt: skip
 
@@ -126,10 +125,10 @@ def _battle(who: str, match: pl.DataFrame) -> Panel:
             "tickvals": seats, "ticktext": [seat.rpartition("_")[2] for seat in seats],
             "title": {"text": "player"}}  # fmt: skip
     layout = {"yaxis": axis, "xaxis": {"title": {"text": "round"}, "range": [0.4, last + 0.6]}}
-    return Panel(who, "", 300, traces, layout | legend(["hit", "miss"]))
+    return Panel(who, "", 300, traces, layout | legend_above())
 
 
-def _seats(match: pl.DataFrame, shots: Rows) -> list[str]:
+def _seats(match: pl.DataFrame, shots: Sequence[Row]) -> list[str]:
     """All seats of a battle, in their order: as many as lived before the first shot."""
     living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
     return [f"player_{number}" for number in range(1, int(living + (shots[0]["hit"] or 0)) + 1)]
@@ -144,7 +143,9 @@ def _segments(ends: list[tuple[float, str, float, str]]) -> Trace:
     }  # fmt: skip
 
 
-def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) -> list[Trace]:
+def _arrows(
+    shots: Sequence[Row], seats: list[str], name: str, symbol: str, colour: str
+) -> list[Trace]:
     targets = [seats[int(shot["target"]) - 1] for shot in shots]
     ends = [(shot["round"], shot["place"], shot["round"], target)
             for shot, target in zip(shots, targets, strict=True)]  # fmt: skip
@@ -154,9 +155,9 @@ def _arrows(shots: Rows, seats: list[str], name: str, symbol: str, colour: str) 
     return [line, start | {"marker": {"size": 4, "color": colour}, "showlegend": False}, end]
 
 
-def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Trace:
+def _marks(shots: Sequence[Row], y: list[str], name: str, symbol: str, colour: str) -> Trace:
     said = [
-        f"round {shot['round']}: {_named(shot['place'])} "
+        f"round {shot['round']}: {plain(shot['place'])} "
         + ("misses on purpose" if shot["target"] is None
            else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}")
         for shot in shots
@@ -168,11 +169,7 @@ def _marks(shots: Rows, y: list[str], name: str, symbol: str, colour: str) -> Tr
     }  # fmt: skip
 
 
-def _named(place: str) -> str:
-    return place.replace("_", " ")
-
-
-def _double(who: str, rows: Rows, ballots: int) -> Panel:
+def _double(who: str, rows: Sequence[Row], ballots: int) -> Panel:
     """Two bars a ballot: how wrong its plans were, upwards, and its right votes, downwards."""
     x = [row["round"] for row in rows]
     bars = []
@@ -190,10 +187,10 @@ def _double(who: str, rows: Rows, ballots: int) -> Panel:
             "ticktext": [f"{abs(tick):.0%}" for tick in ticks]}  # fmt: skip
     across = {"title": {"text": "ballot"}, "dtick": 1, "range": [0.4, ballots + 0.6]}
     layout = {"barmode": "relative", "yaxis": axis, "xaxis": across}
-    return Panel(who, "", 240, bars, layout | legend(["plans", "votes"]))
+    return Panel(who, "", 240, bars, layout | legend_above())
 
 
-def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> Table:
+def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
     """The ballots of one match of each player, pirate by pirate."""
     own = runs.rename({"who": "player"})
     rows = [
@@ -202,14 +199,14 @@ def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> Table:
     places = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
     shown = list(places)[:WIDEST]
     columns = (
-        Column("who", "Player"), Column("ballot", "Ballot", "", 0),
-        *(Column(place, place.removeprefix("pirate ")) for place in shown),
-        Column("plan_distance", "Distance", "coins", 0),
-        Column("vote_accuracy", "Right votes", "share", 2),
+        Header("who", "Player"), Header("ballot", "Ballot", "", 0),
+        *(Header(place, place.removeprefix("pirate ")) for place in shown),
+        Header("plan_distance", "Distance", "coins", 0),
+        Header("vote_accuracy", "Right votes", "share", 2),
     )  # fmt: skip
     note = f"Of {len(places)} pirates the first {WIDEST} are shown." * (len(places) > WIDEST)
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    return Table(
+    return ReportTable(
         "pirate-ballots", "One voyage of each player", frame, columns,
         "Coins for each pirate by rank, with ✓ where it is for the plan and ✗ where it is not.",
         (note,) if note else (), lambda row: lead(own, PIRATES, row["who"]),
@@ -226,7 +223,3 @@ def _ballots(who: str, match: pl.DataFrame) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
         numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
         yield {"who": who, "ballot": number, **numbers, **pirates}
-
-
-BATTLES = Part("Battles", "Figure 2", battles)
-VOYAGES = Part("Pirates", "Table 2", pirates)

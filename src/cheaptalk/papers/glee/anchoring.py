@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from cheaptalk.papers.glee.families import families, kinds
 from cheaptalk.papers.glee.fits import CLUSTER, KINDS, under
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import (
     CLUSTERS,
@@ -18,13 +18,12 @@ from cheaptalk.reports.recipes.parts import (
     HIGH,
     LOW,
     Charts,
-    Column,
+    Header,
     Lacking,
     Lead,
-    Part,
-    Table,
+    ReportTable,
 )
-from cheaptalk.reports.recipes.played import doings
+from cheaptalk.reports.recipes.played import activity
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.text import capital
@@ -41,7 +40,7 @@ BINS = 20
 """Into how many equal steps first offers are gathered for figures."""
 
 
-def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
+def anchoring(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How Alice's first offer and her final gain go together.
 
     The first offer is what Alice would gain were it accepted at once: her share of the money in
@@ -70,10 +69,10 @@ def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
     ]
     players = set(frame["player"])
     table = pl.DataFrame(rows, infer_schema_length=None)
-    yield Table(
+    yield ReportTable(
         "anchoring", "Correlation of Alice's first offer with her gain", table,
-        (Column("family", "Family"), Column("alice", "Alice is"), Column("bob", "Bob is"),
-         *(Column(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
+        (Header("family", "Family"), Header("alice", "Alice is"), Header("bob", "Bob is"),
+         *(Header(under("r", kind), f"Correlation, {kind}", "", 2) for kind in KINDS)),
         "Intervals cover 95 %. It is undefined where offers or gains do not vary.",
         leads=lambda row: Lead(
             row["family"].lower(),
@@ -84,7 +83,7 @@ def anchoring(evidence: Evidence) -> Iterator[Table | Charts]:
 
 def first_offers(evidence: Evidence) -> pl.DataFrame:
     """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
-    firsts, labels = evidence.once(doings).firsts, evidence.once(kinds)
+    firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
     for one in families(evidence):
         if one.game in OFFERS:
@@ -155,8 +154,7 @@ def _panel(game: object, part: pl.DataFrame) -> Panel:
     ]
     layout = {
         "xaxis": {"title": {"text": "Alice's first offer: her gain if accepted"}},
-        "yaxis": {"title": {"text": "Alice's gain"}}, "showlegend": len(data) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        "yaxis": {"title": {"text": "Alice's gain"}}, **legend_above(len(data) > 1),
     }  # fmt: skip
     return Panel(capital(str(game)), "shares of M", 320, data, layout)
 
@@ -175,6 +173,3 @@ def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
         "hovertemplate": f"Bob is {bob}<br>offer %{{x:.2f}}, gain %{{y:.2f}}<br>%{{text}}"
                          "<extra></extra>",
     }  # fmt: skip
-
-
-ANCHORING = Part("Anchoring", "section 4, Q3", anchoring)

@@ -1,13 +1,13 @@
 """Panels of GLEE's figures as plain data for Plotly: effects as dots, pairs as heat maps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, labels_axis, short
 from cheaptalk.reports.recipes.charts import asked, whiskers
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead
+from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Lead, Row
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 
@@ -15,10 +15,9 @@ PRINTED = 10
 """Rows and columns up to which a heat map has its numbers printed in it."""
 WIDE = 10.0
 """Points from which numbers in a heat map have no decimals, lest they do not fit."""
-Row = Mapping[str, Any]
 
 
-class Series(NamedTuple):
+class DotSeries(NamedTuple):
     """Dots of one colour.
 
     Attributes:
@@ -34,7 +33,7 @@ def dots(
     title: str,
     frame: pl.DataFrame,
     labels: str,
-    series: Sequence[Series],
+    series: Sequence[DotSeries],
     *,
     axis: str = "",
     leads: Sequence[Lead | None] = (),
@@ -67,7 +66,7 @@ def dots(
 def _dots(
     frame: pl.DataFrame,
     names: Sequence[str],
-    one: Series,
+    one: DotSeries,
     colour: str,
     queries: Sequence[dict[str, str] | None],
 ) -> Trace:
@@ -78,12 +77,12 @@ def _dots(
         "x": [row[one.key] for row in rows], "y": list(names),
         "error_x": whiskers(rows, one.key, colour),
         "marker": {"color": colour, "size": 7},
-        "text": [said(row, one.key) for row in rows], "customdata": list(queries),
+        "text": [number_text(row, one.key) for row in rows], "customdata": list(queries),
         "hovertemplate": f"%{{y}}: {one.title}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
 
 
-def said(row: Row, key: str) -> str:
+def number_text(row: Row, key: str) -> str:
     """A number of a row with its interval and what is behind it."""
     if row[key] is None:
         return "no value"
@@ -106,7 +105,7 @@ def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": across, "y": down, "zmid": 0, "zmin": -most, "zmax": most,
         "z": [[row[key] if row else None for row in line] for line in grid],
-        "text": [[said(row, key) if row else "never met" for row in line] for line in grid],
+        "text": [[number_text(row, key) if row else "never met" for row in line] for line in grid],
         "customdata": [
             [{"game": game, "player.alice": alice, "player.bob": bob} for bob in across]
             for alice in down
@@ -118,11 +117,7 @@ def heat(title: str, game: str, rows: Sequence[Row], key: str) -> Panel:
         places = 0 if most >= WIDE else 1
         trace |= {"texttemplate": f"%{{z:.{places}f}}", "showscale": False}
     layout = {
-        "yaxis": _names(down) | {"autorange": "reversed", "title": {"text": "Alice"}},
-        "xaxis": _names(across) | {"side": "top", "title": {"text": "Bob"}},
+        "yaxis": labels_axis(down) | {"autorange": "reversed", "title": {"text": "Alice"}},
+        "xaxis": labels_axis(across) | {"side": "top", "title": {"text": "Bob"}},
     }
     return Panel(title, "points", 150 + max(4, len(down)) * 26, [trace], layout)
-
-
-def _names(labels: Sequence[str]) -> dict[str, Any]:
-    return {"type": "category", "tickvals": list(labels), "ticktext": list(map(short, labels))}

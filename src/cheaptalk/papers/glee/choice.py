@@ -13,15 +13,26 @@ from cheaptalk.papers.glee.families import GAINS
 from cheaptalk.papers.glee.fits import CLUSTER, PLAYERS, POINTS, Fit
 from cheaptalk.papers.glee.pairs import Pairs, pair_lead, pairs_of
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import Header, Lacking, ReportTable
 from cheaptalk.statistics.designs import one_hot
 from cheaptalk.text import capital
 
 SEEN = 0.01
 """Pairs that are an equilibrium in fewer draws are not listed."""
+NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
+COLUMNS = (
+    Header("family", "Family"),
+    *(Header(name, name) for name in PLAYERS),
+    Header("estimates", "By the estimates"),
+    Header("support", "Equilibrium in", "% of draws", 1),
+    Header("alice_gain", "Alice's gain", "points", 1),
+    Header("bob_gain", "Bob's gain", "points", 1),
+    Header("alice_regret", "Alice's regret", "points", 1),
+    Header("bob_regret", "Bob's regret", "points", 1),
+)
 
 
-class Choice(NamedTuple):
+class PlayerChoice(NamedTuple):
     """A family's game of choosing players.
 
     Attributes:
@@ -38,7 +49,7 @@ class Choice(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def choices(evidence: Evidence) -> Iterator[Table]:
+def choices(evidence: Evidence) -> Iterator[ReportTable]:
     """Which players both sides would send, if either knew what every pair gains on average.
 
     Alice and Bob each choose a player, knowing the family and not its parameters, and get what
@@ -59,7 +70,7 @@ def choices(evidence: Evidence) -> Iterator[Table]:
     rows = [row for one in made for row in _rows(one)]
     texts = dict.fromkeys(("family", *PLAYERS, "estimates"), pl.String)
     schema = texts | dict.fromkeys(NUMBERS, pl.Float64)
-    yield Table(
+    yield ReportTable(
         "player-choice", "Pairs that neither side would leave alone",
         pl.DataFrame(rows, schema=schema),
         COLUMNS, "Gains and regrets are in points; gains are relative to the mean of all pairs.",
@@ -68,20 +79,7 @@ def choices(evidence: Evidence) -> Iterator[Table]:
     )  # fmt: skip
 
 
-NUMBERS = ("alice_gain", "bob_gain", "alice_regret", "bob_regret", "support")
-COLUMNS = (
-    Column("family", "Family"),
-    *(Column(name, name) for name in PLAYERS),
-    Column("estimates", "By the estimates"),
-    Column("support", "Equilibrium in", "% of draws", 1),
-    Column("alice_gain", "Alice's gain", "points", 1),
-    Column("bob_gain", "Bob's gain", "points", 1),
-    Column("alice_regret", "Alice's regret", "points", 1),
-    Column("bob_regret", "Bob's regret", "points", 1),
-)
-
-
-def _choice(pairs: Pairs, evidence: Evidence) -> Choice:
+def _choice(pairs: Pairs, evidence: Evidence) -> PlayerChoice:
     """The game of one family.
 
     Raises:
@@ -104,7 +102,7 @@ def _choice(pairs: Pairs, evidence: Evidence) -> Choice:
     estimates, drawn = gains(pairs, evidence)
     payoffs = (estimates[0][cells], estimates[1][cells])
     draws = (drawn[0][:, cells], drawn[1][:, cells]) if drawn else None
-    return Choice(pairs, payoffs, model_choice(*payoffs, *kept, draws=draws), tuple(left_out))
+    return PlayerChoice(pairs, payoffs, model_choice(*payoffs, *kept, draws=draws), tuple(left_out))
 
 
 def _complete(met: Flags) -> tuple[Flags, Flags]:
@@ -153,7 +151,7 @@ def _influence(fit: Fit, outcome: Floats, codes: Any) -> Floats:
     return np.asarray(np.linalg.solve(crossed, scores.toarray().T).T)
 
 
-def _rows(one: Choice) -> Iterator[dict[str, Any]]:
+def _rows(one: PlayerChoice) -> Iterator[dict[str, Any]]:
     """Equilibria of the estimates, then other pairs by how often they are one."""
     found = one.found
     support = np.zeros(one.payoffs[0].shape) if found.support is None else found.support
@@ -170,7 +168,7 @@ def _rows(one: Choice) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def notes_of(one: Choice) -> Iterator[str]:
+def notes_of(one: PlayerChoice) -> Iterator[str]:
     """What a reader of the table must know of a family's game."""
     family = capital(one.pairs.game)
     if one.found.without:
@@ -181,6 +179,3 @@ def notes_of(one: Choice) -> Iterator[str]:
         yield f"{family}: the estimates have no pure equilibrium."
     if one.left_out:
         yield f"{family}: left out, for not having met all others: {', '.join(one.left_out)}."
-
-
-CHOICES = Part("Which players to choose", "footnote 13", choices)

@@ -1,22 +1,17 @@
-"""What the market does to efficiency and fairness: Table 2.
-
-What each player gains in each role: Table 3.
-
-The parameters: their reference levels (Table 8), and what each level does to each metric.
-"""
+"""Effects on metrics: of the market (Table 2), of players (Table 3) and of every parameter."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
 
 import polars as pl
 
-from cheaptalk.papers.glee.charts import Series, dots
+from cheaptalk.papers.glee.charts import DotSeries, dots
 from cheaptalk.papers.glee.families import (
     GAINS,
     METRICS,
     REFERENCE,
     ROLES,
-    Played,
+    FamilyMatches,
     Term,
     families,
     kinds,
@@ -35,14 +30,14 @@ from cheaptalk.papers.glee.fits import (
 )
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics.designs import level_texts
 from cheaptalk.text import capital, plain
 
 SHOWN = ("efficiency", "fairness")
 
 
-def market_effects(evidence: Evidence) -> Iterator[Table | Charts]:
+def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What information, words and horizon do to efficiency and fairness, all else equal.
 
     In each family complete information (CI), messages (MA, or MT for what is sent) and the
@@ -70,17 +65,17 @@ def market_effects(evidence: Evidence) -> Iterator[Table | Charts]:
     yield from tables
 
 
-def _table(one: Fits, others: tuple[str, ...]) -> Table:
+def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
     played = one.played
     frame = _market_rows(one)
     terms = [term for term in played.family.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     reference = frame.filter("reference")["market"].item()
-    return Table(
+    return ReportTable(
         f"market-{played.game}",
         f"{capital(played.game)}: effect of the market",
         frame.drop("reference"),
-        (Column("market", "Market", about=f"{about}. The reference is {reference}."),
+        (Header("market", "Market", about=f"{about}. The reference is {reference}."),
          *columns({name: METRICS[name] for name in SHOWN}, frame)),
         METHODS,
         (*_unplayed(one), *one.notes, *others),
@@ -118,9 +113,9 @@ def _unplayed(one: Fits) -> list[str]:
     return [f"Never played: {told}."] if missing else []
 
 
-def _market_panel(one: Fits, table: Table) -> Panel:
+def _market_panel(one: Fits, table: ReportTable) -> Panel:
     named = pl.concat_str(one.played.market, separator=", ").alias("name")
-    shown = [Series(capital(METRICS[name]), f"{name} clustered") for name in SHOWN
+    shown = [DotSeries(capital(METRICS[name]), f"{name} clustered") for name in SHOWN
              if name in table.frame.columns]  # fmt: skip
     leads = [table.leads(row) for row in table.rows]
     axis = ", ".join(one.played.market)
@@ -128,10 +123,7 @@ def _market_panel(one: Fits, table: Table) -> Panel:
     return dots(capital(one.played.game), frame, "name", shown, axis=axis, leads=leads)
 
 
-MARKET_EFFECTS = Part("Effect of the market", "Table 2", market_effects)
-
-
-def self_gains(evidence: Evidence) -> Iterator[Table | Charts]:
+def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What players gain in each role, all else equal; people count as one player.
 
     The regression is that of the market's effects, of Alice's gain on Alice's player and of Bob's
@@ -149,9 +141,9 @@ def self_gains(evidence: Evidence) -> Iterator[Table | Charts]:
     titles = {_name(one, role): f"{capital(one.played.game)}: {ROLES[role]}" for one, role in sides}
     played = {who: one.played.game for one, role in reversed(sides)
               for who in one.played.frame[ROLES[role]].unique()}  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "self-gain", "Self-gain by player, role and family", frame,
-        (Column("player", "Player"), Column("kind", "Kind"), *columns(titles, frame)),
+        (Header("player", "Player"), Header("kind", "Kind"), *columns(titles, frame)),
         f"{METHODS} {_references(sides)}",
         tuple(dict.fromkeys(note for one in found for note in one.notes)),
         leads=lambda row: Lead(played[row["player"]], {"player": row["player"]}),
@@ -190,17 +182,14 @@ def _references(sides: Sequence[tuple[Fits, str]]) -> str:
 
 
 def _gain_panel(one: Fits, frame: pl.DataFrame) -> Panel:
-    shown = [Series(title, f"{_name(one, role)} clustered") for role, title in ROLES.items()
+    shown = [DotSeries(title, f"{_name(one, role)} clustered") for role, title in ROLES.items()
              if _compared(one, role)]  # fmt: skip
     rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for _, key in shown))
     leads = [Lead(one.played.game, {"player": who}) for who in rows["player"]]
     return dots(capital(one.played.game), rows, "player", shown, leads=leads)
 
 
-SELF_GAINS = Part("What players gain", "Table 3", self_gains)
-
-
-def references(evidence: Evidence) -> Iterator[Table]:
+def references(evidence: Evidence) -> Iterator[ReportTable]:
     """The levels that others are compared with, those of the paper where the study has them.
 
     A parameter that has one level here has no effect to estimate; one without the paper's reference
@@ -209,17 +198,17 @@ def references(evidence: Evidence) -> Iterator[Table]:
     market of these levels if it was played, else the one with most matches.
     """
     frame = pl.DataFrame([row for one in families(evidence) for row in _rows(one)])
-    yield Table(
+    yield ReportTable(
         "references", "Reference levels", frame,
-        (Column("family", "Family"), Column("parameter", "Parameter"), Column("title", "Meaning"),
-         Column("paper", "Reference of the paper"), Column("reference", "Reference here"),
-         Column("levels", "Levels", "with matches"), Column("market", "Part of the market")),
+        (Header("family", "Family"), Header("parameter", "Parameter"), Header("title", "Meaning"),
+         Header("paper", "Reference of the paper"), Header("reference", "Reference here"),
+         Header("levels", "Levels", "with matches"), Header("market", "Part of the market")),
         notes=tuple(f"{capital(one.game)}: {', '.join(map(plain, one.uncontrolled))} varied and "
                     "is not controlled for." for one in families(evidence) if one.uncontrolled),
     )  # fmt: skip
 
 
-def _rows(played: Played) -> Iterator[dict[str, str]]:
+def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
     family = capital(played.game)
     for term in played.family.terms:
         yield {
@@ -237,14 +226,14 @@ def _rows(played: Played) -> Iterator[dict[str, str]]:
         }  # fmt: skip
 
 
-def _levels(played: Played, term: Term) -> str:
+def _levels(played: FamilyMatches, term: Term) -> str:
     if term.name not in played.levels:
         return f"{played.constant[term.name]} ({played.frame.height:,})"
     counts = dict(played.frame.group_by(pl.col(term.name).cast(pl.String)).len().iter_rows())
     return "; ".join(f"{name} ({counts[name]:,})" for name in played.levels[term.name])
 
 
-def impact(evidence: Evidence) -> Iterator[Table | Charts]:
+def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What every level of every parameter does to every metric, all else equal.
 
     A regression for each family and metric has every parameter and both players as a factor of its
@@ -263,11 +252,11 @@ def impact(evidence: Evidence) -> Iterator[Table | Charts]:
         "impact-figures", "Effect of each level", [panel for panel in panels if panel.data],
         "Dots are effects over the reference level, in points; whiskers are clustered intervals.",
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "impact", "Effect of every level", frame,
-        (Column("name", "Level"), Column("over", "Over"), Column("family", "Family"),
-         Column("metric", "Metric"), Column("parameter", "Parameter"),
-         *columns({"effect": "Effect"}, frame), Column("p", "p", "two-sided, clustered", 3)),
+        (Header("name", "Level"), Header("over", "Over"), Header("family", "Family"),
+         Header("metric", "Metric"), Header("parameter", "Parameter"),
+         *columns({"effect": "Effect"}, frame), Header("p", "p", "two-sided, clustered", 3)),
         METHODS, (*(note for one in found for note in one.notes), *left_out(made)),
         leads=lambda row: played[row["family"]].lead(pl.col(row["parameter"]) == row["level"]),
     )  # fmt: skip
@@ -298,9 +287,5 @@ def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Panel:
         family=family, metric=capital(METRICS[metric])
     ).filter(pl.col("parameter").is_in(list(one.played.levels)))  # fmt: skip
     leads = [one.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
-    series = [Series("Effect", "effect clustered")]
+    series = [DotSeries("Effect", "effect clustered")]
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)
-
-
-REFERENCES = Part("Reference levels", "Table 8", references)
-IMPACT = Part("Effect of every parameter", "appendix D.1, Figure 6", impact)

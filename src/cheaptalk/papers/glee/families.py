@@ -1,9 +1,4 @@
-"""What kind of player each label stands for: a person, a language model or a script.
-
-GLEE's three families of games: their metrics, and their parameters as factors.
-
-A study's matches of GLEE's families, laid out for regressions: factors and reference levels.
-"""
+"""A study's matches of GLEE's families, with players' kinds, factors and reference levels."""
 
 import json
 from collections import Counter
@@ -16,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.reader import decoded
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Lacking, Lead
@@ -23,6 +19,24 @@ from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"
+METRICS = {
+    "efficiency": "efficiency",
+    "fairness": "fairness",
+    "alice_gain": "Alice's gain",
+    "bob_gain": "Bob's gain",
+}
+"""The four metrics of each family (GLEE section 2), by measure."""
+ROLES = {"alice": "Alice", "bob": "Bob"}
+REFERENCE = "gemini-1.5-flash"
+"""The player that others are compared with in the paper."""
+GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
+"""The metric that is a role's own."""
+CHOSEN = "reference"
+"""The option that names another one."""
+NAMES = "names"
+"""The parameter with what players are called."""
+LINKED = 600
+"""Configurations up to which an address can name them."""
 
 
 def kind_of(spec: Mapping[str, object]) -> str:
@@ -46,24 +60,6 @@ def people(evidence: Evidence) -> frozenset[str]:
     return frozenset(label for label, kind in evidence.once(kinds).items() if kind == PERSON)
 
 
-METRICS = {
-    "efficiency": "efficiency",
-    "fairness": "fairness",
-    "alice_gain": "Alice's gain",
-    "bob_gain": "Bob's gain",
-}
-"""The four metrics of each family (GLEE section 2), by measure."""
-ROLES = {"alice": "Alice", "bob": "Bob"}
-REFERENCE = "gemini-1.5-flash"
-"""The player that others are compared with in the paper."""
-GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
-"""The metric that is a role's own."""
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
 class Term(NamedTuple):
     """A parameter of a family as a factor.
 
@@ -81,7 +77,7 @@ class Term(NamedTuple):
     parameter: str
     default: Any
     market: bool = False
-    read: Callable[[Any], Any] = _same
+    read: Callable[[Any], Any] = lambda value: value
 
 
 def _rounds(horizon: Mapping[str, Any]) -> float:
@@ -102,7 +98,7 @@ SPOKEN = Term("MA", "messages allowed", "messages", False, market=True)
 
 
 @dataclass(frozen=True)
-class Family:
+class GameFamily:
     """A family of games.
 
     Attributes:
@@ -120,7 +116,7 @@ class Family:
 
 
 FAMILIES = (
-    Family(
+    GameFamily(
         "bargaining",
         (
             _informed("complete_information"),
@@ -131,7 +127,7 @@ FAMILIES = (
             Term("M", "money to divide, in dollars", "money", 10_000),
         ),
     ),
-    Family(
+    GameFamily(
         "negotiation",
         (
             _informed("complete_information"),
@@ -142,7 +138,7 @@ FAMILIES = (
             Term("M", "scale of values and prices, in dollars", "scale", 10_000),
         ),
     ),
-    Family(
+    GameFamily(
         "persuasion",
         (
             _informed("seller_knows_values"),
@@ -169,16 +165,8 @@ def level(value: Any) -> str:
     return "∞" if value == inf else readable(value)
 
 
-CHOSEN = "reference"
-"""The option that names another one."""
-NAMES = "names"
-"""The parameter with what players are called."""
-LINKED = 600
-"""Configurations up to which an address can name them."""
-
-
 @dataclass(frozen=True, eq=False)
-class Played:
+class FamilyMatches:
     """The matches of a family that count, with the levels of its parameters.
 
     Attributes:
@@ -193,7 +181,7 @@ class Played:
         uncontrolled: parameters that vary and are none of the terms.
     """
 
-    family: Family
+    family: GameFamily
     frame: pl.DataFrame
     levels: Mapping[str, tuple[str, ...]]
     constant: Mapping[str, str]
@@ -215,7 +203,7 @@ class Played:
         """The names of all other terms that vary."""
         return tuple(name for name in self.levels if name not in self.market)
 
-    def without(self, players: Collection[str]) -> "Played | None":
+    def without(self, players: Collection[str]) -> "FamilyMatches | None":
         """The same without the matches of these players; None where none are left."""
         if not players:
             return self
@@ -223,7 +211,7 @@ class Played:
         rest = self.frame.filter(~pl.any_horizontal(theirs)).select(
             pl.exclude("configuration", *self.levels, *ROLES.values())
         ).rename({"digest": "configuration"})  # fmt: skip
-        return next(iter(laid_out({self.game: rest}, self.references["Alice"])), None)
+        return next(iter(family_matches({self.game: rest}, self.references["Alice"])), None)
 
     def lead(self, *where: pl.Expr) -> Lead | None:
         """The matches of the configurations that meet these conditions."""
@@ -232,7 +220,7 @@ class Played:
         return Lead(self.game, {"configuration": ",".join(found)}) if found and fits else None
 
 
-def families(evidence: Evidence) -> list[Played]:
+def families(evidence: Evidence) -> list[FamilyMatches]:
     """The families that were played, each with all its matches that count.
 
     Raises:
@@ -247,15 +235,15 @@ def families(evidence: Evidence) -> list[Played]:
     return found
 
 
-def _families(evidence: Evidence) -> list[Played]:
+def _families(evidence: Evidence) -> list[FamilyMatches]:
     frames = {family.game: evidence.scored(family.game) for family in FAMILIES}
     chosen = evidence.options.get(CHOSEN)
     if chosen is not None and chosen not in evidence.labels:
         raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
-    return laid_out(frames, chosen or REFERENCE)
+    return family_matches(frames, chosen or REFERENCE)
 
 
-def laid_out(frames: Mapping[str, pl.DataFrame], reference: str) -> list[Played]:
+def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[FamilyMatches]:
     """Matches by game with the levels of their parameters; those that have a payoff.
 
     Args:
@@ -268,7 +256,7 @@ def laid_out(frames: Mapping[str, pl.DataFrame], reference: str) -> list[Played]
     }
     kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
     ranking = _ranking(list(kept.values()), reference)
-    return [_laid(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
+    return [_with_levels(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
@@ -287,14 +275,14 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
     return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
 
 
-def _laid(family: Family, frame: pl.DataFrame, ranking: Sequence[str]) -> Played:
+def _with_levels(family: GameFamily, frame: pl.DataFrame, ranking: Sequence[str]) -> FamilyMatches:
     """Matches with the levels of their parameters."""
     parameters = [name for name in frame.columns if name.startswith("game.")]
     made = frame.group_by("configuration", maintain_order=True).agg(
         pl.col(parameters).first(), pl.len().alias("matches")
     )
     configurations = [
-        {name.removeprefix("game."): _plain(row[name]) for name in parameters}
+        {name.removeprefix("game."): decoded(row[name]) for name in parameters}
         for row in made.iter_rows(named=True)
     ]
     levels: dict[str, tuple[str, ...]] = {}
@@ -320,7 +308,7 @@ def _laid(family: Family, frame: pl.DataFrame, ranking: Sequence[str]) -> Played
         seen = set(whole[title])
         references[title] = next(who for who in ranking if who in seen)
     strange = _uncontrolled(family, configurations)
-    return Played(family, whole, levels, constant, references, strange)
+    return FamilyMatches(family, whole, levels, constant, references, strange)
 
 
 def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -329,11 +317,6 @@ def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]])
     keys = [json.dumps({name: of for name, of in one.items() if name != NAMES})
             for one in configurations]  # fmt: skip
     return [first.setdefault(key, digest) for key, digest in zip(keys, digests, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    """A parameter out of a frame, where what is no number, truth or text stands as JSON."""
-    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
@@ -346,7 +329,9 @@ def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> A
     return max(sorted(tally), key=lambda value: tally[value])
 
 
-def _uncontrolled(family: Family, configurations: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _uncontrolled(
+    family: GameFamily, configurations: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
     """Parameters that vary and that no term is read off; what players are called is none."""
     known = {NAMES, *(term.parameter for term in family.terms)}
     return tuple(

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
-from cheaptalk.papers.glee.families import METRICS, ROLES, Played, families, people
+from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW, Column, Lacking
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW, Header, Lacking
 from cheaptalk.rules import counted
 from cheaptalk.statistics import Regression, StatisticsError, regressions
 from cheaptalk.statistics.regression import Errors
@@ -92,7 +92,7 @@ class Fits:
         why: what is wrong with these.
     """
 
-    played: Played
+    played: FamilyMatches
     found: Mapping[str, Fit]
     why: tuple[str, ...]
 
@@ -146,19 +146,19 @@ def under(name: str, column: str) -> str:
     return (name if kind == KINDS[0] else f"{name} {kind}") + point + part
 
 
-def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Column, ...]:
+def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]:
     """The columns of effects, each with classical and with clustered intervals.
 
     Args:
         names: titles by the names that :meth:`Fits.beside` was told.
     """
     return tuple(
-        Column(under(name, kind), f"{capital(title)}, {kind}", "points", 1)
+        Header(under(name, kind), f"{capital(title)}, {kind}", "points", 1)
         for name, title in names.items() if name in frame.columns for kind in KINDS
     )  # fmt: skip
 
 
-def fits(played: Played, factors: Sequence[str]) -> Fits:
+def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
     """Regress all metrics of a family on factors; those without two levels are left out.
 
     Args:
@@ -182,14 +182,17 @@ def fits(played: Played, factors: Sequence[str]) -> Fits:
     return Fits(played, found, tuple(dict.fromkeys(why)))
 
 
-def _fitted(played: Played, outcomes: Sequence[str], factors: Sequence[str]) -> dict[str, Fit]:
+def _fitted(
+    played: FamilyMatches, outcomes: Sequence[str], factors: Sequence[str]
+) -> dict[str, Fit]:
     """The regressions of some metrics, all over the matches that have any of them.
 
     Raises:
         Lacking: one has no value, or the matches cannot tell its effects apart.
     """
     frame = played.frame.filter(~pl.all_horizontal(pl.col(outcomes).is_null()))
-    made = {name: _columns(name, played) for name in factors}
+    joined = {MARKET: played.market, PAIR: PLAYERS}
+    made = {name: joined.get(name, (name,)) for name in factors}
     used = {name: of for name, of in made.items() if of and frame.select(of).n_unique() > 1}
     width = 1 + sum(frame.select(of).n_unique() - 1 for of in used.values())
     for outcome in outcomes:
@@ -206,11 +209,6 @@ def _fitted(played: Played, outcomes: Sequence[str], factors: Sequence[str]) -> 
     except StatisticsError as error:
         raise Lacking(f"{played.game}: {error}") from None
     return {outcome: Fit(*(found[outcome, kind] for kind in ERRORS)) for outcome in outcomes}
-
-
-def _columns(name: str, played: Played) -> tuple[str, ...]:
-    """The columns that make a factor."""
-    return {MARKET: played.market, PAIR: PLAYERS}.get(name, (name,))
 
 
 def _present(
@@ -261,7 +259,9 @@ def paired(evidence: Evidence) -> list[Fits]:
     return _each(kept, lambda one: (MARKET, *one.others, PAIR))
 
 
-def _each(made: Sequence[Played], factors: Callable[[Played], Sequence[str]]) -> list[Fits]:
+def _each(
+    made: Sequence[FamilyMatches], factors: Callable[[FamilyMatches], Sequence[str]]
+) -> list[Fits]:
     """The regressions of every family; of one that none can be made of, why.
 
     Raises:

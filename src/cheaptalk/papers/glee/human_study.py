@@ -6,7 +6,7 @@ differs from it in one parameter, and 5 % of the others drawn at random. People 
 but never a seat with a single round to play. The main configurations here are our choice.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,14 +16,14 @@ from cheaptalk.studies.study import Study
 SEED = 2025
 SHARE = 0.05
 """The share of the other configurations that is drawn."""
-
-Values = Mapping[str, list[Any]]
+ParameterValues = Mapping[str, list[Any]]
 FACTORS = [0.8, 1.0, 1.2, 1.5]
 RATES = [0.8, 0.9, 0.95, 1.0]
 SCALES = [100, 10_000, 1_000_000]
+LONG = {"rounds": 99, "hidden": True}
 
 
-class Family(NamedTuple):
+class StudyFamily(NamedTuple):
     """A family of games as people play it.
 
     Attributes:
@@ -36,15 +36,13 @@ class Family(NamedTuple):
 
     game: str
     main: dict[str, Any]
-    values: Values
+    values: ParameterValues
     games: tuple[int, int, int]
     roles: tuple[bool, bool] = (True, True)
 
 
-LONG = {"rounds": 99, "hidden": True}
-
 FAMILIES = (
-    Family(
+    StudyFamily(
         "bargaining",
         {
             "discounts": [0.9, 0.9], "money": 10_000, "horizon": LONG,
@@ -59,7 +57,7 @@ FAMILIES = (
         },
         (50, 25, 15),
     ),
-    Family(
+    StudyFamily(
         "negotiation",
         {
             "seller_factor": 0.8, "buyer_factor": 1.2, "scale": 10_000, "horizon": 10,
@@ -76,7 +74,7 @@ FAMILIES = (
         (50, 25, 15),
     ),
     *(
-        Family(
+        StudyFamily(
             "persuasion",
             {
                 "prior": 0.5, "value": 2, "price": 10_000, "seller_knows_values": True,
@@ -98,7 +96,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
-def variants(family: Family) -> list[dict[str, Any]]:
+def variants(family: StudyFamily) -> list[dict[str, Any]]:
     """The configurations that differ from the main one in one parameter."""
     return [
         family.main | {name: value}
@@ -108,21 +106,14 @@ def variants(family: Family) -> list[dict[str, Any]]:
     ]
 
 
-def others(family: Family) -> list[dict[str, Any]]:
+def others(family: StudyFamily) -> list[dict[str, Any]]:
     """The configurations that differ from the main one in more than one parameter."""
-    return [
-        case
-        for case in _combinations(family.values)
-        if sum(case[name] != family.main[name] for name in case) > 1
-    ]
+    combinations = product(*family.values.values())
+    cases = [dict(zip(family.values, chosen, strict=True)) for chosen in combinations]
+    return [case for case in cases if sum(case[name] != family.main[name] for name in case) > 1]
 
 
-def _combinations(values: Values) -> Iterator[dict[str, Any]]:
-    for chosen in product(*values.values()):
-        yield dict(zip(values, chosen, strict=True))
-
-
-def drawn(family: Family, chance: Chance) -> list[dict[str, Any]]:
+def drawn(family: StudyFamily, chance: Chance) -> list[dict[str, Any]]:
     """The random configurations: 5 % of the others, rounded down."""
     rest = others(family)
     place = chance("random", family.game, str(family.main.get("myopic")))

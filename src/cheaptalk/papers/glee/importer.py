@@ -1,6 +1,4 @@
-"""GLEE's configurations in our terms.
-
-The published games of GLEE, played again by our rules.
+"""The published games of GLEE, played again by our rules.
 
 A game is a folder with a ``config.json`` and a ``game.csv``. Both releases are read: games between
 language models (2024, and newer ones with discounts among the game's settings) and games of people
@@ -53,15 +51,18 @@ from cheaptalk.rules import (
 SYSTEM = "glee"
 UNTOLD_ABOVE = 20
 """GLEE names the number of rounds to bargainers and negotiators only up to here."""
-
 PEOPLE = ("otree", "terminal")
 """Player types behind which a person sits."""
 STUDY_MODEL = "gemini-1.5-flash"
 """Who plays behind ``otree_LLM``, people's opponent in the human study (GLEE section 4)."""
-
 JOHN = {f"{verb}J{spelt}n": "john" for verb in ("SellTo", "BuyFrom", "DealWith")
         for spelt in ("ho", "oh")}  # fmt: skip
 REPLIES = {"AcceptOffer": "accept", "RejectOffer": "reject"} | JOHN
+MARKS = {"config.json", "game.csv", "failure_report.txt"}
+"""Files of which each marks a folder as a game's."""
+ABSENT = {"", "None", "nan", "NaN"}
+QUALITIES = {"high-quality": True, "low-quality": False}
+NATURE = "Nature"
 
 
 class Terms(NamedTuple):
@@ -295,13 +296,6 @@ def read_config(data: object) -> Config:
         raise Unfit(f"config.json: {faults(error)}") from None
 
 
-MARKS = {"config.json", "game.csv", "failure_report.txt"}
-"""Files of which each marks a folder as a game's."""
-ABSENT = {"", "None", "nan", "NaN"}
-QUALITIES = {"high-quality": True, "low-quality": False}
-NATURE = "Nature"
-
-
 def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] = ()) -> Collection:
     """The games in a folder and all folders below it, for :func:`take_in`.
 
@@ -320,7 +314,7 @@ def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] 
     found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
         raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
-    reader = _Reader(folder, redact_names or bool(names), tuple(names))
+    reader = _GleeReader(folder, redact_names or bool(names), tuple(names))
     return Collection(SYSTEM, folder.resolve().name, chain(closed, map(reader.read, found)))
 
 
@@ -338,7 +332,7 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class _Reader:
+class _GleeReader:
     root: Path
     redact_names: bool
     names: tuple[str, ...]

@@ -1,16 +1,13 @@
-"""Means over another distribution of configurations than the one that was played (footnote 11).
-
-What came of the games: the four metrics of each family, by who met whom.
-"""
+"""What came of the games: the four metrics of each family, also over other configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, Played, families, kinds
+from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Column, Lacking, Lead, Part, Table
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import Result, game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.text import capital
@@ -21,6 +18,162 @@ INTERVALS = (
 )
 HIGH_INFLATION = 0.9
 """Discount factors up to which money loses much of its worth."""
+EVERYBODY = "everybody"
+
+
+def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
+    """The means of all metrics, over all matches and by what kinds of players met.
+
+    Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
+    bargaining, multiples of M in negotiation, shares of rounds and prices a round in persuasion.
+    Persuasion without a good product has no efficiency, without a bad one no fairness.
+    """
+    labels = evidence.once(kinds)
+    frame = pl.concat([_means(one, labels) for one in families(evidence)])
+    yield ReportTable(
+        "outcomes", "Metrics by family", frame,
+        (Header("family", "Family"),
+         *(Header(role, f"{title} is") for role, title in ROLES.items()),
+         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
+        INTERVALS,
+        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
+    )  # fmt: skip
+
+
+def _means(played: FamilyMatches, labels: Mapping[str, str]) -> pl.DataFrame:
+    """The means of a family's metrics: over all matches, then by kinds of players."""
+    frame = played.frame.with_columns(
+        pl.lit(capital(played.game)).alias("family"),
+        *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
+    ).sort(*ROLES)
+    by = ["family", *ROLES]
+    whole = frame.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
+    parts = [whole] if frame.select(*ROLES).n_unique() == 1 else [whole, frame]
+    bounds = bounds_of(played.game)
+    return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
+
+
+def definitions(evidence: Evidence) -> Iterator[ReportTable]:
+    """Bob's gain in persuasion by the paper's definition and by that of its released code.
+
+    By the paper Bob gets v - 1 prices for every good product that he buys, and loses 1 for every
+    bad one. The released code charges him for every bad one that he refuses instead, and nothing
+    for those that he buys (our documentation lists where paper and code differ). Means are over
+    rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
+    """
+    made = [one.frame for one in families(evidence) if one.game == "persuasion"]
+    if not made:
+        raise Lacking("no match of persuasion has finished; run the preset glee")
+    labels = evidence.once(kinds)
+    both = _both(evidence, made[0]).with_columns(
+        pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
+    )
+    found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
+    yield ReportTable(
+        "bob-gain", "Bob's gain in persuasion, by both definitions", found,
+        (*(Header(role, f"{title} is") for role, title in ROLES.items()),
+         Header("paper", "By the paper", "prices a round", 3),
+         Header("code", "By the released code", "prices a round", 3),
+         Header("difference", "Code less paper", "prices a round", 3)),
+        INTERVALS,
+        leads=lambda _: Lead("persuasion", {"status": "finished"}),
+    )  # fmt: skip
+
+
+def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
+    """Matches of persuasion with Bob's gain by ``paper`` and ``code``, and their difference."""
+    other = game_box("persuasion").measures["bob_gain"].variant(not evidence.as_published)
+    ids, values = [], []
+    for record in evidence.store.records(evidence.study, games=["persuasion"]):
+        if record.outcome is not None:
+            outcome = record.rules.outcome_type.model_validate(record.outcome)
+            ids.append(record.id)
+            values.append(other(Result(record.rules, None, outcome)))
+    mine, theirs = ("code", "paper") if evidence.as_published else ("paper", "code")
+    computed = pl.DataFrame({"match": ids, theirs: values}, schema_overrides={theirs: pl.Float64})
+    known = frame.rename({"bob_gain": mine})
+    return known.join(computed, on="match", maintain_order="left").with_columns(
+        difference=pl.col("code") - pl.col("paper")
+    )
+
+
+def distributions(evidence: Evidence) -> Iterator[ReportTable]:
+    """How means depend on which configurations are counted, and how much.
+
+    Plain means give each configuration the share of matches that it happened to have. The second
+    lets all configurations weigh alike; for bargaining there is also the world of high inflation
+    that the paper names as an example (footnote 11), in which money of both loses a tenth or more
+    of its worth each round. Players' gains stand in a table of their own: a player that met other
+    configurations than the rest is compared fairly only where it met them all.
+    """
+    made = families(evidence)
+    whole = pl.concat([row for one in made for row in _by_distribution(one)], how="diagonal")
+    yield ReportTable(
+        "distributions", "Metrics under other distributions of configurations", whole,
+        (Header("family", "Family"), Header("weights", "Configurations"),
+         *(Header(key, capital(title), "", 3) for key, title in METRICS.items())),
+        INTERVALS,
+        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
+    )  # fmt: skip
+    gains = pl.concat([_by_player(one, role) for one in made for role in ROLES])
+    yield ReportTable(
+        "player-distributions", "Players' gains, plainly and with all configurations alike", gains,
+        (Header("player", "Player"), Header("family", "Family"), Header("role", "Role"),
+         Header("plain", "Plain mean", "", 3), Header("alike", "All alike", "", 3),
+         Header("alike.covered", "Configurations met", "share", 2)),
+        INTERVALS,
+        leads=lambda row: Lead(row["family"].lower(),
+                               {f"player.{row['role'].lower()}": row["player"]}),
+    )  # fmt: skip
+
+
+def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
+    """The means of a family's metrics, a row a distribution."""
+    family = capital(played.game)
+    frame = played.frame.with_columns(family=pl.lit(family))
+    bounds = bounds_of(played.game)
+    yield means(
+        frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
+        bounds=bounds, strata=STRATA,
+    )  # fmt: skip
+    for name, weights in _distributions(played).items():
+        named = frame.with_columns(weights=pl.lit(name))
+        yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
+
+
+def _distributions(played: FamilyMatches) -> dict[str, dict[str, float]]:
+    """The weights of configurations, by what they stand for."""
+    all_ = played.frame["configuration"].unique().to_list()
+    found = {"all alike": dict.fromkeys(all_, 1.0)}
+    if played.game == "bargaining":
+        low = [pl.col(f"δ_{side}").cast(pl.String).cast(pl.Float64) <= HIGH_INFLATION
+               for side in "AB" if f"δ_{side}" in played.levels]  # fmt: skip
+        some = played.frame.filter(*low)["configuration"].unique().to_list() if low else []
+        if 0 < len(some) < len(all_):
+            found["high inflation"] = dict.fromkeys(some, 1.0)
+    return found
+
+
+def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
+    """A role's gain by who played it."""
+    gain, who = GAINS[role], ROLES[role]
+    all_ = dict.fromkeys(played.frame["configuration"].unique(), 1.0)
+    bounds = bounds_of(played.game)
+    frame = played.frame.sort(who)
+    plain = means(frame, [gain], [who], bounds=bounds, strata=STRATA)
+    alike = reweighted(frame, [gain], [who], all_, bounds=bounds)
+    named = (one.rename({key: key.replace(gain, to) for key in one.columns})
+             for one, to in ((plain, "plain"), (alike, "alike")))  # fmt: skip
+    left, right = named
+    return left.join(right, on=who, maintain_order="left").select(
+        pl.col(who).alias("player"), pl.lit(capital(played.game)).alias("family"),
+        pl.lit(who).alias("role"), pl.exclude(who),
+    )  # fmt: skip
+
+
+def bounds_of(game: str) -> dict[str, tuple[float, float]]:
+    """The least and the most that each measure of a game can be."""
+    return {name: one.bounds for name, one in game_box(game).measures.items()}
 
 
 def reweighted(
@@ -87,168 +240,3 @@ def _scaled(frame: pl.DataFrame, value: str, by: Sequence[str]) -> pl.DataFrame:
     return frame.with_columns(met=each.sum().over(by)).with_columns(
         pl.col(value) * each / pl.col("met") * pl.len().over(by)
     )
-
-
-def distributions(evidence: Evidence) -> Iterator[Table]:
-    """How means depend on which configurations are counted, and how much.
-
-    Plain means give each configuration the share of matches that it happened to have. The second
-    lets all configurations weigh alike; for bargaining there is also the world of high inflation
-    that the paper names as an example (footnote 11), in which money of both loses a tenth or more
-    of its worth each round. Players' gains stand in a table of their own: a player that met other
-    configurations than the rest is compared fairly only where it met them all.
-    """
-    made = families(evidence)
-    whole = pl.concat([row for one in made for row in _by_distribution(one)], how="diagonal")
-    yield Table(
-        "distributions", "Metrics under other distributions of configurations", whole,
-        (Column("family", "Family"), Column("weights", "Configurations"),
-         *(Column(key, capital(title), "", 3) for key, title in METRICS.items())),
-        INTERVALS,
-        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
-    )  # fmt: skip
-    gains = pl.concat([_by_player(one, role) for one in made for role in ROLES])
-    yield Table(
-        "player-distributions", "Players' gains, plainly and with all configurations alike", gains,
-        (Column("player", "Player"), Column("family", "Family"), Column("role", "Role"),
-         Column("plain", "Plain mean", "", 3), Column("alike", "All alike", "", 3),
-         Column("alike.covered", "Configurations met", "share", 2)),
-        INTERVALS,
-        leads=lambda row: Lead(row["family"].lower(),
-                               {f"player.{row['role'].lower()}": row["player"]}),
-    )  # fmt: skip
-
-
-def _by_distribution(played: Played) -> Iterator[pl.DataFrame]:
-    """The means of a family's metrics, a row a distribution."""
-    family = capital(played.game)
-    frame = played.frame.with_columns(family=pl.lit(family))
-    bounds = bounds_of(played.game)
-    yield means(
-        frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
-        bounds=bounds, strata=STRATA,
-    )  # fmt: skip
-    for name, weights in _distributions(played).items():
-        named = frame.with_columns(weights=pl.lit(name))
-        yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
-
-
-def _distributions(played: Played) -> dict[str, dict[str, float]]:
-    """The weights of configurations, by what they stand for."""
-    all_ = played.frame["configuration"].unique().to_list()
-    found = {"all alike": dict.fromkeys(all_, 1.0)}
-    if played.game == "bargaining":
-        low = [pl.col(f"δ_{side}").cast(pl.String).cast(pl.Float64) <= HIGH_INFLATION
-               for side in "AB" if f"δ_{side}" in played.levels]  # fmt: skip
-        some = played.frame.filter(*low)["configuration"].unique().to_list() if low else []
-        if 0 < len(some) < len(all_):
-            found["high inflation"] = dict.fromkeys(some, 1.0)
-    return found
-
-
-def _by_player(played: Played, role: str) -> pl.DataFrame:
-    """A role's gain by who played it."""
-    gain, who = GAINS[role], ROLES[role]
-    all_ = dict.fromkeys(played.frame["configuration"].unique(), 1.0)
-    bounds = bounds_of(played.game)
-    frame = played.frame.sort(who)
-    plain = means(frame, [gain], [who], bounds=bounds, strata=STRATA)
-    alike = reweighted(frame, [gain], [who], all_, bounds=bounds)
-    named = (one.rename({key: key.replace(gain, to) for key in one.columns})
-             for one, to in ((plain, "plain"), (alike, "alike")))  # fmt: skip
-    left, right = named
-    return left.join(right, on=who, maintain_order="left").select(
-        pl.col(who).alias("player"), pl.lit(capital(played.game)).alias("family"),
-        pl.lit(who).alias("role"), pl.exclude(who),
-    )  # fmt: skip
-
-
-def bounds_of(game: str) -> dict[str, tuple[float, float]]:
-    """The least and the most that each measure of a game can be."""
-    return {name: one.bounds for name, one in game_box(game).measures.items()}
-
-
-DISTRIBUTIONS = Part("Other configurations", "footnote 11", distributions)
-
-
-EVERYBODY = "everybody"
-
-
-def outcomes(evidence: Evidence) -> Iterator[Table]:
-    """The means of all metrics, over all matches and by what kinds of players met.
-
-    Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
-    bargaining, multiples of M in negotiation, shares of rounds and prices a round in persuasion.
-    Persuasion without a good product has no efficiency, without a bad one no fairness.
-    """
-    labels = evidence.once(kinds)
-    frame = pl.concat([_means(one, labels) for one in families(evidence)])
-    yield Table(
-        "outcomes", "Metrics by family", frame,
-        (Column("family", "Family"),
-         *(Column(role, f"{title} is") for role, title in ROLES.items()),
-         *(Column(key, capital(title), "", 3) for key, title in METRICS.items())),
-        INTERVALS,
-        leads=lambda row: Lead(row["family"].lower(), {"status": "finished"}),
-    )  # fmt: skip
-
-
-def _means(played: Played, labels: Mapping[str, str]) -> pl.DataFrame:
-    """The means of a family's metrics: over all matches, then by kinds of players."""
-    frame = played.frame.with_columns(
-        pl.lit(capital(played.game)).alias("family"),
-        *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
-    ).sort(*ROLES)
-    by = ["family", *ROLES]
-    whole = frame.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
-    parts = [whole] if frame.select(*ROLES).n_unique() == 1 else [whole, frame]
-    bounds = bounds_of(played.game)
-    return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
-
-
-def definitions(evidence: Evidence) -> Iterator[Table]:
-    """Bob's gain in persuasion by the paper's definition and by that of its released code.
-
-    By the paper Bob gets v - 1 prices for every good product that he buys, and loses 1 for every
-    bad one. The released code charges him for every bad one that he refuses instead, and nothing
-    for those that he buys (our documentation lists where paper and code differ). Means are over
-    rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
-    """
-    made = [one.frame for one in families(evidence) if one.game == "persuasion"]
-    if not made:
-        raise Lacking("no match of persuasion has finished; run the preset glee")
-    labels = evidence.once(kinds)
-    both = _both(evidence, made[0]).with_columns(
-        pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
-    )
-    found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
-    yield Table(
-        "bob-gain", "Bob's gain in persuasion, by both definitions", found,
-        (*(Column(role, f"{title} is") for role, title in ROLES.items()),
-         Column("paper", "By the paper", "prices a round", 3),
-         Column("code", "By the released code", "prices a round", 3),
-         Column("difference", "Code less paper", "prices a round", 3)),
-        INTERVALS,
-        leads=lambda _: Lead("persuasion", {"status": "finished"}),
-    )  # fmt: skip
-
-
-def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
-    """Matches of persuasion with Bob's gain by ``paper`` and ``code``, and their difference."""
-    other = game_box("persuasion").measures["bob_gain"].variant(not evidence.as_published)
-    ids, values = [], []
-    for record in evidence.store.records(evidence.study, games=["persuasion"]):
-        if record.outcome is not None:
-            outcome = record.rules.outcome_type.model_validate(record.outcome)
-            ids.append(record.id)
-            values.append(other(Result(record.rules, None, outcome)))
-    mine, theirs = ("code", "paper") if evidence.as_published else ("paper", "code")
-    computed = pl.DataFrame({"match": ids, theirs: values}, schema_overrides={theirs: pl.Float64})
-    known = frame.rename({"bob_gain": mine})
-    return known.join(computed, on="match", maintain_order="left").with_columns(
-        difference=pl.col("code") - pl.col("paper")
-    )
-
-
-OUTCOMES = Part("What came of the games", "section 2", outcomes)
-DEFINITIONS = Part("Bob's gain in persuasion", "section 2.3", definitions)

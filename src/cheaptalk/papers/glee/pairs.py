@@ -23,8 +23,8 @@ from cheaptalk.papers.glee.fits import (
     under,
 )
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Table
-from cheaptalk.statistics import holm
+from cheaptalk.reports.recipes.means import with_holm
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics.designs import level_texts
 from cheaptalk.text import capital
 
@@ -89,7 +89,7 @@ def _complete(one: Fits, pairs: int) -> Fits:
     return Fits(one.played, known, (*one.why, *why))
 
 
-def pair_maps(evidence: Evidence) -> Iterator[Table | Charts]:
+def pair_maps(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How metrics depend on who plays whom, relative to the mean of all pairs.
 
     The regression of the market's effects takes one factor, the pair, in place of both players
@@ -106,9 +106,9 @@ def pair_maps(evidence: Evidence) -> Iterator[Table | Charts]:
         title = f"{capital(one.game)}: who plays whom"
         caption = "Rows are Alice, columns Bob; 0 is the mean of all pairs."
         yield Charts(f"pairs-{one.game}-figures", title, panels, caption)
-        yield Table(
+        yield ReportTable(
             f"pairs-{one.game}", f"{title}, in numbers", frame,
-            (*(Column(name, name) for name in PLAYERS), *columns(shown, frame)),
+            (*(Header(name, name) for name in PLAYERS), *columns(shown, frame)),
             METHODS, (*one.fits.notes, *others),
             leads=partial(pair_lead, one.game),
         )  # fmt: skip
@@ -129,7 +129,7 @@ def _relative(one: Pairs) -> pl.DataFrame:
     return frame
 
 
-def same_player(evidence: Evidence) -> Iterator[Table]:
+def same_player(evidence: Evidence) -> Iterator[ReportTable]:
     """Whether a player that meets a copy of itself fares otherwise than one that meets others.
 
     The first difference is the mean effect of pairs of copies less that of all other pairs, as
@@ -146,12 +146,12 @@ def same_player(evidence: Evidence) -> Iterator[Table]:
     ]
     if not rows:
         raise Lacking("no player met both a copy of itself and others; set the pairing to all")
-    frame = _corrected(pl.DataFrame(rows, infer_schema_length=None))
+    frame = with_holm(pl.DataFrame(rows, infer_schema_length=None), "corrected")
     titles = {"difference": "Difference", "given": "Given who plays"}
-    yield Table(
+    yield ReportTable(
         "same-player", "Copies of a player less different players", frame,
-        (Column("family", "Family"), Column("metric", "Metric"), *columns(titles, frame),
-         Column("p", "p", "two-sided", 3), Column("corrected", "p corrected", "Holm's rule", 3)),
+        (Header("family", "Family"), Header("metric", "Metric"), *columns(titles, frame),
+         Header("p", "p", "two-sided", 3), Header("corrected", "p corrected", "Holm's rule", 3)),
         METHODS,
     )  # fmt: skip
 
@@ -177,15 +177,3 @@ def _row(one: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
     error = row["given clustered.error"]
     freedom = fit.clustered.covariance.freedom
     return row | {"p": 2 * stdtr(freedom, -abs(row["given"]) / error) if error else None}
-
-
-def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with p corrected among all rows that have one."""
-    tested = frame.with_row_index("at").drop_nulls("p")
-    corrected = pl.DataFrame({"at": tested["at"], "corrected": holm(tested["p"].to_numpy())})
-    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
-    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
-
-
-PAIR_MAPS = Part("Who plays whom", "Figures 1 and 21 to 23", pair_maps)
-SAME_PLAYER = Part("Copies of a player", "section 4, Q2", same_player)

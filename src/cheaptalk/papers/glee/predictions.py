@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.glee.families import METRICS, Played, families
+from cheaptalk.papers.glee.families import METRICS, FamilyMatches, families
 from cheaptalk.papers.glee.fits import MARKET, PLAYERS
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import COUNT, ERROR, Column, Lacking, Part, Table
+from cheaptalk.reports.recipes.parts import COUNT, ERROR, Header, Lacking, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics import StatisticsError, prediction_baselines
 from cheaptalk.statistics.designs import level_texts
@@ -18,7 +18,7 @@ SPLITS = "splits"
 LEARNERS = {"linear": "Linear regression", "xgboost": "XGBoost", "catboost": "CatBoost"}
 
 
-def predictions(evidence: Evidence) -> Iterator[Table]:
+def predictions(evidence: Evidence) -> Iterator[ReportTable]:
     """How far predictions of matches that were held out miss, and whether boosted trees miss less.
 
     For each split a fifth of the matches is held out at random; each learner is fitted to the rest
@@ -37,11 +37,11 @@ def predictions(evidence: Evidence) -> Iterator[Table]:
                 notes.append(f"{capital(played.game)}, {METRICS[metric]}: {error}.")
     if not rows:
         raise Lacking(" ".join(notes))
-    yield Table(
+    yield ReportTable(
         "predictions", "Root mean squared error out of sample",
         pl.DataFrame(rows, infer_schema_length=None),
-        (Column("family", "Family"), Column("metric", "Metric"),
-         *(Column(key, title, "RMSE", 3) for key, title in LEARNERS.items())),
+        (Header("family", "Family"), Header("metric", "Metric"),
+         *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items())),
         f"Over {splits} random splits; in brackets the standard deviation over them.", tuple(notes),
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def _splits(evidence: Evidence) -> int:
     return int(told)
 
 
-def _row(played: Played, metric: str, seeds: range) -> dict[str, Any]:
+def _row(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
     """How far each learner misses one metric.
 
     Raises:
@@ -85,6 +85,3 @@ def _row(played: Played, metric: str, seeds: range) -> dict[str, Any]:
         key = one["learner"]
         row |= {key: one["mean"], f"{key}{ERROR}": one["spread"], f"{key}{COUNT}": one["splits"]}
     return row
-
-
-PREDICTIONS = Part("Predictions", "Table 9", predictions)

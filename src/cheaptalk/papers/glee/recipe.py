@@ -1,27 +1,36 @@
 """GLEE's tables and figures: markets, players, pairs and parameters."""
 
-from cheaptalk.papers.glee.anchoring import ANCHORING
-from cheaptalk.papers.glee.choice import CHOICES
-from cheaptalk.papers.glee.effects import IMPACT, MARKET_EFFECTS, REFERENCES, SELF_GAINS
+from cheaptalk.papers.glee.anchoring import anchoring
+from cheaptalk.papers.glee.choice import choices
+from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN
-from cheaptalk.papers.glee.outcomes import DEFINITIONS, DISTRIBUTIONS, OUTCOMES
-from cheaptalk.papers.glee.pairs import PAIR_MAPS, SAME_PLAYER
-from cheaptalk.papers.glee.predictions import PREDICTIONS, SPLITS
-from cheaptalk.reports.recipes.parts import Recipe
+from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
+from cheaptalk.papers.glee.pairs import pair_maps, same_player
+from cheaptalk.papers.glee.predictions import SPLITS, predictions
+from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.played import PLAYED
-
-PAPER = "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments"
 
 RECIPE: Recipe = Recipe(
     "glee",
     "markets, players and pairs of GLEE",
-    PAPER,
+    "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments",
     (
-        PLAYED, OUTCOMES, MARKET_EFFECTS, SELF_GAINS, PAIR_MAPS, SAME_PLAYER, CHOICES, ANCHORING,
-        IMPACT, DISTRIBUTIONS, DEFINITIONS, REFERENCES, PREDICTIONS,
+        PLAYED,
+        RecipePart("What came of the games", "section 2", outcomes),
+        RecipePart("Effect of the market", "Table 2", market_effects),
+        RecipePart("What players gain", "Table 3", self_gains),
+        RecipePart("Who plays whom", "Figures 1 and 21 to 23", pair_maps),
+        RecipePart("Copies of a player", "section 4, Q2", same_player),
+        RecipePart("Which players to choose", "footnote 13", choices),
+        RecipePart("Anchoring", "section 4, Q3", anchoring),
+        RecipePart("Effect of every parameter", "appendix D.1, Figure 6", impact),
+        RecipePart("Other configurations", "footnote 11", distributions),
+        RecipePart("Bob's gain in persuasion", "section 2.3", definitions),
+        RecipePart("Reference levels", "Table 8", references),
+        RecipePart("Predictions", "Table 9", predictions),
     ),
     options={
         CHOSEN: "the player that others are compared with",
         SPLITS: "over how many random splits predictions are compared (the paper has 100)",
     },
-)  # fmt: skip
+)

@@ -1,7 +1,4 @@
-"""Matches of item bargaining as each of their players saw them.
-
-How strategies bargain: rounds, what they give and keep, and whether they accept too little.
-"""
+"""How strategies bargain: rounds, what they give and keep, and whether they accept too little."""
 
 from collections.abc import Iterator, Mapping
 from itertools import permutations
@@ -11,10 +8,11 @@ import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.reports.metagame.conduct import opposition_histogram
+from cheaptalk.games.item_bargaining.view import OPPOSITION
+from cheaptalk.reports.metagame.conduct import deal_histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import SHARE
 from cheaptalk.statistics import STRATA
 
@@ -26,6 +24,20 @@ OWN = (
 """Measures that there are of each player."""
 SHARED = ("rounds", "agreement", "ef1")
 """Measures of the whole match."""
+TOUGH = "tough"
+"""The strategy that gives nothing but its least item."""
+MANNER = (
+    Header("rounds", "Rounds", "until the end", 2),
+    Header("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
+    Header("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
+    Header("agreement", "Agreement", "share", 3),
+    Header("own", "Own payoff", "points, discounted", 1),
+    Header("utility_given", "Given", "points, own values", 1,
+           "The mean worth, to the player itself, of what its offers give away."),
+    Header("concession", "Concession", "points, own values", 1,
+           "By how much more its last offer gives away than its first; of matches with two."),
+    Header("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
+)  # fmt: skip
 
 
 def scored(evidence: Evidence) -> pl.DataFrame:
@@ -67,27 +79,11 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     )  # fmt: skip
 
 
-TOUGH = "tough"
-"""The strategy that gives nothing but its least item."""
-MANNER = (
-    Column("rounds", "Rounds", "until the end", 2),
-    Column("rounds_agreed", "Agreed in", "rounds", 2, "Rounds of matches that end in agreement."),
-    Column("rounds_walked", "Walked in", "rounds", 2, "Rounds of matches that do not."),
-    Column("agreement", "Agreement", "share", 3),
-    Column("own", "Own payoff", "points, discounted", 1),
-    Column("utility_given", "Given", "points, own values", 1,
-           "The mean worth, to the player itself, of what its offers give away."),
-    Column("concession", "Concession", "points, own values", 1,
-           "By how much more its last offer gives away than its first; of matches with two."),
-    Column("own_mistakes", "Mistakes", "a match", 2, "M1 to M5, added up."),
-)  # fmt: skip
-
-
 def _leads(row: Mapping[str, Any]) -> Lead:
     return Lead(GAME, {"player": row["player"], "status": "finished"})
 
 
-def manner(evidence: Evidence) -> Iterator[Table]:
+def manner(evidence: Evidence) -> Iterator[ReportTable]:
     """What each strategy did on average, over all opponents and both seats, with 95 % intervals.
 
     Matches on the same deal are alike, so intervals are clustered by deal within configurations.
@@ -98,26 +94,26 @@ def manner(evidence: Evidence) -> Iterator[Table]:
     values = [column.key for column in MANNER]
     bounds = {"agreement": SHARE}
     alone = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
-    yield Table(
-        "behaviour", "By strategy", alone, (Column("player", "Strategy"), *MANNER), leads=_leads
+    yield ReportTable(
+        "behaviour", "By strategy", alone, (Header("player", "Strategy"), *MANNER), leads=_leads
     )
     pairs = means(frame, values, ["player", "opponent"], bounds=bounds, strata=STRATA)
-    yield Table(
+    yield ReportTable(
         "behaviour-by-opponent", "By strategy and opponent", pairs.sort("player", "opponent"),
-        (Column("player", "Strategy"), Column("opponent", "Opponent"), *MANNER),
+        (Header("player", "Strategy"), Header("opponent", "Opponent"), *MANNER),
         "What a strategy did against each opponent, in both seats.",
     )  # fmt: skip
     games = means(frame, values, [NAME, "player"], bounds=bounds, strata=STRATA)
     if games[NAME].n_unique() > 1:
-        yield Table(
+        yield ReportTable(
             "behaviour-by-game", "By game and strategy", games.sort(NAME, "player").select(
                 "player", pl.exclude("player")
             ),
-            (Column("player", "Strategy"), Column(NAME, "Game"), *MANNER),
+            (Header("player", "Strategy"), Header(NAME, "Game"), *MANNER),
         )  # fmt: skip
 
 
-def low_acceptances(evidence: Evidence) -> Iterator[Table]:
+def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
     """How often a strategy accepts an offer that is worth less than its own outside option.
 
     Three ways to count: of all turns on which it was offered something; of the offers that were
@@ -147,17 +143,17 @@ def low_acceptances(evidence: Evidence) -> Iterator[Table]:
                          if name == key or name.startswith(f"{key}."))), key, "against",
         ).sort("player")  # fmt: skip
         columns = [
-            Column(name, name.capitalize(), f"% of {of}", 1)
+            Header(name, name.capitalize(), f"% of {of}", 1)
             for name in ("vs tough", "vs others") if name in wide.columns
         ]  # fmt: skip
-        yield Table(
+        yield ReportTable(
             f"low-acceptances-{key.replace('_', '-')}", f"Of {of}", wide,
-            (Column("player", "Strategy"), *columns), leads=_leads,
+            (Header("player", "Strategy"), *columns), leads=_leads,
             notes=() if tough else ("Nobody plays tough in this study.",),
         )  # fmt: skip
 
 
-def false_holdings(evidence: Evidence) -> Iterator[Table]:
+def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
     """How often the reasoning behind an acceptance gets wrong what it would hold.
 
     Of acceptances whose reasoning states a bundle to hold: the share in which no bundle stated is
@@ -171,11 +167,11 @@ def false_holdings(evidence: Evidence) -> Iterator[Table]:
         frame, ["false_holdings_stated"], ["player"], strata=STRATA,
         bounds={"false_holdings_stated": (0.0, 100.0)},
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "false-holdings", "False holdings", found.sort("player"),
-        (Column("player", "Player"),
-         Column("false_holdings_stated", "False", "% of acceptances", 1),
-         Column("false_holdings_stated.n", "Acceptances", "with holdings stated", 0)),
+        (Header("player", "Player"),
+         Header("false_holdings_stated", "False", "% of acceptances", 1),
+         Header("false_holdings_stated.n", "Acceptances", "with holdings stated", 0)),
         leads=_leads,
     )  # fmt: skip
 
@@ -200,7 +196,7 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
     frame = scored(evidence)
     panels = []
     for (name,), part in frame.group_by(NAME, maintain_order=True):
-        panel = opposition_histogram(part)
+        panel = deal_histogram(part, OPPOSITION)
         if panel is not None:
             panels.append(panel._replace(title=str(name)))
     if not panels:

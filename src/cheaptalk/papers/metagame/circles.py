@@ -6,20 +6,18 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.readings import MISTAKEN
+from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR
 from cheaptalk.papers.metagame.behaviour import GAME, scored
-from cheaptalk.reports.metagame.conduct import radar
+from cheaptalk.reports.metagame.conduct import radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 
 CIRCLE = re.compile(r"circle_(\d+)")
-KINDS = tuple(
-    Column(name, f"M{place}", "a match", 2)
-    for place, name in enumerate(MISTAKEN, start=1)
-)  # fmt: skip
+MISTAKES = tuple(MISTAKE_RADAR.axes.values())
+KINDS = tuple(Header(name, title, "a match", 2) for title, name in MISTAKE_RADAR.axes.items())
 
 
 class Circled(NamedTuple):
@@ -42,7 +40,7 @@ def circled(spec: Mapping[str, Any]) -> Circled | None:
     return Circled(str(base), int(found[1])) if found and base else None
 
 
-def self_play(evidence: Evidence) -> Iterator[Table | Charts]:
+def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How often players make mistakes M1 to M5 in matches against themselves (appendix B).
 
     M1 asks for less than was just offered; M2 asks for less than the outside option; M3 offers
@@ -55,7 +53,7 @@ def self_play(evidence: Evidence) -> Iterator[Table | Charts]:
     own = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
     if own.is_empty():
         raise Lacking("nobody met itself in item bargaining; let players meet with pairing: all")
-    values = ["mistakes", *MISTAKEN]
+    values = ["mistakes", *MISTAKES]
     bounds = dict.fromkeys(values, COUNT)
     found = means(own, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     players = evidence.store.study(evidence.study, counted=False).spec.get("players") or {}
@@ -74,15 +72,15 @@ def self_play(evidence: Evidence) -> Iterator[Table | Charts]:
     yield Charts("mistake-radars", "Mistakes by kind", list(_panels(found)))
 
 
-def _table(found: pl.DataFrame) -> Table:
+def _table(found: pl.DataFrame) -> ReportTable:
     known = found["circle"].is_not_null().any()
     prompts = (
-        Column("model", "Model"), Column("circle", "Circle", "", 0),
-        Column("fewest", "Of its model"),
+        Header("model", "Model"), Header("circle", "Circle", "", 0),
+        Header("fewest", "Of its model"),
     ) if known else ()  # fmt: skip
-    return Table(
+    return ReportTable(
         "mistakes", "Mistakes in self-play", found,
-        (Column("player", "Player"), *prompts, Column("mistakes", "All", "a match", 2), *KINDS),
+        (Header("player", "Player"), *prompts, Header("mistakes", "All", "a match", 2), *KINDS),
         notes=() if known else ("No player is prompted with a circle.",),
         leads=lambda row: Lead(GAME, {
             "player.player_1": row["player"], "player.player_2": row["player"],
@@ -98,10 +96,10 @@ def _panels(found: pl.DataFrame) -> Iterator[Any]:
             (
                 row["player"] if row["circle"] is None else f"circle {row['circle']}",
                 row["mistakes.n"],
-                [row[name] for name in MISTAKEN],
+                [row[name] for name in MISTAKES],
             )
             for row in part.iter_rows(named=True)
             if row["mistakes"] is not None
         ]
         if rows:
-            yield radar(str(model or "Players without a circle"), rows)
+            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a circle"), rows)

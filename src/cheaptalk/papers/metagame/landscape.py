@@ -8,8 +8,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import analyse
 from cheaptalk.equilibrium.analysis.providers import ProviderReading, providers_of_models
-from cheaptalk.equilibrium.analysis.readings import Reading
-from cheaptalk.equilibrium.analysis.selection import selected
+from cheaptalk.equilibrium.analysis.selection import MetricTable, selected
 from cheaptalk.equilibrium.analysis.spreads import Spread
 from cheaptalk.papers.metagame.behaviour import GAME, scored
 from cheaptalk.reports.metagame import figures
@@ -19,21 +18,21 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import (
     ERROR,
     Charts,
-    Column,
     Drawing,
+    Header,
     Lacking,
     Lead,
-    Table,
+    ReportTable,
     finite,
 )
 from cheaptalk.rules import CheaptalkError
 
 STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 """What stands beside the strategy of least regret, by p of its lead over the next."""
-Row = dict[str, float | str | None]
+TableRow = dict[str, float | str | None]
 
 
-def landscape(evidence: Evidence) -> Iterator[Table | Charts | Drawing]:
+def landscape(evidence: Evidence) -> Iterator[ReportTable | Charts | Drawing]:
     """Each game's equilibrium of most entropy, and how strategies fare against it.
 
     Deals are drawn again with replacement, and each draw's game is solved anew. Numbers are means
@@ -59,7 +58,7 @@ def landscape(evidence: Evidence) -> Iterator[Table | Charts | Drawing]:
         yield _graph(one, prefix)
 
 
-def providers(evidence: Evidence) -> Iterator[Table | Drawing]:
+def providers(evidence: Evidence) -> Iterator[ReportTable | Drawing]:
     """If each provider chose among its own strategies, who would answer whom best.
 
     Two published readings: each ordered pair of providers plays an equilibrium of the game between
@@ -107,17 +106,17 @@ def _owners(evidence: Evidence) -> dict[str, str]:
     return providers_of_models(spec.get("players") or {})
 
 
-def _numbers(key: str, one: Spread) -> Row:
+def _numbers(key: str, one: Spread) -> TableRow:
     """A number with its standard deviation over draws and its interval, where there are draws."""
     mean = one.estimate if one.mean is None else one.mean
     return {key: finite(mean), key + ERROR: one.error}
 
 
-def _regrets(one: Analysis, prefix: str) -> Table:
+def _regrets(one: Analysis, prefix: str) -> ReportTable:
     regrets, shares, gets = one.against("regret"), one.against("mixture"), one.gets
     lead = one.gaps[0].p if one.gaps else 1.0
     star = next((sign for limit, sign in STARS if lead < limit), "")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {"strategy": one.labels[at], "stars": star if not place else ""}
         | _numbers("regret", regrets[at])
         | _numbers("share", shares[at])
@@ -126,34 +125,34 @@ def _regrets(one: Analysis, prefix: str) -> Table:
         for place, at in enumerate(one.ranking)
     ]
     columns = (
-        Column("strategy", "Strategy"),
-        Column("stars", "Leads the next"),
-        Column("regret", "Regret", "points", 2),
-        Column("share", "Share of equilibrium", "", 3),
-        Column("payoff", "Payoff against it", "points", 2),
-        Column("reply", "Only best reply", "% of draws and rivals", 1),
+        Header("strategy", "Strategy"),
+        Header("stars", "Leads the next"),
+        Header("regret", "Regret", "points", 2),
+        Header("share", "Share of equilibrium", "", 3),
+        Header("payoff", "Payoff against it", "points", 2),
+        Header("reply", "Only best reply", "% of draws and rivals", 1),
     )
     caption = f"{one.found_in_words}. "
     caption += f"No intervals: {one.unsure}." if one.unsure else f"{one.draws:,} draws."
-    return Table(
+    return ReportTable(
         f"regret-{prefix}", f"Regret in {one.name}", _frame(rows), columns, caption,
         leads=lambda row: Lead(GAME, {"player": str(row["strategy"]), "status": "finished"}),
     )  # fmt: skip
 
 
-def _welfare(one: Analysis, reading: Reading, prefix: str) -> Table:
+def _welfare(one: Analysis, reading: MetricTable, prefix: str) -> ReportTable:
     measured = {metric.name: one.against(metric.name) for metric in reading.metrics}
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for at in one.ranking:
-        row: Row = {"strategy": one.labels[at]}
+        row: TableRow = {"strategy": one.labels[at]}
         for name, spreads in measured.items():
             row |= _numbers(name, spreads[at])
         rows.append(row)
-    whole: Row = {"strategy": "the equilibrium itself"}
+    whole: TableRow = {"strategy": "the equilibrium itself"}
     for name in measured:
         whole |= _numbers(name, one.at_equilibrium(name))
-    columns = (Column("strategy", "Strategy"), *(Column(name, name, "%", 2) for name in measured))
-    return Table(
+    columns = (Header("strategy", "Strategy"), *(Header(name, name, "%", 2) for name in measured))
+    return ReportTable(
         f"{anchor(reading.title).lower()}-{prefix}", f"{reading.title}: {one.name}",
         _frame([*rows, whole]), columns, reading.about,
     )  # fmt: skip
@@ -171,24 +170,24 @@ def _graph(one: Analysis, prefix: str) -> Drawing:
     )  # fmt: skip
 
 
-def _provider_table(one: Analysis, reading: ProviderReading) -> Table:
+def _provider_table(one: Analysis, reading: ProviderReading) -> ReportTable:
     assert one.providers is not None
     names = list(one.providers.members)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for at, name in enumerate(names):
-        row: Row = {"provider": name, **_numbers("share", reading.shares[at])}
+        row: TableRow = {"provider": name, **_numbers("share", reading.shares[at])}
         if reading.given is not None:
             row |= _numbers("given", reading.given[at])
         for rival, share in zip(names, reading.responses[at], strict=True):
             row[f"reply {rival}"] = share
         rows.append(row)
-    given = () if reading.given is None else (Column("given", "Value given", "points", 1),)
+    given = () if reading.given is None else (Header("given", "Value given", "points", 1),)
     columns = (
-        Column("provider", "Provider"), Column("share", "Share", "of the equilibrium", 3), *given,
-        *(Column(f"reply {rival}", f"To {rival}", "best reply, share", 2) for rival in names),
+        Header("provider", "Provider"), Header("share", "Share", "of the equilibrium", 3), *given,
+        *(Header(f"reply {rival}", f"To {rival}", "best reply, share", 2) for rival in names),
     )  # fmt: skip
     missing = tuple(f"{what} is missing: {why}." for what, why in one.providers.absent.items())
-    return Table(
+    return ReportTable(
         f"providers-{reading.name}-{anchor(one.name)}", f"{reading.title}: {one.name}",
         _frame(rows), columns, reading.about, missing,
     )  # fmt: skip
@@ -205,5 +204,5 @@ def _provider_graph(one: Analysis, reading: ProviderReading) -> Drawing:
     return Drawing(name, f"Best responses among providers: {one.name}", graph.svg())
 
 
-def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+def _frame(rows: Sequence[TableRow]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)

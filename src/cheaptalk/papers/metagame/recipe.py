@@ -3,7 +3,7 @@
 from cheaptalk.papers.metagame.behaviour import false_holdings, low_acceptances, manner, opposition
 from cheaptalk.papers.metagame.circles import self_play
 from cheaptalk.papers.metagame.landscape import landscape, providers
-from cheaptalk.reports.recipes.parts import Part, Recipe
+from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.played import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -12,12 +12,12 @@ RECIPE: Recipe = Recipe(
     "Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game Analysis",
     (
         PLAYED,
-        Part("Strategic landscape", "Figures 1 and 4 to 21, Tables 2 to 5 and 15", landscape),
-        Part("Providers", "Figure 2, Tables 13 and 14", providers),
-        Part("Behaviour", "section 6.3", manner),
-        Part("Accepting too little", "Table 12", low_acceptances),
-        Part("False holdings", "section 6.4", false_holdings),
-        Part("Mistakes in self-play", "Figure 3", self_play),
-        Part("Opposition of interests", "Figures 22 and 23", opposition),
+        RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 2 to 5 and 15", landscape),
+        RecipePart("Providers", "Figure 2, Tables 13 and 14", providers),
+        RecipePart("Behaviour", "section 6.3", manner),
+        RecipePart("Accepting too little", "Table 12", low_acceptances),
+        RecipePart("False holdings", "section 6.4", false_holdings),
+        RecipePart("Mistakes in self-play", "Figure 3", self_play),
+        RecipePart("Opposition of interests", "Figures 22 and 23", opposition),
     ),
 )

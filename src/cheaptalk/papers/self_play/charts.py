@@ -1,20 +1,18 @@
 """Charts by iteration: a panel an objective, a line for each lineage and kind of partner."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
-from cheaptalk.reports.recipes.charts import category, whiskers
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, HIGH, LOW
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, names_axis
+from cheaptalk.reports.recipes.charts import whiskers
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, HIGH, LOW, Row
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
-Row = Mapping[str, Any]
 
-
-class Shown(NamedTuple):
+class ShownNumber(NamedTuple):
     """A number as charts show it.
 
     Attributes:
@@ -37,7 +35,7 @@ class Shown(NamedTuple):
         return {"title": {"text": self.title}, "rangemode": "tozero" if self.zero else "normal"}
 
 
-def panels(frame: pl.DataFrame, number: Shown, *, staged: bool) -> list[Panel]:
+def panels(frame: pl.DataFrame, number: ShownNumber, *, staged: bool) -> list[Panel]:
     """A panel for each objective that has the number.
 
     Args:
@@ -55,7 +53,7 @@ def panels(frame: pl.DataFrame, number: Shown, *, staged: bool) -> list[Panel]:
     ]
 
 
-def _over_iterations(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
+def _over_iterations(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
     iterations = frame["iteration"].drop_nulls().unique().sort().to_list()
     lines = list(_lines(frame, number, iterations))
     layout: dict[str, Any] = {
@@ -65,10 +63,10 @@ def _over_iterations(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
     }  # fmt: skip
     if not any(value for line in lines for value in line["y"]):
         layout["yaxis"]["range"] = [0, 1]  # of nothing but zeros, Plotly shows -1 to 1
-    return Panel(title, "", 300, lines, layout | _legend(lines))
+    return Panel(title, "", 300, lines, layout | legend_above(len(lines) > 1))
 
 
-def _lines(frame: pl.DataFrame, number: Shown, iterations: Sequence[int]) -> Iterator[Trace]:
+def _lines(frame: pl.DataFrame, number: ShownNumber, iterations: Sequence[int]) -> Iterator[Trace]:
     """A line for each series, and one straight across for each that has no iterations."""
     groups = frame.group_by("series", maintain_order=True)
     for place, ((series,), part) in enumerate(groups):
@@ -79,7 +77,7 @@ def _lines(frame: pl.DataFrame, number: Shown, iterations: Sequence[int]) -> Ite
             "x": [row["iteration"] for row in rows], "y": [row[number.key] for row in rows],
             "line": {"color": colour, "width": 1.5}, "marker": {"color": colour, "size": 6},
             "error_y": whiskers(rows, number.key, f"{colour}80"),
-            "text": [_said(row, number) for row in rows],
+            "text": [_hover_text(row, number) for row in rows],
             "hovertemplate": "%{text}<extra></extra>",
         }  # fmt: skip
         if rows[0]["iteration"] is None:
@@ -87,13 +85,13 @@ def _lines(frame: pl.DataFrame, number: Shown, iterations: Sequence[int]) -> Ite
             line |= {
                 "mode": "lines", "line": {"color": colour, "width": 1.5, "dash": "dash"},
                 "x": across, "y": [rows[0][number.key]] * len(across),
-                "text": [_said(rows[0], number)] * len(across),
+                "text": [_hover_text(rows[0], number)] * len(across),
             }  # fmt: skip
             del line["error_y"]
         yield line
 
 
-def _by_player(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
+def _by_player(title: str, frame: pl.DataFrame, number: ShownNumber) -> Panel:
     """Dots with whiskers, a player a row."""
     order = frame["player"].unique(maintain_order=True).to_list()
     dots: list[Trace] = []
@@ -108,20 +106,20 @@ def _by_player(title: str, frame: pl.DataFrame, number: Shown) -> Panel:
                 "x": [row[number.key] for row in rows], "y": [row["player"] for row in rows],
                 "error_x": whiskers(rows, number.key, colour),
                 "marker": {"color": colour, "size": 8},
-                "text": [_said(row, number) for row in rows],
+                "text": [_hover_text(row, number) for row in rows],
                 "hovertemplate": "%{text}<extra></extra>",
             }
         )  # fmt: skip
     layout: dict[str, Any] = {
-        "yaxis": category(order), "scattermode": "group", "scattergap": 0.6,
+        "yaxis": names_axis(order), "scattermode": "group", "scattergap": 0.6,
         "xaxis": number.axis,
     }  # fmt: skip
     if not any(value for dot in dots for value in dot["x"]):
         layout["xaxis"]["range"] = [0, 1]
-    return Panel(title, "", 100 + 34 * len(order), dots, layout | _legend(dots))
+    return Panel(title, "", 100 + 34 * len(order), dots, layout | legend_above(len(dots) > 1))
 
 
-def _said(row: Row, number: Shown) -> str:
+def _hover_text(row: Row, number: ShownNumber) -> str:
     """What stands where a point is: the player, the number with its interval, and its base."""
     key, places = number.key, number.places
     text = fixed(row[key], places)
@@ -135,11 +133,3 @@ def _said(row: Row, number: Shown) -> str:
 def _beyond(iterations: Sequence[int]) -> list[float]:
     """The ends of the axis of iterations."""
     return [min(iterations, default=0) - 0.5, max(iterations, default=0) + 0.5]
-
-
-def _legend(lines: Sequence[Trace]) -> dict[str, Any]:
-    """A legend above the plot, where there are several lines to tell apart."""
-    return {
-        "showlegend": len(lines) > 1,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    }

@@ -6,33 +6,33 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.judges import Agreement, Interval, Share, verdict_frame
-from cheaptalk.papers.self_play.charts import Shown, panels
+from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import CELL, HEAD, Sides, cells, leads
 from cheaptalk.reports.judges import JudgeSection, judge_sections
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Column, Lacking, Table
+from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import DEALS
 
 RUBRIC = "hallucination"
 EXACT = "exact check"
 SHARES = {
-    "alike": Column(
+    "alike": Header(
         "alike", "Agree", "% of moves", 1, "Both find something wrong, of whatever kind, or "
         "neither does: what the paper has of its judge and two authors, 92 %.",
     ),
-    "same": Column("same", "Same verdict", "% of moves", 1, "Both give the same verdict."),
-    "precision": Column(
+    "same": Header("same", "Same verdict", "% of moves", 1, "Both give the same verdict."),
+    "precision": Header(
         "precision", "Precision", "% of finds", 1,
         "Of the moves in which the judge finds something, those in which the reference does.",
     ),
-    "recall": Column(
+    "recall": Header(
         "recall", "Recall", "% of its finds", 1,
         "Of the moves in which the reference finds something, those in which the judge does.",
     ),
 }  # fmt: skip
 
 
-def inconsistency(evidence: Evidence) -> Iterator[Table | Charts]:
+def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How many messages and proposals of self-play are at odds with the game or what was agreed on.
 
     A judge by the rubric ``hallucination`` finds impossible counts, false values of one's own and
@@ -48,17 +48,17 @@ def inconsistency(evidence: Evidence) -> Iterator[Table | Charts]:
     frame = frame.join(
         counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left"
     ).with_columns(pl.col("moves").alias("found" + COUNT))  # fmt: skip
-    number = Shown("found", "inconsistent, % of moves", of="move")
+    number = ShownNumber("found", "inconsistent, % of moves", of="move")
     shown = panels(frame, number, staged=sides.staged)
     yield Charts("inconsistency-figure", "Inconsistent messages and proposals", shown)
     columns = (
-        *HEAD, Column("source", "Found by"),
-        Column("found", "Inconsistent", "% of moves", 1, "Messages and proposals with a fault."),
-        Column("moves", "Moves", "messages and proposals", 0),
+        *HEAD, Header("source", "Found by"),
+        Header("found", "Inconsistent", "% of moves", 1, "Messages and proposals with a fault."),
+        Header("moves", "Moves", "messages and proposals", 0),
     )  # fmt: skip
     same = sides.copies.with_columns(source=pl.lit(EXACT))
     to_matches = leads(same, by="source")
-    yield Table(
+    yield ReportTable(
         "inconsistency", "Inconsistent messages and proposals", frame, columns,
         leads=lambda row: to_matches({**row, "source": EXACT}),
     )  # fmt: skip
@@ -95,7 +95,7 @@ def _sections(evidence: Evidence) -> list[JudgeSection]:
     return [one for one in sections if one.rubric.name == RUBRIC]
 
 
-def judges(evidence: Evidence) -> Iterator[Table]:
+def judges(evidence: Evidence) -> Iterator[ReportTable]:
     """How far a judge agrees with the exact check, with a sample labelled by hand, and with others.
 
     Only moves of which both say something count: the exact check is silent about what it cannot
@@ -110,17 +110,17 @@ def judges(evidence: Evidence) -> Iterator[Table]:
         raise Lacking(_what_lacks(sections, evidence.study))
     frame = pl.DataFrame(rows, infer_schema_length=None)
     columns = (
-        Column("judge", "Judge"), Column("reference", "Against"), *SHARES.values(),
-        Column("kappa", "Cohen's kappa", "", 2), Column("items", "Moves", "", 0),
-        Column("matches", "Matches", "", 0),
+        Header("judge", "Judge"), Header("reference", "Against"), *SHARES.values(),
+        Header("kappa", "Cohen's kappa", "", 2), Header("items", "Moves", "", 0),
+        Header("matches", "Matches", "", 0),
     )  # fmt: skip
-    yield Table("judges", "Agreement of judges", frame, columns)
+    yield ReportTable("judges", "Agreement of judges", frame, columns)
     told = [_verdicts(section, one) for section in sections for one in section.agreements]
-    yield Table(
+    yield ReportTable(
         "verdicts", "Who says what", pl.concat(told),
-        (Column("judge", "Judge"), Column("reference", "Against"),
-         Column("said", "Judge says"), Column("referred", "The other says"),
-         Column("items", "Moves", "", 0)),
+        (Header("judge", "Judge"), Header("reference", "Against"),
+         Header("said", "Judge says"), Header("referred", "The other says"),
+         Header("items", "Moves", "", 0)),
     )  # fmt: skip
 
 

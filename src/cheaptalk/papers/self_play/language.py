@@ -5,25 +5,25 @@ from collections.abc import Iterator
 import polars as pl
 
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_measures, entropy_name
-from cheaptalk.papers.self_play.charts import Shown, panels
+from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import CELL, GAME, HEAD, Sides, cells, leads, ordered
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import COUNT, Charts, Column, Lacking, Table
+from cheaptalk.reports.recipes.parts import COUNT, Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.statistics import DEALS
 
 LENGTHS = (
-    Column("length", "Turns", "a match", 1, "Messages and proposals."),
-    Column("words", "Words", "a match", 1, "Words and numbers in all messages."),
-    Column("tokens", "Tokens", "a match", 0, "Tokens that models wrote, as their providers counted "
+    Header("length", "Turns", "a match", 1, "Messages and proposals."),
+    Header("words", "Words", "a match", 1, "Words and numbers in all messages."),
+    Header("tokens", "Tokens", "a match", 0, "Tokens that models wrote, as their providers counted "
            "them, reasoning and corrected answers included. The paper counts the tokens of the "
            "dialogue by GPT-2's tokeniser."),
 )  # fmt: skip
 KINDS = {1: "words", 2: "pairs", 3: "runs of three"}
 
 
-def lengths(evidence: Evidence) -> Iterator[Table | Charts]:
+def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How long the dialogues of self-play are, on average over all its matches.
 
     Intervals are 95 % intervals clustered by deal.
@@ -32,16 +32,16 @@ def lengths(evidence: Evidence) -> Iterator[Table | Charts]:
     columns = [one for one in LENGTHS if sides.copies[one.key].is_not_null().any()]
     frame = cells(sides, sides.copies, [one.key for one in columns])
     for one in columns:
-        number = Shown(one.key, f"{one.title.lower()} {one.unit}")
+        number = ShownNumber(one.key, f"{one.title.lower()} {one.unit}")
         shown = panels(frame, number, staged=sides.staged)
         yield Charts(f"{one.key}-figure", f"{one.title} {one.unit}", shown)
-    yield Table(
+    yield ReportTable(
         "lengths", "Length of dialogues", frame,
-        (*HEAD, *columns, Column("length.n", "Matches", "", 0)), leads=leads(sides.copies),
+        (*HEAD, *columns, Header("length.n", "Matches", "", 0)), leads=leads(sides.copies),
     )  # fmt: skip
 
 
-def diversity(evidence: Evidence) -> Iterator[Table | Charts]:
+def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How varied the language of all dialogues of self-play is, taken together.
 
     The vocabulary is the number of different words in them, in small letters and without
@@ -55,19 +55,19 @@ def diversity(evidence: Evidence) -> Iterator[Table | Charts]:
     sides = evidence.once(Sides)
     frame = ordered(sides, _measured(evidence, sides))
     entropies = [
-        Column(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"Of runs of {counted(n, 'word')}.")
+        Header(entropy_name(n), f"Entropy, n = {n}", "bits", 2, f"Of runs of {counted(n, 'word')}.")
         for n in NGRAMS
     ]
-    number = Shown(VOCABULARY, "different words", 0, "word")
+    number = ShownNumber(VOCABULARY, "different words", 0, "word")
     shown = panels(frame, number, staged=sides.staged)
     yield Charts("vocabulary-figure", "Vocabulary", shown)
-    number = Shown("entropy", "entropy, bits", 2, "n-gram", zero=False)
+    number = ShownNumber("entropy", "entropy, bits", 2, "n-gram", zero=False)
     shown = panels(_side_by_side(sides, frame), number, staged=sides.staged)
     yield Charts("entropy-figure", "Entropy of n-grams", shown)
-    yield Table(
+    yield ReportTable(
         "diversity", "Diversity of language", frame,
-        (*HEAD, Column(VOCABULARY, "Vocabulary", "different words", 0), *entropies,
-         Column(VOCABULARY + COUNT, "Words", "in all", 0), Column("matches", "Matches", "", 0)),
+        (*HEAD, Header(VOCABULARY, "Vocabulary", "different words", 0), *entropies,
+         Header(VOCABULARY + COUNT, "Words", "in all", 0), Header("matches", "Matches", "", 0)),
         notes=tuple(_uneven(frame)), leads=leads(sides.copies),
     )  # fmt: skip
 

@@ -1,11 +1,4 @@
-"""Scores, agreements and their optimality by iteration, and how scores rise.
-
-Errors and aborts by iteration.
-
-Whether scores rise with the iterations, and whether those of agreements do.
-
-The strictly competitive objective: how players fare against others, and how often they agree.
-"""
+"""Scores, agreements and faults by iteration, how scores rise, and strict competition."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
-from cheaptalk.papers.self_play.charts import Shown, panels
+from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     HEAD,
     ITSELF,
@@ -31,15 +24,27 @@ from cheaptalk.papers.self_play.stages import (
 )
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Column, Lacking, Table
+from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import DEALS, StatisticsError, correlation
 from cheaptalk.text import capital
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 ENDS = ("before", "after", "change")
+FAULT_RATES = {
+    "erred": Header(
+        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
+        "valid at the first try: it was asked again with the reason, or finally failed. In "
+        "self-play an answer of either copy's counts.",
+    ),
+    "aborted": Header(
+        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
+        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
+    ),
+}  # fmt: skip
+GROUP = ("weight", "objective", "lineage", "partner")
 
 
-def scores(evidence: Evidence) -> Iterator[Table | Charts]:
+def scores(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """What a player scores on average: in self-play with its copy, with people, with others.
 
     A match counts 0 without an agreement. In self-play both players' scores are averaged; in other
@@ -52,22 +57,22 @@ def scores(evidence: Evidence) -> Iterator[Table | Charts]:
         pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
         for name in frame.columns if name.startswith("theirs")
     )  # fmt: skip
-    number = Shown("own", "mean score, points", 2)
+    number = ShownNumber("own", "mean score, points", 2)
     yield Charts("scores-figure", "Score by iteration" if sides.staged else "Score by player",
                  panels(frame, number, staged=sides.staged),
                  "Whiskers are 95 % intervals clustered by deal.")  # fmt: skip
     columns = (
         *HEAD, SERIES,
-        Column("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "
+        Header("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "
                "partner's, 0 without an agreement."),
-        Column("theirs", "Partner's score", "points", 2, "What the partner got; in self-play it is "
+        Header("theirs", "Partner's score", "points", 2, "What the partner got; in self-play it is "
                "part of the score."),
-        Column("own.n", "Matches", "", 0),
+        Header("own.n", "Matches", "", 0),
     )  # fmt: skip
-    yield Table("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
+    yield ReportTable("scores", "Mean scores", frame, columns, leads=leads(sides.frame))
 
 
-def agreements(evidence: Evidence) -> Iterator[Table | Charts]:
+def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How many matches end in an agreement, and how many in one that is Pareto-optimal.
 
     Both are shares of all matches: one without an agreement counts as not optimal. A division is
@@ -78,15 +83,15 @@ def agreements(evidence: Evidence) -> Iterator[Table | Charts]:
     rates = list(RATES)
     frame = cells(sides, sides.frame, rates, rates)
     for key, title in RATES.items():
-        shown = panels(frame, Shown(key, f"{title}, % of matches"), staged=sides.staged)
+        shown = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
         yield Charts(f"{key}-figure", title, shown)
-    columns = tuple(Column(key, title, "% of matches", 1) for key, title in RATES.items())
-    shown_columns = (*HEAD, SERIES, *columns, Column("agreement.n", "Matches", "", 0))
-    yield Table("agreements", "Agreement and Pareto optimality", frame, shown_columns,
+    columns = tuple(Header(key, title, "% of matches", 1) for key, title in RATES.items())
+    shown_columns = (*HEAD, SERIES, *columns, Header("agreement.n", "Matches", "", 0))
+    yield ReportTable("agreements", "Agreement and Pareto optimality", frame, shown_columns,
                 leads=leads(sides.frame))  # fmt: skip
 
 
-def before_and_after(evidence: Evidence) -> Iterator[Table]:
+def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     """Agreement and Pareto optimality of the first and the last iteration.
 
     The change is the share of the last iteration less that of the first. 95 % intervals are
@@ -107,10 +112,10 @@ def before_and_after(evidence: Evidence) -> Iterator[Table]:
     ).drop_nulls("end")  # fmt: skip
     long = pl.concat([_ends(ends, key, title) for key, title in RATES.items()])
     wide = side_by_side(long, "share", "end")
-    rows = (Column("rate", "Rate"), *HEAD[1:], SERIES)
-    lineage = (Column("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
-    numbers = [Column(end, end.capitalize(), "% of matches", 1) for end in ENDS]
-    yield Table(
+    rows = (Header("rate", "Rate"), *HEAD[1:], SERIES)
+    lineage = (Header("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
+    numbers = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
+    yield ReportTable(
         "before-after", "Before training and after the last iteration", wide,
         (*rows, *lineage, *numbers), f"Compared are: {_which(ends)}.",
     )  # fmt: skip
@@ -155,20 +160,7 @@ def _influence(both: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
     )
 
 
-FAULT_RATES = {
-    "erred": Column(
-        "erred", "Errors", "% of matches", 1, "Matches in which an answer of the player's was not "
-        "valid at the first try: it was asked again with the reason, or finally failed. In "
-        "self-play an answer of either copy's counts.",
-    ),
-    "aborted": Column(
-        "aborted", "Aborts", "% of matches", 1, "Matches that ended because a player, of either "
-        "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
-    ),
-}  # fmt: skip
-
-
-def faults(evidence: Evidence) -> Iterator[Table | Charts]:
+def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How many matches have an answer that is no legal move, and how many end for want of one.
 
     Hand-written negotiators make no such errors; what never happened is not drawn. Intervals are
@@ -177,17 +169,16 @@ def faults(evidence: Evidence) -> Iterator[Table | Charts]:
     sides = evidence.once(Sides)
     frame = cells(sides, sides.frame, list(FAULT_RATES), list(FAULT_RATES))
     for key, column in FAULT_RATES.items():
-        shown = Shown(key, f"{column.title.lower()}, {column.unit}")
+        shown = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
         if frame[key].sum():
             yield Charts(f"{key}-figure", column.title, panels(frame, shown, staged=sides.staged))
-    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Column("erred.n", "Matches", "", 0))
-    yield Table("errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame))
+    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Header("erred.n", "Matches", "", 0))
+    yield ReportTable(
+        "errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame)
+    )
 
 
-GROUP = ("weight", "objective", "lineage", "partner")
-
-
-def rises(evidence: Evidence) -> Iterator[Table]:
+def rises(evidence: Evidence) -> Iterator[ReportTable]:
     """Pearson's correlation of the iteration with the score of a match.
 
     Over all matches, and over those with an agreement only: where the second is near 0, scores rise
@@ -210,11 +201,11 @@ def rises(evidence: Evidence) -> Iterator[Table]:
         pl.col("^(all|agreed)(\\.low|\\.high)?$").cast(pl.Float64),
     )  # fmt: skip
     columns = (
-        Column("objective", "Objective"), SERIES,
-        Column("all", "All matches", "r", 2), Column("all.n", "Matches", "", 0),
-        Column("agreed", "Agreements only", "r", 2), Column("agreed.n", "Agreements", "", 0),
+        Header("objective", "Objective"), SERIES,
+        Header("all", "All matches", "r", 2), Header("all.n", "Matches", "", 0),
+        Header("agreed", "Agreements only", "r", 2), Header("agreed.n", "Agreements", "", 0),
     )  # fmt: skip
-    yield Table(
+    yield ReportTable(
         "correlations", "Correlation of iteration and score",
         ordered(sides, made).drop("iteration", "player"), columns, notes=tuple(notes),
     )  # fmt: skip
@@ -240,7 +231,7 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
     return found
 
 
-def competition(evidence: Evidence) -> Iterator[Table | Charts]:
+def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How players fare where one wins what the other loses.
 
     In self-play the mean score is 0 by the rules, so that only agreements show whether play
@@ -257,14 +248,19 @@ def competition(evidence: Evidence) -> Iterator[Table | Charts]:
     frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
     made = cells(sides, frame, ["own", "agreement"], ["agreement"], by="against")
     met = made.filter(pl.col("against") != ITSELF)
-    score, agreed = Shown("own", "mean score, points", 2), Shown("agreement", "% of matches")
+    score, agreed = (
+        ShownNumber("own", "mean score, points", 2),
+        ShownNumber("agreement", "% of matches"),
+    )
     shown = [
         *(one._replace(title="Score") for one in panels(met, score, staged=sides.staged)),
         *(one._replace(title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
     ]
     yield Charts("competition-figure", "Score against others, and agreements", shown)
     columns = (
-        HEAD[0], Column("series", "Play"), Column("own", "Score", "points", 2),
-        Column("agreement", "Agreement", "% of matches", 1), Column("own.n", "Matches", "", 0),
+        HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
+        Header("agreement", "Agreement", "% of matches", 1), Header("own.n", "Matches", "", 0),
     )  # fmt: skip
-    yield Table("competition", "Strict competition", made, columns, leads=leads(frame, "against"))
+    yield ReportTable(
+        "competition", "Strict competition", made, columns, leads=leads(frame, "against")
+    )

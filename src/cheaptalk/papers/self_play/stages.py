@@ -1,7 +1,4 @@
-"""Who played in a study of self-play: iterations of a player, people, and others.
-
-Means by objective, player and kind of partner, in the order in which they are shown.
-"""
+"""Who played in a study of self-play: iterations of a player, people, others; and their means."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +13,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.store.reader import people_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Column, Lacking, Lead
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead
 from cheaptalk.statistics import DEALS
 
 GAME = DealOrNoDeal.name
@@ -32,6 +29,12 @@ MEASURES = ("length", "words", "inconsistency")
 SHARES = ("agreement", "pareto_optimality", "aborted")
 """The measures of whole matches that the recipe reads."""
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
+CELL = ("objective", "weight", "lineage", "iteration", "player")
+WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
+"""What play with each kind of partner is called."""
+PERCENT = (0.0, 100.0)
+HEAD = (Header("player", "Player"), Header("objective", "Objective"))
+SERIES = Header("series", "Play")
 
 
 class Stage(NamedTuple):
@@ -172,14 +175,6 @@ def _stages(labels: pl.Series) -> pl.DataFrame:
     found = [(label, *stage_of(label)) for label in labels.sort()]
     schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
     return pl.DataFrame(found, schema=schema, orient="row")
-
-
-CELL = ("objective", "weight", "lineage", "iteration", "player")
-WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
-"""What play with each kind of partner is called."""
-PERCENT = (0.0, 100.0)
-HEAD = (Column("player", "Player"), Column("objective", "Objective"))
-SERIES = Column("series", "Play")
 
 
 def cells(

@@ -1,17 +1,17 @@
-"""Figures of how games were played: concessions, mistakes, and how opposed interests were."""
+"""Figures of how games were played: concessions, and what a game's box says is worth drawing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.readings import MISTAKEN
-from cheaptalk.equilibrium.empirical.cells import SCORED
 from cheaptalk.frames import round_frames
+from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import Store
 from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.rules import SHARE, counted, game_box
+from cheaptalk.rules.views import Histogram, Radar
 from cheaptalk.statistics import STRATA, mean_intervals
 
 DEMAND = "demand"
@@ -22,47 +22,51 @@ GRID = "rgba(128, 128, 128, 0.35)"
 BETWEEN = 54
 """Degrees: where numbers stand, between the first two of five axes, and how far they turn back."""
 BINS = 24
-"""Of the histogram, over the levels from 0 to the square root of 2."""
+"""Of a histogram."""
 
 
-def mistake_radar(frame: pl.DataFrame, labels: Sequence[str]) -> Panel | None:
-    """How often each player makes the mistakes M1 to M5, in matches against itself (appendix B).
+def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Panel | None:
+    """Each player's means of a radar's measures in matches against itself.
 
-    The axes are times a match, both seats together. None where nobody met itself.
+    None where nobody met itself.
 
     Args:
-        frame: matches of item bargaining, as :func:`.match_frames` makes them.
+        frame: matches of one game of two places, as :func:`.match_frames` makes them.
         labels: the players to show.
+        radar: which measures.
     """
-    first, second = _seats(frame)
+    first, second = (name for name in frame.columns if name.startswith("player."))
+    measures = list(radar.axes.values())
     own = frame.filter(SCORED & (pl.col(first) == pl.col(second)) & pl.col(first).is_in(labels))
-    means = own.group_by(first).agg(pl.col(MISTAKEN).mean(), pl.len().alias("matches")).sort(first)
+    means = own.group_by(first).agg(pl.col(measures).mean(), pl.len().alias("matches")).sort(first)
     if means.is_empty():
         return None
     rows = [
-        (row[first], row["matches"], [row[name] for name in MISTAKEN])
+        (row[first], row["matches"], [row[name] for name in measures])
         for row in means.iter_rows(named=True)
     ]
-    return radar("Mistakes in self-play", rows)
+    return radar_panel(radar, radar.title, rows)
 
 
-def radar(title: str, rows: Sequence[tuple[str, int, Sequence[float]]]) -> Panel:
-    """Mistakes M1 to M5 around a circle, a line a row.
+def radar_panel(
+    radar: Radar, title: str, rows: Sequence[tuple[str, int, Sequence[float]]]
+) -> Panel:
+    """Means of a radar's measures around a circle, a line a row.
 
     Args:
         title: of the panel.
-        rows: what each line is called, how many matches it is of, and the mistakes a match.
+        rows: what each line is called, how many matches it is of, and its means.
     """
-    around = [f"M{place + 1}" for place in range(len(MISTAKEN))]
+    around = list(radar.axes)
     data: list[Trace] = [
         {
             "type": "scatterpolar", "name": short(name), "mode": "lines+markers",
-            "r": [*times, times[0]], "theta": [*around, around[0]],
+            "r": [*means, means[0]], "theta": [*around, around[0]],
             "line": {"color": COLOURS[place % len(COLOURS)]},
-            "text": [f"{name}, {counted(matches, 'match')}"] * (len(times) + 1),
-            "hovertemplate": "%{text}<br>%{theta}: %{r:.2f} times a match<extra></extra>",
+            "text": [f"{name}, {counted(matches, 'match')}"] * (len(means) + 1),
+            "hovertemplate": f"%{{text}}<br>%{{theta}}: %{{r:.2f}} {radar.unit}<extra></extra>",
         }
-        for place, (name, matches, times) in enumerate(rows)
+        for place, (name, matches, means) in enumerate(rows)
     ]  # fmt: skip
     polar = {
         "bgcolor": "rgba(0, 0, 0, 0)",
@@ -72,33 +76,32 @@ def radar(title: str, rows: Sequence[tuple[str, int, Sequence[float]]]) -> Panel
     }  # fmt: skip
     layout = {"polar": polar, "showlegend": True, "legend": {"orientation": "h", "y": -0.12},
               "margin": {"l": 40, "r": 40, "t": 34, "b": 8}}  # fmt: skip
-    return Panel(title, "times a match", 360, data, layout)
+    return Panel(title, radar.unit, 360, data, layout)
 
 
-def opposition_histogram(frame: pl.DataFrame) -> Panel | None:
-    """How opposed the players' interests were, a count a deal (appendix J).
-
-    None where no match knows it.
+def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Panel | None:
+    """A measure of deals, a count a deal; None where no match knows it.
 
     Args:
-        frame: matches of item bargaining, as :func:`.match_frames` makes them.
+        frame: matches of one game, as :func:`.match_frames` makes them.
+        histogram: which measure.
     """
-    deals = frame.filter(SCORED).unique(["configuration", "deal"])["opposition"].drop_nulls()
+    deals = frame.filter(SCORED).unique(["configuration", "deal"])[histogram.measure].drop_nulls()
     if deals.is_empty():
         return None
-    size = 2**0.5 / BINS
-    tally = (deals / size).floor().cast(pl.Int64).value_counts().sort("opposition")
+    size = histogram.top / BINS
+    tally = (deals / size).floor().cast(pl.Int64).value_counts().sort(histogram.measure)
     data: Trace = {
         "type": "bar",
-        "x": [(place + 0.5) * size for place in tally["opposition"]],
+        "x": [(place + 0.5) * size for place in tally[histogram.measure]],
         "y": tally["count"].to_list(),
         "width": size * 0.92,
         "marker": {"color": COLOURS[0]},
         "hovertemplate": "around %{x:.2f}: %{y} deals<extra></extra>",
     }
-    layout = {"xaxis": {"title": {"text": "distance, 0 is no conflict"}, "rangemode": "tozero"},
+    layout = {"xaxis": {"title": {"text": histogram.axis}, "rangemode": "tozero"},
               "yaxis": {"title": {"text": "deals"}}}  # fmt: skip
-    return Panel("Opposition of interests", "", 300, [data], layout)
+    return Panel(histogram.title, "", 300, [data], layout)
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
@@ -156,21 +159,16 @@ def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:
     line: Trace = there | {
         "x": means["round"].to_list(), "y": means["mean"].to_list(), "mode": "lines+markers",
         "line": {"color": colour, "dash": DASHES[place // len(COLOURS) % len(DASHES)]},
-        "text": [_told(row) for row in means.iter_rows(named=True)],
+        "text": [_mean_text(row) for row in means.iter_rows(named=True)],
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
     return [shade, line]
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _mean_text(row: Mapping[str, Any]) -> str:
     parts = [f"{row['player']}, round {row['round']}: {row['mean']:.3f}"]
     if row["low"] is not None:
         low, high = (min(max(row[end], SHARE[0]), SHARE[1]) for end in ("low", "high"))
         parts.append(f"95 % interval {low:.3f} to {high:.3f}")
     matches, deals = counted(row["n"], "match"), counted(row["clusters"], "deal")
     return "<br>".join([*parts, f"{matches} on {deals}"])
-
-
-def _seats(frame: pl.DataFrame) -> tuple[str, str]:
-    first, second = (name for name in frame.columns if name.startswith("player."))
-    return first, second

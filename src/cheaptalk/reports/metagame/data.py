@@ -1,7 +1,4 @@
-"""An analysed game as plain data, for scripts.
-
-A game of two seats as plain data, for scripts.
-"""
+"""Analysed games as plain data, for scripts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,12 +6,12 @@ from typing import Any
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_solution import Found
+from cheaptalk.equilibrium.analysis.seats_solution import SeatsEquilibrium
 from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
 
-def told(one: Analysis, seed: int) -> dict[str, Any]:
+def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
     """A game with its equilibria and what stands beside them, as JSON holds it.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
@@ -37,7 +34,7 @@ def told(one: Analysis, seed: int) -> dict[str, Any]:
         "paired": one.drawn.paired if one.draws else None,
         "deals_in_all_cells": one.deals_in_all[0],
         "deals_in_some_cell": one.deals_in_all[1],
-        "warning": one.torn or None,
+        "warning": one.broken_ties or None,
         "level": LEVEL if one.draws else None,
         "no_intervals_because": one.unsure or None,
         "equilibria": [
@@ -121,7 +118,7 @@ def _by_label(one: Analysis, values: Iterable[Any]) -> dict[str, Any]:
     return dict(zip(one.labels, values, strict=True))
 
 
-def told_seats(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
+def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
     """A game of two seats with its equilibria, as JSON holds it.
 
     Each number over draws is an object with ``estimate`` (of all matches), ``mean``, ``error`` (the
@@ -152,7 +149,7 @@ def told_seats(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
     }
 
 
-def _equilibrium(one: SeatsAnalysis, found: Found) -> dict[str, Any]:
+def _equilibrium(one: SeatsAnalysis, found: SeatsEquilibrium) -> dict[str, Any]:
     mixtures = [
         dict(zip(labels, shares, strict=True))
         for labels, shares in zip(one.labels, found.mixtures, strict=True)

@@ -1,7 +1,4 @@
-"""Figures of an empirical game as plain data for Plotly; see :mod:`cheaptalk.reports.figures`.
-
-Payoff maps of a game of two seats, as plain data for Plotly.
-"""
+"""Figures of empirical games as plain data for Plotly; see :mod:`cheaptalk.reports.figures`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +6,20 @@ from typing import Any
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
 from cheaptalk.equilibrium.analysis.spreads import Spread
-from cheaptalk.reports.figures import COLOURS, PRINTED, Panel, Trace, short
+from cheaptalk.reports.figures import (
+    COLOURS,
+    PRINTED,
+    Panel,
+    Trace,
+    error_bars,
+    labels_axis,
+    names_axis,
+)
 from cheaptalk.rules import counted
 from cheaptalk.text import LONG, capital, decimals, fixed
+
+OFF = 0.47
+"""How far the frame of a cell is from its middle, in cells."""
 
 
 def mixture_bars(analysis: Analysis) -> Panel:
@@ -41,15 +49,18 @@ def payoff_map(analysis: Analysis) -> Panel:
     counts, deals = analysis.game.counts(), analysis.game.deals()
     trace: Trace = {
         "type": "heatmap", "x": labels, "y": labels, "z": means,
-        "text": [[_told(one, places) + _of(counts[i, j], deals[i, j]) for j, one in enumerate(row)]
-                 for i, row in enumerate(cells)],
+        "text": [
+            [_spread_text(one, places) + _of(counts[i, j], deals[i, j])
+             for j, one in enumerate(row)]
+            for i, row in enumerate(cells)
+        ],
         "customdata": _queries(analysis),
         "hovertemplate": "%{y} against %{x}<br>%{text}<extra></extra>",
         "xgap": 1, "ygap": 1,
     }  # fmt: skip
     if len(labels) <= PRINTED:
         trace |= {"texttemplate": in_cells(means, places), "showscale": False}
-    axis = {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
+    axis = labels_axis(labels)
     layout = {"yaxis": axis | {"autorange": "reversed", "title": {"text": "Gets the payoff"}},
               "xaxis": axis | {"side": "top", "title": {"text": "Against"}}}  # fmt: skip
     height = 110 + max(4, len(labels)) * (38 if len(labels) < 8 else 26)
@@ -72,12 +83,10 @@ def _rows(
     reach: list[float] | None = None,
 ) -> Panel:  # fmt: skip
     labels = [analysis.labels[one] for one in order]
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": labels[::-1],
-            "tickvals": labels, "ticktext": list(map(short, labels)),
-            "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
-            "range": [-0.6, len(labels) - 0.4]}  # fmt: skip
     across = {"range": reach} if reach else {"rangemode": "tozero"}
-    return Panel(title, unit, 60 + 34 * len(order), [trace], {"yaxis": axis, "xaxis": across})
+    return Panel(
+        title, unit, 60 + 34 * len(order), [trace], {"yaxis": names_axis(labels), "xaxis": across}
+    )
 
 
 def _along(
@@ -87,19 +96,20 @@ def _along(
     found = [spreads[one] for one in order]
     values = [number(one) for one in found]
     pairs = list(zip(values, found, strict=True))  # where draws disagree, a mean can lie outside
-    whiskers: dict[str, Any] = {
-        "type": "data", "symmetric": False, "color": "#808080", "thickness": 1.5, "width": 0,
-        "arrayminus": [0 if one.low is None else max(0, value - one.low) for value, one in pairs],
-        "array": [0 if one.high is None else max(0, one.high - value) for value, one in pairs],
-    }  # fmt: skip
+    sides = [
+        (0 if one.low is None else max(0, value - one.low),
+         0 if one.high is None else max(0, one.high - value))
+        for value, one in pairs
+    ]  # fmt: skip
     return {
         "orientation": "h", "x": values, "y": [analysis.labels[one] for one in order],
-        "error_x": whiskers, "text": [_told(one, places) for one in found], "textposition": "none",
+        "error_x": error_bars(sides, "#808080"),
+        "text": [_spread_text(one, places) for one in found], "textposition": "none",
         "hovertemplate": "%{y}<br>%{text}<extra></extra>",
     }  # fmt: skip
 
 
-def _told(one: Spread, places: int) -> str:
+def _spread_text(one: Spread, places: int) -> str:
     if one.low is None or one.high is None:
         return fixed(number(one), places)
     low, high = fixed(one.low, places), fixed(one.high, places)
@@ -124,10 +134,6 @@ def _queries(analysis: Analysis) -> list[list[dict[str, str] | None]]:
     ]
 
 
-OFF = 0.47
-"""How far the frame of a cell is from its middle, in cells."""
-
-
 def payoff_maps(one: SeatsAnalysis) -> list[Panel]:
     """What either seat gets in every pair; frames are best replies, thick ones equilibria."""
     return [_map(one, side) for side in (0, 1)]
@@ -142,7 +148,7 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
     trace: Trace = {
         "type": "heatmap", "x": columns, "y": rows,
         "z": [[number(pair.gets[side]) for pair in line] for line in grid],
-        "text": [[_said(pair, side, places) for pair in line] for line in grid],
+        "text": [[_pair_text(pair, side, places) for pair in line] for line in grid],
         "customdata": [[query(one, pair) for pair in line] for line in grid],
         "hovertemplate": f"{down} %{{y}}, {across} %{{x}}<br>%{{text}}<extra></extra>",
         "xgap": 1, "ygap": 1,
@@ -150,8 +156,8 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
     if max(len(rows), len(columns)) <= PRINTED:
         trace |= {"texttemplate": in_cells(trace["z"], places), "showscale": False}
     layout = {
-        "yaxis": _axis(rows) | {"autorange": "reversed", "title": {"text": down}},
-        "xaxis": _axis(columns) | {"side": "top", "title": {"text": across}},
+        "yaxis": labels_axis(rows) | {"autorange": "reversed", "title": {"text": down}},
+        "xaxis": labels_axis(columns) | {"side": "top", "title": {"text": across}},
         "shapes": [_frame(i, j, pair) for i, line in enumerate(grid)
                    for j, pair in enumerate(line) if pair.best[side]],
     }  # fmt: skip
@@ -167,10 +173,6 @@ def query(one: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
     return {first: pair.row, second: pair.column} | one.selected.query
 
 
-def _axis(labels: list[str]) -> dict[str, Any]:
-    return {"type": "category", "tickvals": labels, "ticktext": list(map(short, labels))}
-
-
 def _frame(row: int, column: int, pair: Pair) -> dict[str, Any]:
     return {
         "type": "rect", "x0": column - OFF, "x1": column + OFF, "y0": row - OFF, "y1": row + OFF,
@@ -178,7 +180,7 @@ def _frame(row: int, column: int, pair: Pair) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _said(pair: Pair, side: int, places: int) -> str:
+def _pair_text(pair: Pair, side: int, places: int) -> str:
     got = pair.gets[side]
     parts = [fixed(number(got), places)]
     if got.low is not None and got.high is not None:

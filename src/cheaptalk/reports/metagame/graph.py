@@ -32,9 +32,6 @@ BEND = 0.13
 LETTER = 9.2
 """The width of a letter."""
 
-Point = complex
-"""Across and down."""
-
 
 class Node(NamedTuple):
     """A strategy.
@@ -49,8 +46,8 @@ class Node(NamedTuple):
     label: str
     shown: str
     share: float
-    at: Point
-    text: Point
+    at: complex
+    text: complex
     anchor: str
 
 
@@ -144,7 +141,7 @@ def style_of(frequency: float) -> str:
     return "dotted" if frequency <= DOTTED else "dashed" if frequency <= DASHED else "solid"
 
 
-def _circle(count: int) -> Iterator[Point]:
+def _circle(count: int) -> Iterator[complex]:
     """Places for so many nodes, clockwise from the first on top; two stand side by side."""
     radius = {1: 0.0, 2: 70.0}.get(count, max(115.0, 9.0 * count + 50.0))
     first = pi if count == 2 else -pi / 2
@@ -153,7 +150,7 @@ def _circle(count: int) -> Iterator[Point]:
         yield radius * complex(cos(angle), sin(angle))
 
 
-def _node(label: str, share: float, at: Point, looped: bool) -> Node:
+def _node(label: str, share: float, at: complex, looped: bool) -> Node:
     """A node with its label outside of the circle."""
     outward = _unit(at) if at else -1j
     text = at + outward * (NODE + (30 if looped else 9))
@@ -163,19 +160,19 @@ def _node(label: str, share: float, at: Point, looped: bool) -> Node:
     return Node(label, short(label), share, at, text + complex(0, down), anchor)
 
 
-def _arc(start: Point, end: Point) -> tuple[str, str]:
+def _arc(start: complex, end: complex) -> tuple[str, str]:
     """A bent line between two nodes, and its head."""
     control = (start + end) / 2 + (end - start) * 1j * BEND
     begin = start + _unit(control - start) * NODE
     return _quadratic(begin, control, end + _unit(control - end) * (NODE + 1))
 
 
-def _quadratic(begin: Point, control: Point, tip: Point) -> tuple[str, str]:
+def _quadratic(begin: complex, control: complex, tip: complex) -> tuple[str, str]:
     back, head = _head(tip, _unit(tip - control))
     return f"M{_xy(begin)}Q{_xy(control)} {_xy(back)}", head
 
 
-def _loop(at: Point) -> tuple[str, str]:
+def _loop(at: complex) -> tuple[str, str]:
     """A line from a node to itself, outside of the circle, and its head."""
     outward = _unit(at) if at else -1j
     left, right = (outward * complex(cos(turn), sin(turn)) for turn in (-0.55, 0.55))
@@ -185,18 +182,18 @@ def _loop(at: Point) -> tuple[str, str]:
     return f"M{_xy(begin)}C{_xy(far[0])} {_xy(far[1])} {_xy(back)}", head
 
 
-def _head(tip: Point, along: Point) -> tuple[Point, str]:
+def _head(tip: complex, along: complex) -> tuple[complex, str]:
     """Where the line ends that an arrowhead continues, and the head."""
     back = tip - along * HEAD
     side = along * 1j * HEAD * 0.45
     return back + along * 2, f"M{_xy(tip)}L{_xy(back + side)}L{_xy(back - side)}Z"
 
 
-def _unit(vector: Point) -> Point:
+def _unit(vector: complex) -> complex:
     return vector / hypot(vector.real, vector.imag)
 
 
-def _xy(point: Point) -> str:
+def _xy(point: complex) -> str:
     return f"{point.real:.1f} {point.imag:.1f}"
 
 

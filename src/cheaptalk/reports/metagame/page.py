@@ -1,7 +1,4 @@
-"""Writing the page of empirical games: one HTML file that needs nothing else.
-
-Writing the page of games of two seats.
-"""
+"""Writing the pages of empirical games: one HTML file that needs nothing else."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -9,36 +6,32 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import jinja2
 import polars as pl
-from plotly.offline import get_plotlyjs
 
 from cheaptalk import __version__
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
-from cheaptalk.equilibrium.analysis.estimation import Wishes, analyse
+from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import RATINGS
-from cheaptalk.equilibrium.analysis.readings import measures_shown
 from cheaptalk.equilibrium.analysis.seats import SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_estimation import SeatWishes, analyse_seats
-from cheaptalk.equilibrium.analysis.selection import MANY, Selected, selected
+from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions, analyse_seats
+from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
-from cheaptalk.records.store.pages import places_of, some
-from cheaptalk.records.unanswered import Standing
+from cheaptalk.records.store.pages import places_of
 from cheaptalk.reports.facts import TOOLS
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.conduct import (
     concession_curves,
+    deal_histogram,
     demands,
-    mistake_radar,
-    opposition_histogram,
+    self_play_radar,
 )
 from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
-from cheaptalk.reports.pages import PORT, environment, policy, source, verbatim
-from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
+from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 
@@ -85,9 +78,11 @@ class Played(NamedTuple):
         """The study and those taken together with it."""
         return (self.study, *self.others)
 
-    def analyses(self, games: Sequence[str] = (), **wishes: Unpack[Wishes]) -> list[Analysis]:
+    def analyses(
+        self, games: Sequence[str] = (), **options: Unpack[AnalysisOptions]
+    ) -> list[Analysis]:
         """The games asked for, analysed; see :func:`.selected` and :func:`.analyse`."""
-        return [analyse(one, **wishes) for one in self.games(games)]
+        return [analyse(one, **options) for one in self.games(games)]
 
     def games(self, wanted: Sequence[str] = ()) -> list[Selected]:
         """The games asked for, with their matches; see :func:`.selected`."""
@@ -136,62 +131,49 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    write_page(
+    _write(
         "metagame.html.jinja",
         out,
         name,
         seed,
         played,
         analyses=analyses,
-        figures={one.name: _panels(one) for one in analyses},
+        figures={
+            one.name: [figures.mixture_bars(one), figures.regret_ranking(one)] for one in analyses
+        },
         maps={one.name: figures.payoff_map(one) for one in analyses},
         conduct=_conduct(analyses, played),
         graphs={one.name: _graph(one) for one in analyses},
         ratings=RATINGS,
+        methods=_methods(analyses),
     )
 
 
-def write_page(
+def _write(
     template: str, out: Path, name: str, seed: int, played: Played | None, **shown: Any
 ) -> None:
-    """Write a page on empirical games from a template and what it shows.
-
-    Args:
-        template: its file's name.
-        out, name, seed, played: as for :func:`metagame_report`.
-        **shown: names that only this template uses.
-
-    Raises:
-        CheaptalkError: the file cannot be written.
-    """
-    pages = environment()
-    plotly, scripts = verbatim(get_plotlyjs()), (source(SCRIPT), source(SAVING))
-    page = pages.get_template(template).stream(
+    """Write a page on empirical games from a template and what it alone shows."""
+    write_page(
+        template,
+        out,
+        charts=True,
+        scripts=(SCRIPT, SAVING),
+        port=played.port if played else None,
         name=name,
         number=figures.number,
         called=called,
         regret_text=regret_text,
         played=played,
-        transcripts=_transcripts(played, pages) if played else "",
-        viewer=f"http://127.0.0.1:{played.port}" if played else "",
+        transcripts=_transcripts(played) if played else "",
         seed=seed,
         versions={"cheaptalk": __version__, "Python": platform.python_version()}
         | {tool: version(tool) for tool in TOOLS},
-        scripts=(plotly, *scripts),
-        policy=policy(plotly, *scripts),
         **shown,
     )
-    page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
-
-
-def _panels(analysis: Analysis) -> list[Panel]:
-    return [figures.mixture_bars(analysis), figures.regret_ranking(analysis)]
 
 
 def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:
-    """How each game was played: mistakes and opposition in item bargaining, and concessions."""
+    """How each game was played: concessions, and what its box says is worth drawing."""
     rounds = _together([demands(played.store, one) for one in played.studies]) if played else {}
     found: dict[str, list[Panel]] = {}
     for one in analyses:
@@ -200,10 +182,17 @@ def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, l
             frame, box = one.selected.frame, one.selected.box
             if box in rounds:
                 panels.append(concession_curves(box, frame, rounds[box], one.labels))
-            if box == "item_bargaining":
-                panels += [mistake_radar(frame, one.labels), opposition_histogram(frame)]
+            if view := one.selected.view:
+                panels += [self_play_radar(frame, one.labels, radar) for radar in view.radars]
+                panels += [deal_histogram(frame, histogram) for histogram in view.histograms]
         found[one.name] = [panel for panel in panels if panel]
     return found
+
+
+def _methods(analyses: Sequence[Analysis]) -> dict[str, str]:
+    """What the boxes of the games tell readers of their measures, by heading."""
+    views = [one.selected.view for one in analyses if one.selected]
+    return {title: text for view in views if view for title, text in view.methods.items()}
 
 
 def _graph(analysis: Analysis) -> Graph:
@@ -212,15 +201,13 @@ def _graph(analysis: Analysis) -> Graph:
     return best_response_graph(analysis.labels, responses.payoffs, responses.alone, shares)
 
 
-def _transcripts(played: Played, pages: jinja2.Environment) -> str:
+def _transcripts(played: Played) -> str:
     """A sample of the study's own transcripts, of each configuration where they are not many."""
     store, study = played.store, played.study
     frames = match_frames(store, study, only=()) if played.others else played.frames
     few = all(frame["configuration"].n_unique() <= MANY for frame in frames.values())
     by = ("configuration",) if few else ()
-    chosen = sampled(frames, played.sample, Chance(study), by)
-    template = pages.get_template("match.html.jinja")
-    return packed(some(store, study, chosen), template, Standing(store, study))
+    return packed(store, study, sampled(frames, played.sample, Chance(study), by))
 
 
 def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
@@ -237,10 +224,10 @@ def _together(frames: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.Data
 
 
 def analyses_by_seat(
-    played: Played, games: Sequence[str] = (), **wishes: Unpack[SeatWishes]
+    played: Played, games: Sequence[str] = (), **options: Unpack[SeatsOptions]
 ) -> list[SeatsAnalysis]:
     """The games asked for, by seat; see :func:`.selected` and :func:`.analyse_seats`."""
-    return [analyse_seats(one, **wishes) for one in selected(played.frames, games)]
+    return [analyse_seats(one, **options) for one in selected(played.frames, games)]
 
 
 def seats_report(
@@ -255,7 +242,7 @@ def seats_report(
 
     All arguments, and what is raised, are as for :func:`.metagame_report`.
     """
-    write_page(
+    _write(
         "metagame_seats.html.jinja",
         out,
         name,

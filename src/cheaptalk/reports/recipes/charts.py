@@ -1,12 +1,9 @@
 """What panels of several recipes are drawn with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Lead
-
-Row = Mapping[str, Any]
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, error_bars, names_axis
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Lead, Row
 
 
 def whiskers(rows: Sequence[Row], key: str, colour: str) -> Trace:
@@ -15,11 +12,7 @@ def whiskers(rows: Sequence[Row], key: str, colour: str) -> Trace:
     Args:
         rows: each with the number under ``key``, and the ends of its interval beside it.
     """
-    sides = [reach(row, key) for row in rows]
-    return {
-        "type": "data", "symmetric": False, "color": colour, "thickness": 1.5, "width": 0,
-        "arrayminus": [below for below, _ in sides], "array": [above for _, above in sides],
-    }  # fmt: skip
+    return error_bars([reach(row, key) for row in rows], colour)
 
 
 def reach(row: Row, key: str) -> tuple[float, float]:
@@ -55,7 +48,7 @@ def dots(
         "customdata": [asked(lead) for lead in leads] or None,
     }  # fmt: skip
     layout = {
-        "yaxis": category(names), "xaxis": {"zeroline": True, "zerolinewidth": 2},
+        "yaxis": names_axis(names), "xaxis": {"zeroline": True, "zerolinewidth": 2},
         "showlegend": False,
     }  # fmt: skip
     return Panel(title, unit, 90 + 28 * len(names), [data], layout)
@@ -64,13 +57,3 @@ def dots(
 def asked(lead: Lead | None) -> dict[str, str] | None:
     """What a click on a chart looks for."""
     return None if lead is None else {"game": lead.game} | lead.query
-
-
-def category(names: Sequence[str]) -> dict[str, Any]:
-    """An axis of names from the top, long ones shortened."""
-    return {
-        "type": "category", "categoryorder": "array", "categoryarray": list(names)[::-1],
-        "tickvals": list(names), "ticktext": list(map(short, names)),
-        "ticks": "outside", "ticklen": 6, "tickcolor": "rgba(0, 0, 0, 0)",
-        "range": [-0.6, len(names) - 0.4],
-    }  # fmt: skip

@@ -1,7 +1,4 @@
-"""How much a player's scores differ between two studies, paired or cell by cell.
-
-Two studies side by side: what changed, on the same deals where both played them.
-"""
+"""Two studies side by side: what changed, on the same deals where both played them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -16,11 +13,20 @@ from cheaptalk.reports.lines import by_player
 from cheaptalk.reports.recipes.charts import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
+from cheaptalk.reports.recipes.means import with_holm
+from cheaptalk.reports.recipes.parts import (
+    Charts,
+    Header,
+    Lacking,
+    Lead,
+    Recipe,
+    RecipePart,
+    ReportTable,
+)
 from cheaptalk.reports.recipes.played import PLAYED
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
-from cheaptalk.statistics import STRATA, holm, mean_intervals
+from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import capital, fixed, plain
 
 LEVEL = 0.95
@@ -65,75 +71,6 @@ class Difference(NamedTuple):
         return self.difference - width, self.difference + width
 
 
-def difference(
-    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
-) -> Difference | None:
-    """How a player's score differs; None where nothing can be compared."""
-    left, right = (one.drop_nulls(key) for one in (before, after))
-    if paired:
-        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
-        if not both.is_empty():
-            return _of_pairs(both, key)
-    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
-    met = cells[0].join(cells[1], on=CELL, suffix=".after")
-    return None if met.is_empty() else _of_cells(met)
-
-
-def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
-    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
-    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
-    (before, after, row) = means.sort(
-        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
-    ).iter_rows(named=True)
-    strata = both.select(STRATA).n_unique()
-    return Difference(
-        before["mean"], after["mean"], row["mean"], row["error"],
-        max(row["clusters"] - strata, 1), row["n"],
-    )  # fmt: skip
-
-
-def _of_cells(met: pl.DataFrame) -> Difference:
-    size = met.height
-    squares = pl.col("error", "error.after").pow(2)
-    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
-    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
-    freedom = 1.0
-    if known and variance:
-        parts = met.select(
-            pl.sum_horizontal(
-                pl.col("error").pow(4) / (pl.col("clusters") - 1),
-                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
-            ).sum()
-        ).item()
-        freedom = variance**2 / (parts / size**4)
-    before, after = met["mean"].mean(), met["mean.after"].mean()
-    assert isinstance(before, float)
-    assert isinstance(after, float)
-    return Difference(
-        before, after, after - before, variance**0.5 if known else None, freedom, size
-    )
-
-
-def comparison(
-    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
-) -> Recipe:
-    """A recipe that compares the study it is made of with another one.
-
-    Args:
-        other: the study that is compared with it.
-        renamed: labels of the first study by those labels of ``other`` that stand for them, such
-            as a model by its next version.
-        games: those of the first study; what only it holds is then named as missing.
-    """
-    parts = (
-        Part(capital(game), "", partial(_changes, other, game, renamed or {}))
-        for game in dict.fromkeys([*other.frames, *games])
-    )
-    about = f"{capital(other.study)} beside the study that this page describes."
-    title = f"a comparison with {other.study}"
-    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
-
-
 def compare(
     store: Store,
     study: str,
@@ -168,9 +105,29 @@ def compare(
     return findings(store, study, recipe, as_published=as_published)
 
 
+def comparison(
+    other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
+) -> Recipe:
+    """A recipe that compares the study it is made of with another one.
+
+    Args:
+        other: the study that is compared with it.
+        renamed: labels of the first study by those labels of ``other`` that stand for them, such
+            as a model by its next version.
+        games: those of the first study; what only it holds is then named as missing.
+    """
+    parts = (
+        RecipePart(capital(game), "", partial(_changes, other, game, renamed or {}))
+        for game in dict.fromkeys([*other.frames, *games])
+    )
+    about = f"{capital(other.study)} beside the study that this page describes."
+    title = f"a comparison with {other.study}"
+    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
+
+
 def _changes(
     other: Evidence, game: str, renamed: Mapping[str, str], evidence: Evidence
-) -> Iterator[Table | Charts]:
+) -> Iterator[ReportTable | Charts]:
     """Each player's scores in the other study less those in this one, with 95 % intervals.
 
     Only what both studies hold is compared: the same players in the same places of the same
@@ -185,9 +142,10 @@ def _changes(
     for one in (evidence, other):
         if one.scored(game).is_empty():
             raise Lacking(f"no match of {plain(game)} in {one.study} has finished")
+    replaced = {old: f"{old} of {other.study}" for old in renamed.values()}
     sides = [
         GameScores(game, _renamed(one.scored(game), names), one.places[game])
-        for one, names in ((evidence, {}), (other, _stand_ins(renamed, other.study)))
+        for one, names in ((evidence, {}), (other, replaced | dict(renamed)))
     ]
     paired = _same_deals(evidence, other)
     frame = pl.DataFrame(
@@ -199,14 +157,9 @@ def _changes(
             "the studies have no configuration in common that the same players played; name those "
             "that stand for each other with --as NEW=OLD"
         )
-    frame = _corrected(frame)
+    frame = with_holm(frame, "p.corrected")
     yield _table(game, frame, evidence, other, paired)
     yield _charts(game, frame, other)
-
-
-def _stand_ins(renamed: Mapping[str, str], study: str) -> dict[str, str]:
-    """What players are called in a comparison; who is stood in for gives up the name."""
-    return {old: f"{old} of {study}" for old in renamed.values()} | dict(renamed)
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
@@ -258,33 +211,25 @@ def _rows(
                 }  # fmt: skip
 
 
-def _corrected(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with p corrected among all rows that have one."""
-    tested = frame.with_row_index("at").drop_nulls("p")
-    corrected = pl.DataFrame({"at": tested["at"], "p.corrected": holm(tested["p"].to_numpy())})
-    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
-    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
-
-
 def _table(
     game: str, frame: pl.DataFrame, evidence: Evidence, other: Evidence, paired: bool
-) -> Table:
+) -> ReportTable:
     unit, how = (
         ("pairs", "Pairs of matches on the same deal.") if paired
         else ("cells", "Configurations and pairings that both have.")
     )  # fmt: skip
     columns = (
-        Column(WHO, "Player"),
-        Column("role", "Role"),
-        Column("score", "Score"),
-        Column("before", evidence.study, "mean", "decimals"),
-        Column("after", other.study, "mean", "decimals"),
-        Column("difference", "Difference", "95 % interval", "decimals"),
-        Column("difference.n", "Compared", unit, 0, how),
-        Column("p", "p", "two-sided", 3),
-        Column("p.corrected", "p corrected", "Holm's rule", 3),
+        Header(WHO, "Player"),
+        Header("role", "Role"),
+        Header("score", "Score"),
+        Header("before", evidence.study, "mean", "decimals"),
+        Header("after", other.study, "mean", "decimals"),
+        Header("difference", "Difference", "95 % interval", "decimals"),
+        Header("difference.n", "Compared", unit, 0, how),
+        Header("p", "p", "two-sided", 3),
+        Header("p.corrected", "p corrected", "Holm's rule", 3),
     )
-    return Table(
+    return ReportTable(
         f"compare-{game}", f"{capital(game)}: {other.study} less {evidence.study}", frame, columns,
         leads=partial(_lead, game),
     )  # fmt: skip
@@ -308,12 +253,63 @@ def _panel(game: str, title: str, part: pl.DataFrame) -> Panel:
     rows = part.to_dicts()
     names = [f"{row[WHO]} as {row['role']}" for row in rows]
     leads = [_lead(game, row) for row in rows]
-    return dots(title, part["unit"][0], names, rows, "difference", list(map(_said, rows)), leads)
+    return dots(
+        title, part["unit"][0], names, rows, "difference", list(map(_hover_text, rows)), leads
+    )
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _hover_text(row: Mapping[str, Any]) -> str:
     """A difference as it is told where it stands."""
     places, low, high = row["decimals"], row["difference.low"], row["difference.high"]
     within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"
     behind = counted(row["difference.n"], "comparison")
     return f"{fixed(row['difference'], places)}{within}, {behind}"
+
+
+def difference(
+    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
+) -> Difference | None:
+    """How a player's score differs; None where nothing can be compared."""
+    left, right = (one.drop_nulls(key) for one in (before, after))
+    if paired:
+        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
+        if not both.is_empty():
+            return _of_pairs(both, key)
+    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
+    met = cells[0].join(cells[1], on=CELL, suffix=".after")
+    return None if met.is_empty() else _of_cells(met)
+
+
+def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
+    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
+    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
+    (before, after, row) = means.sort(
+        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
+    ).iter_rows(named=True)
+    strata = both.select(STRATA).n_unique()
+    return Difference(
+        before["mean"], after["mean"], row["mean"], row["error"],
+        max(row["clusters"] - strata, 1), row["n"],
+    )  # fmt: skip
+
+
+def _of_cells(met: pl.DataFrame) -> Difference:
+    size = met.height
+    squares = pl.col("error", "error.after").pow(2)
+    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
+    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
+    freedom = 1.0
+    if known and variance:
+        parts = met.select(
+            pl.sum_horizontal(
+                pl.col("error").pow(4) / (pl.col("clusters") - 1),
+                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
+            ).sum()
+        ).item()
+        freedom = variance**2 / (parts / size**4)
+    before, after = met["mean"].mean(), met["mean.after"].mean()
+    assert isinstance(before, float)
+    assert isinstance(after, float)
+    return Difference(
+        before, after, after - before, variance**0.5 if known else None, freedom, size
+    )

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cheaptalk.frames import match_frames
+from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.pages import overview, places_of
-from cheaptalk.reports.lines import SCORED
 from cheaptalk.rules import game_box
 
 Kept = TypeVar("Kept")

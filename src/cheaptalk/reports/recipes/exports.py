@@ -1,11 +1,11 @@
 """Tables as files for papers: CSV with all numbers, LaTeX as they are printed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cheaptalk.reports.recipes.parts import Column, Table
+from cheaptalk.reports.recipes.parts import Header, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.text import fixed
 
@@ -42,7 +42,7 @@ SIGNS = {
 LATEX = SPECIAL | {sign: f"${code}$" for sign, code in SIGNS.items()}
 
 
-def latex(table: Table, label: str = "") -> str:
+def latex(table: ReportTable, label: str = "") -> str:
     r"""A table in LaTeX, with the rules of the package ``booktabs``; intervals stand in brackets.
 
     Args:
@@ -73,9 +73,9 @@ def latex(table: Table, label: str = "") -> str:
         rf"\label{{tab:{label or table.name}}}",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        _row(table.headings),
+        _row(map(_escaped, table.headings)),
         r"\midrule",
-        *(_line(table, row) for row in table.rows),
+        *(_row(_cell(table, row, column) for column in table.columns) for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -83,16 +83,12 @@ def latex(table: Table, label: str = "") -> str:
     return "\n".join(lines)
 
 
-def _row(texts: list[str]) -> str:
-    return " & ".join(map(_escaped, texts)) + r" \\"
+def _row(texts: Iterable[str]) -> str:
+    return " & ".join(texts) + r" \\"
 
 
-def _line(table: Table, row: Mapping[str, Any]) -> str:
-    """A row of a table: numbers as formulas, intervals in brackets, errors in parentheses."""
-    return " & ".join(_cell(table, row, column) for column in table.columns) + r" \\"
-
-
-def _cell(table: Table, row: Mapping[str, Any], column: Column) -> str:
+def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> str:
+    """A cell: numbers as formulas, intervals in brackets, errors in parentheses."""
     value, places = row[column.key], table.places(row, column)
     if value is None or places is None:
         return "" if value is None else _escaped(str(value))
@@ -108,7 +104,7 @@ def _escaped(text: str) -> str:
     return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
 
 
-def write_tables(tables: Mapping[str, Table], folder: Path, prefix: str = "") -> list[Path]:
+def write_tables(tables: Mapping[str, ReportTable], folder: Path, prefix: str = "") -> list[Path]:
     """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
 
     Args:

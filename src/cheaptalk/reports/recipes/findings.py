@@ -1,25 +1,25 @@
-"""The recipes that there are, and what one makes of a study.
-
-Writing what a recipe found: one HTML file that needs nothing else.
-"""
+"""The recipes that there are, what one makes of a study, and the page of it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import jinja2
-from plotly.offline import get_plotlyjs
-
 from cheaptalk.records import Store
-from cheaptalk.records.store.pages import some
-from cheaptalk.records.unanswered import Standing
 from cheaptalk.reports.facts import NOBODY, study_facts
-from cheaptalk.reports.pages import PORT, anchor, environment, policy, source, verbatim
+from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
-from cheaptalk.reports.recipes.parts import RECIPES, Charts, Made, Part, Recipe, Table, made
+from cheaptalk.reports.recipes.parts import (
+    RECIPES,
+    Charts,
+    MadePart,
+    Recipe,
+    RecipePart,
+    ReportTable,
+    make_part,
+)
 from cheaptalk.reports.recipes.played import PLAYED
-from cheaptalk.reports.report import SAVING, SCRIPT, written_whole
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
 
@@ -47,13 +47,13 @@ class Findings:
 
     recipe: Recipe
     evidence: Evidence
-    parts: tuple[Made, ...]
+    parts: tuple[MadePart, ...]
 
     @cached_property
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, ReportTable]:
         """All tables by name."""
         shown = (one for part in self.parts for one in part.shown)
-        return {one.name: one for one in shown if isinstance(one, Table)}
+        return {one.name: one for one in shown if isinstance(one, ReportTable)}
 
     @cached_property
     def charts(self) -> dict[str, Charts]:
@@ -86,7 +86,7 @@ def findings(
     draws: int = DRAWS,
     seed: int = 0,
     options: Mapping[str, str] | None = None,
-    told: Callable[[Part], None] | None = None,
+    progress: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
     """A paper's tables and figures from a study.
 
@@ -97,8 +97,8 @@ def findings(
         as_published: compute what the published systems' code does, where that differs.
         draws: of bootstraps and permutation tests, 100 at least.
         seed: of the draws.
-        options: what the recipe is told besides, by name; see :class:`.Recipe`.
-        told: called with each part before it is made, for progress.
+        options: what the recipe takes besides, by name; see :class:`.Recipe`.
+        progress: called with each part before it is made.
 
     Raises:
         StoreError: there is no such study.
@@ -115,11 +115,11 @@ def findings(
             raise CheaptalkError(f"the recipe {chosen.name} has no option {known}")
     evidence = Evidence(store, study, as_published, chosen.measures, draws, seed, options or {})
 
-    def parts() -> Iterator[Made]:
+    def parts() -> Iterator[MadePart]:
         for part in chosen.parts:
-            if told:
-                told(part)
-            yield made(part, evidence)
+            if progress:
+                progress(part)
+            yield make_part(part, evidence)
 
     return Findings(chosen, evidence, tuple(parts()))
 
@@ -140,28 +140,18 @@ def write_findings(found: Findings, out: Path, *, sample: int = 1, port: int = P
     """
     evidence = found.evidence
     summary = evidence.store.study(evidence.study)
-    pages = environment()
-    plotly = verbatim(get_plotlyjs() if found.charts else "")
-    scripts = (plotly, source(SCRIPT), source(SAVING))
-    page = pages.get_template("recipe.html.jinja").stream(
+    chosen = sampled(evidence.frames, sample, Chance(evidence.study))
+    write_page(
+        "recipe.html.jinja",
+        out,
+        charts=bool(found.charts),
+        scripts=(SCRIPT, SAVING),
+        port=port,
         found=found,
         study=summary,
         facts=study_facts(evidence.store, summary, evidence.frames),
         ids={one.part.title: anchor(one.part.title).lower() for one in found.parts},
         NOBODY=NOBODY,
         sample=sample,
-        transcripts=_transcripts(evidence, sample, pages),
-        viewer=f"http://127.0.0.1:{port}",
-        scripts=scripts,
-        policy=policy(*scripts),
+        transcripts=packed(evidence.store, evidence.study, chosen),
     )
-    page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
-
-
-def _transcripts(evidence: Evidence, sample: int, pages: jinja2.Environment) -> str:
-    chosen = sampled(evidence.frames, sample, Chance(evidence.study))
-    template = pages.get_template("match.html.jinja")
-    records = some(evidence.store, evidence.study, chosen)
-    return packed(records, template, Standing(evidence.store, evidence.study))

@@ -12,7 +12,7 @@ from cheaptalk.reports.recipes.charts import dots, whiskers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import averaged, means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Part, Recipe, Table
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
 from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError, rank_ranges
 from cheaptalk.text import plain
@@ -64,8 +64,8 @@ def leaderboard(
     recipe = Recipe(
         "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.",
         (
-            Part("Standing", "", board.standing),
-            *([Part("How ranks moved", "", board.moves)] if new or len(names) > 1 else []),
+            RecipePart("Standing", "", board.standing),
+            *([RecipePart("How ranks moved", "", board.moves)] if new or len(names) > 1 else []),
         ),
         heading=f"Leaderboard of {', '.join(names)}",
     )  # fmt: skip
@@ -80,7 +80,7 @@ class _Board:
     games: tuple[str, ...]
     new: tuple[str, ...]
 
-    def standing(self, evidence: Evidence) -> Iterator[Table | Charts]:
+    def standing(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
         """Players by how far above the average they stand, over all games.
 
         A player's standing in a match is its payoff less the mean of all payoffs in the same game,
@@ -100,22 +100,22 @@ class _Board:
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
-        yield Table(
+        yield ReportTable(
             "leaderboard", "Leaderboard", board,
             (
-                Column("player", "Player"),
-                Column("rank", "Rank", "95 % of draws", 0),
-                Column("sure", "Ranks at once", "95 %"),
-                Column("first", "Best", "of draws", 2),
-                Column(OVERALL, "Overall", UNIT, 3),
-                *(Column(game, plain(game).capitalize(), UNIT, 3) for game in games),
+                Header("player", "Player"),
+                Header("rank", "Rank", "95 % of draws", 0),
+                Header("sure", "Ranks at once", "95 %"),
+                Header("first", "Best", "of draws", 2),
+                Header(OVERALL, "Overall", UNIT, 3),
+                *(Header(game, plain(game).capitalize(), UNIT, 3) for game in games),
             ),
             notes=(*_uneven(rows), *(f"Ranks: {note}." for note in notes)),
         )  # fmt: skip
         yield Charts("leaderboard-overall", "Overall", [_dots(board)],
                      "Whiskers are 95 % intervals.")  # fmt: skip
 
-    def moves(self, evidence: Evidence) -> Iterator[Table | Charts]:
+    def moves(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
         """Each player's rank, stage by stage.
 
         With new players named, the first stage leaves out all matches in which one of them sat.
@@ -136,9 +136,9 @@ class _Board:
         names = [name for name, _ in stages]
         last = frame.filter(stage=names[-1])["player"].to_list()
         order = pl.col("player").replace_strict(last, range(len(last)), default=len(last))
-        yield Table(
+        yield ReportTable(
             "moves", "Ranks by stage", wide.sort(order),
-            (Column("player", "Player"), *(Column(name, name, "rank", 0) for name in names)),
+            (Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)),
             "The rank, and the ranks in 95 % of draws; empty before a player joined.",
         )  # fmt: skip
         yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])

@@ -6,7 +6,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW
-from cheaptalk.statistics import DEALS, mean_intervals
+from cheaptalk.statistics import DEALS, holm, mean_intervals
 
 PARTS = {"mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS}
 """What stands behind a column's name for each column of :func:`.mean_intervals`."""
@@ -71,6 +71,14 @@ def averaged(found: pl.DataFrame, by: str, value: str, strata: str) -> pl.DataFr
     return made.with_columns(
         (pl.col(value) - width).alias(value + LOW), (pl.col(value) + width).alias(value + HIGH)
     ).drop("freedom")
+
+
+def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The frame with its column ``p`` corrected, as ``name``, among all rows that have one."""
+    tested = frame.with_row_index("at").drop_nulls("p")
+    corrected = pl.DataFrame({"at": tested["at"], name: holm(tested["p"].to_numpy())})
+    numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
+    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:

@@ -12,11 +12,13 @@ from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.registry import Registry, instances
-from cheaptalk.text import fixed
+from cheaptalk.text import aligned, fixed
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
 """What is added to a column's name for the ends of its interval, its standard error, and how many
 observations and clusters are behind it. Any of these columns can be absent."""
+Row = Mapping[str, Any]
+"""A row of a frame by the names of its columns."""
 
 
 class Lacking(CheaptalkError):
@@ -35,7 +37,7 @@ class Lead(NamedTuple):
     query: dict[str, str]
 
 
-class Column(NamedTuple):
+class Header(NamedTuple):
     """A column as a table shows it.
 
     Attributes:
@@ -69,7 +71,7 @@ class Column(NamedTuple):
         return fixed(value, places)
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A number with what is known of its uncertainty; None where it is undefined or unknown."""
 
     value: float | None
@@ -87,7 +89,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ReportTable:
     """A table: a frame with all its numbers, and which of them are shown how.
 
     Attributes:
@@ -107,7 +109,7 @@ class Table:
     name: str
     title: str
     frame: pl.DataFrame
-    columns: tuple[Column, ...]
+    columns: tuple[Header, ...]
     caption: str = ""
     notes: tuple[str, ...] = ()
     leads: Callable[[Mapping[str, Any]], Lead | None] = field(default=lambda _: None, repr=False)
@@ -120,21 +122,21 @@ class Table:
             if kind.is_float() and not self.frame[name].drop_nulls().is_finite().all():
                 raise ValueError(f"column {name} of table {self.name} has a number that is none")
 
-    def cell(self, row: Mapping[str, Any], column: Column) -> Cell:
+    def cell(self, row: Mapping[str, Any], column: Header) -> TableCell:
         """A number of a row."""
         found = [row.get(column.key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)]
-        return Cell(*found)
+        return TableCell(*found)
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
         """A row as it is printed, a text a column."""
         return [self._text(row, column) for column in self.columns]
 
-    def places(self, row: Mapping[str, Any], column: Column) -> int | None:
+    def places(self, row: Mapping[str, Any], column: Header) -> int | None:
         """The decimals of a row's number; None of text."""
         places = column.places
         return int(row[places]) if isinstance(places, str) else places
 
-    def _text(self, row: Mapping[str, Any], column: Column) -> str:
+    def _text(self, row: Mapping[str, Any], column: Header) -> str:
         value, places = row[column.key], self.places(row, column)
         if places is None or value is None:
             return "" if value is None else str(value)
@@ -153,14 +155,8 @@ class Table:
 
     def __str__(self) -> str:
         """The table in fixed width."""
-        cells = [self.headings, *map(self.texts, self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        sides = [str.ljust if one.places is None else str.rjust for one in self.columns]
-        lines = [
-            "  ".join(side(text, wide) for side, text, wide in zip(sides, of, widths, strict=True))
-            for of in cells
-        ]
-        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+        left = {place for place, one in enumerate(self.columns) if one.places is None}
+        return "\n".join([self.title, *aligned([self.headings, *map(self.texts, self.rows)], left)])
 
 
 class Charts(NamedTuple):
@@ -197,11 +193,11 @@ class Drawing(NamedTuple):
     caption: str = ""
 
 
-Shown: TypeAlias = Table | Charts | Drawing
+Shown: TypeAlias = ReportTable | Charts | Drawing
 
 
 @dataclass(frozen=True)
-class Part:
+class RecipePart:
     """A piece of a recipe, such as one table of the paper.
 
     Attributes:
@@ -238,7 +234,7 @@ class Recipe:
     name: str
     title: str
     paper: str
-    parts: tuple[Part, ...]
+    parts: tuple[RecipePart, ...]
     measures: tuple[str, ...] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
@@ -249,7 +245,7 @@ RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes", instances(Re
 
 
 @dataclass(frozen=True)
-class Made:
+class MadePart:
     """A part of a recipe as a study gave it.
 
     Attributes:
@@ -258,17 +254,17 @@ class Made:
         lacking: what the study does not hold; empty where nothing is missing.
     """
 
-    part: Part
+    part: RecipePart
     shown: tuple[Shown, ...]
     lacking: str = ""
 
 
-def made(part: Part, evidence: Evidence) -> Made:
+def make_part(part: RecipePart, evidence: Evidence) -> MadePart:
     """A part from a study, or the sentence that says what is missing."""
     try:
-        return Made(part, tuple(part.make(evidence)))
+        return MadePart(part, tuple(part.make(evidence)))
     except Lacking as error:
-        return Made(part, (), str(error))
+        return MadePart(part, (), str(error))
 
 
 def finite(value: float | None) -> float | None:

@@ -13,7 +13,7 @@ FEWEST = 2
 """Players without whom there is no game."""
 
 
-class Told(NamedTuple):
+class RecordedAnswer(NamedTuple):
     """An answer as a file tells it.
 
     Attributes:
@@ -27,13 +27,13 @@ class Told(NamedTuple):
     place: str
 
 
-class Form(BaseModel):
+class GamaModel(BaseModel):
     """A part of a file; what is unknown, missing or of another type is refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
 
 
-class Meta(Form):
+class Meta(GamaModel):
     """The settings that all games have."""
 
     name_exp: str
@@ -43,7 +43,7 @@ class Meta(Form):
     models: str | None = Field(None, min_length=1)
 
 
-class Said(Form):
+class GamaMessage(GamaModel):
     """A message of a conversation with a model; from one provider it comes in parts."""
 
     role: str
@@ -56,17 +56,17 @@ class Said(Form):
         return self.content or "".join(self.parts)
 
 
-class Player(Form):
+class GamaPlayer(GamaModel):
     """A player; what it chose is narrowed by each game."""
 
     model: str = Field(min_length=1)
     id: str
-    prompt: list[Said]
+    prompt: list[GamaMessage]
     records: list[Any]
     utility: list[float]
 
 
-class File(Form):
+class GamaFile(GamaModel):
     """A recorded game: a file of one kind."""
 
     game: ClassVar[str]
@@ -124,7 +124,7 @@ class File(Form):
         return {}
 
     @abstractmethod
-    def answers(self) -> Iterator[Told]:
+    def answers(self) -> Iterator[RecordedAnswer]:
         """The answers, in the order of the questions."""
 
     def unused(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cheaptalk.papers.gama.importer.files import File
+from cheaptalk.papers.gama.importer.files import GamaFile
 from cheaptalk.papers.gama.importer.rounds import Auction, Bar, Diners, Dollar, Goods, Guess
 from cheaptalk.papers.gama.importer.turns import Battle, Pirates
 from cheaptalk.players import ImportedSeat
@@ -37,7 +37,7 @@ from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, giv
 M = TypeVar("M", bound=BaseModel)
 
 SYSTEM = "gama"
-FILES: dict[str, type[File]] = {
+FILES: dict[str, type[GamaFile]] = {
     "guessing_game": Guess, "bar_game": Bar, "divide_dollar": Dollar, "public_goods": Goods,
     "diner_dilemma": Diners, "sealed_bid_auction": Auction, "battle_royale": Battle,
     "pirate_game": Pirates,
@@ -89,12 +89,13 @@ def _game(path: Path, place: str) -> ForeignGame:
         "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
         "unused": file.unused(),
     }  # fmt: skip
-    seats = {seat: ImportedSeat(imported=SYSTEM, model=_short(model))
-             for seat, model in zip(file.places, file.models, strict=True)}  # fmt: skip
+    short = [model.rpartition("/")[2] or model for model in file.models]
+    seats = {seat: ImportedSeat(imported=SYSTEM, model=EXACT.get(model, model))
+             for seat, model in zip(file.places, short, strict=True)}  # fmt: skip
     return ForeignGame(id_, place, table, seats, source)
 
 
-def _file(written: Any) -> File:
+def _file(written: Any) -> GamaFile:
     """The file, checked as one of its kind.
 
     Raises:
@@ -120,7 +121,7 @@ def _checked(model: type[M], data: Any, part: str | None = None) -> M:
         raise Unfit(f'"{part}": {faults(error)}' if part else faults(error)) from None
 
 
-def _replayed(file: File, seed: str) -> Table:
+def _replayed(file: GamaFile, seed: str) -> Table:
     """Play the file's answers at our table, to the end.
 
     Raises:
@@ -137,11 +138,6 @@ def _replayed(file: File, seed: str) -> Table:
     if not table.over:
         raise Unfit('"round_records": the game is not over after the last round')
     return table
-
-
-def _short(model: str) -> str:
-    name = model.rpartition("/")[2]
-    return EXACT.get(name, name) or model
 
 
 IMPORTER = Importer("Import recorded games of GAMA-Bench.", of_folder(read_gama))

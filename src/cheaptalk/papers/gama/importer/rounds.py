@@ -1,25 +1,29 @@
-"""GAMA's games in which all choose at once, round after round.
-
-GAMA's sealed-bid auction.
-"""
+"""GAMA's games in which all choose at once, round after round."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
-from cheaptalk.papers.gama.importer.files import File, Form, Meta, Player, Told, agree
+from cheaptalk.papers.gama.importer.files import (
+    GamaFile,
+    GamaModel,
+    GamaPlayer,
+    Meta,
+    RecordedAnswer,
+    agree,
+)
 
 MISWORDED = ("costly_dish", "cheap_dish", "costly_or_cheap")
 """Orders that GAMA let pass; it charged and reported each as a costly dish."""
 
 
-class Round(Form):
+class Round(GamaModel):
     """A round; its results are narrowed by each game."""
 
     responses: list[Any]
 
 
-class Rounds(File):
+class Rounds(GamaFile):
     """A game of this kind.
 
     Who chose what stands with the players: some games shuffled the choices of a round in place.
@@ -62,14 +66,16 @@ class Rounds(File):
     def results(self, number: int, choices: Sequence[Any]) -> dict[str, Any]:
         """What these choices make of the fields of a round, by name."""
 
-    def answers(self) -> Iterator[Told]:
+    def answers(self) -> Iterator[RecordedAnswer]:
         for number in range(len(self.round_records)):
             for index, seat in enumerate(self.places):
                 chosen = self.choice(self.player_data[index].records[number])
-                yield Told(seat, {self.key: chosen}, f"player_data.{index}.records.{number}")
+                yield RecordedAnswer(
+                    seat, {self.key: chosen}, f"player_data.{index}.records.{number}"
+                )
 
 
-class Numbers(Player):
+class Numbers(GamaPlayer):
     """A player who chose whole numbers."""
 
     records: list[int]
@@ -126,7 +132,7 @@ class _BarRound(Round):
     utility: int
 
 
-class _Goer(Player):
+class _Goer(GamaPlayer):
     records: list[Literal["go", "stay"]]
 
 
@@ -220,7 +226,7 @@ class _DinersRound(Round):
     avg_cost: float
 
 
-class _Diner(Player):
+class _Diner(GamaPlayer):
     records: list[Literal["cheap", "costly", "costly_dish", "cheap_dish", "costly_or_cheap"]]
 
 

@@ -5,7 +5,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cheaptalk.papers.gama.importer.files import File, Form, Meta, Player, Told, agree
+from cheaptalk.papers.gama.importer.files import (
+    GamaFile,
+    GamaModel,
+    GamaPlayer,
+    Meta,
+    RecordedAnswer,
+    agree,
+)
 from cheaptalk.records.imports.intake import Unfit
 
 CAP = 20
@@ -18,7 +25,7 @@ class _BattleMeta(Meta):
     interval: int
 
 
-class _Shot(Form):
+class _Shot(GamaModel):
     responses: list[str]
     player_shooting: str
     initial_players: list[list[str | int]]
@@ -28,11 +35,11 @@ class _Shot(Form):
     out: bool
 
 
-class _Shooter(Player):
+class _Shooter(GamaPlayer):
     records: list[str]
 
 
-class Battle(File):
+class Battle(GamaFile):
     """Battle royale; a target is all that counted, whatever the action was called.
 
     The rounds tell who shot at whom. The players' records do not agree with them everywhere: they
@@ -71,13 +78,15 @@ class Battle(File):
     def deal(self) -> dict[str, Any]:
         return {"hits": [shot.out for shot in self.round_records]}
 
-    def answers(self) -> Iterator[Told]:
+    def answers(self) -> Iterator[RecordedAnswer]:
         for number, shot in enumerate(self.round_records):
             field = f"round_records.{number}"
             seat = self.place(shot.player_shooting, f"{field}.player_shooting")
             missing = shot.shot_player == MISS
             target = None if missing else self.place(shot.shot_player, f"{field}.shot_player")
-            yield Told(seat, {"action": shot.action, "target": target}, f"{field}.shot_player")
+            yield RecordedAnswer(
+                seat, {"action": shot.action, "target": target}, f"{field}.shot_player"
+            )
 
     def unused(self) -> dict[str, Any]:
         """The players' records, where they are others than the shots of the rounds."""
@@ -92,16 +101,16 @@ class _PirateMeta(Meta):
     gold: int = 100
 
 
-class _Ballot(Form):
+class _Ballot(GamaModel):
     gold_distribution: list[int]
     responses: list[Literal["accept", "reject"]]
 
 
-class _Pirate(Player):
+class _Pirate(GamaPlayer):
     records: list[Literal["accept", "reject"]]
 
 
-class Pirates(File):
+class Pirates(GamaFile):
     """Pirate game; the proposer of a plan counts as accepting it."""
 
     game = "pirate_game"
@@ -125,12 +134,12 @@ class Pirates(File):
     def parameters(self) -> dict[str, Any]:
         return {"players": len(self.player_data), "gold": self.meta.gold}
 
-    def answers(self) -> Iterator[Told]:
+    def answers(self) -> Iterator[RecordedAnswer]:
         for number, ballot in enumerate(self.round_records):
             field = f"round_records.{number}"
             proposer, *voters = living = self.places[number:]
             plan = dict(zip(living, ballot.gold_distribution, strict=True))
-            yield Told(proposer, {"proposal": plan}, f"{field}.gold_distribution")
+            yield RecordedAnswer(proposer, {"proposal": plan}, f"{field}.gold_distribution")
             for place, seat in enumerate(voters, start=1):
                 vote = {"decision": ballot.responses[place]}
-                yield Told(seat, vote, f"{field}.responses.{place}")
+                yield RecordedAnswer(seat, vote, f"{field}.responses.{place}")
