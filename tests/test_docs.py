@@ -37,8 +37,10 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block. What stands in one with a title is that file; a comment before it skips it."""
-PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ match(es)?(, [^\n]*)?\n", re.MULTILINE)
-"""The lines that a run prints now and then off a terminal: how many depends on the machine."""
+PROGRESS = re.compile(
+    r"^[\w-]+: (?:[\d,]+ of [\d,]+ match(?:es)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n", re.MULTILINE
+)
+"""The lines that commands print now and then off a terminal: how many depends on the machine."""
 MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"
 OUTPUT = doctest.OutputChecker()
@@ -125,6 +127,7 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
@@ -146,19 +149,29 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     assert len(outcomes) // 2 == len(run), done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_blocks_are_tested_or_say_why_not(page: Path) -> None:
-    for block in blocks(page):
-        if block.skip is not None:
-            assert len(block.skip.split()) > 2, "a reason is missing"
-        elif block.title is not None and (ROOT / block.title).exists():
-            assert block.body == (ROOT / block.title).read_text(encoding="utf-8"), block.title
-        elif block.language == "yaml" and block.title is None:
-            check_fragment(yaml.safe_load(block.body))
-        elif block.language == "python" and block.title is None:
-            assert ">>> " in block.body
-        else:
-            assert block.title or page in RUN or block.language in ("text", "jinja"), block
+def test_blocks_are_tested_or_say_why_not() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            check_block(block, runs=page in RUN)
+
+
+def check_block(block: Block, runs: bool) -> None:
+    """Demand that a block is tested, or that a comment says why not.
+
+    Args:
+        block: the block.
+        runs: whether the commands of its page are run.
+    """
+    if block.skip is not None:
+        assert len(block.skip.split()) > 2, "a reason is missing"
+    elif block.title is not None and (ROOT / block.title).exists():
+        assert block.body == (ROOT / block.title).read_text(encoding="utf-8"), block.title
+    elif block.language == "yaml" and block.title is None:
+        check_fragment(yaml.safe_load(block.body))
+    elif block.language == "python" and block.title is None:
+        assert ">>> " in block.body
+    else:
+        assert block.title or runs or block.language in ("text", "jinja"), block
 
 
 def check_fragment(fragment: dict[str, Any]) -> None:
@@ -176,6 +189,7 @@ def documented(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
+@pytest.mark.slow
 def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

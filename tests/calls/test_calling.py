@@ -126,7 +126,7 @@ def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
 
 
 def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
-    models = Canned(pause=0.005)
+    models = Canned(pause=0.005, at_once=3)
     ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
     assert models.most == 3
 

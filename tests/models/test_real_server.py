@@ -14,9 +14,9 @@ import pytest
 import cheaptalk as ct
 from tests.cli.terminal import unmeasured
 from tests.fakes import study
-from tests.tiny_model import make_tiny_model, needs_transformers
+from tests.tiny_model import make_tiny_model
 
-pytestmark = needs_transformers
+pytestmark = pytest.mark.lm
 PATIENCE = 120.0
 MOST = 24
 """Tokens of the longest answer."""

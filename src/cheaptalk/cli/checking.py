@@ -45,7 +45,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
 
 
 EXTRAS = {
-    "analysis": ("polars", "scipy", "plotly", "duckdb"),
+    "analysis": ("polars", "scipy", "plotly"),
     "predict": ("scikit-learn", "catboost"),
     "web": ("fastapi", "uvicorn"),
     "lm": ct.models.names.IN_PROCESS_NEEDS,

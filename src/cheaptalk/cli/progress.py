@@ -64,6 +64,6 @@ def _plain_lines(name: str) -> Callable[[ct.Progress], None]:
             return
         last = time.monotonic()
         how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
-        err.print(", ".join([how_far, *_said(progress)]), markup=False)
+        err.print(", ".join([how_far, *_said(progress)]), markup=False, soft_wrap=True)
 
     return show

@@ -60,4 +60,4 @@ def _with(line: str, share: float) -> str:
 
 
 def _print(line: str) -> None:
-    err.print(line, markup=False)
+    err.print(line, markup=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import Charts, Column, Lacking, Lead, Part, Recipe, Table
 from cheaptalk.reports.recipes.played import PLAYED
 from tests.pages import Page
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 from tests.reports.test_command import cheaptalk
 
 NUMBERS = pl.DataFrame(
@@ -164,7 +164,7 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(well: Path, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)
@@ -201,7 +201,7 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
     browse(tmp_path / "profile", visit)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_charts_are_saved_as_pictures_for_papers(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri())
