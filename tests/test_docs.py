@@ -5,6 +5,7 @@ import inspect
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,10 @@ PROGRESS = re.compile(
     r"^[\w-]+: (?:[\d,]+ of [\d,]+ match(?:es)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n", re.MULTILINE
 )
 """The lines that commands print now and then off a terminal: how many depends on the machine."""
+PORT = re.compile(r"\b81[23]\d\b")
+"""The ports at which the servers of the pages listen."""
+LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
+"""Waits until somebody listens at a port."""
 MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"
 OUTPUT = doctest.OutputChecker()
@@ -93,17 +98,35 @@ def commands(body: str) -> Iterator[Command]:
         yield Command(typed, shown)
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
 def script(page: Path) -> tuple[str, list[Command]]:
-    """A shell script that writes a page's files and runs its commands, in order."""
-    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT"], []
+    """A shell script that writes a page's files and runs its commands, in order.
+
+    Servers of a page listen at ports that are free, and are waited for until they do.
+    """
+    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT", "sleep() { command sleep 0.2; }"], []
+    ports: dict[str, str] = {}
     for block in blocks(page):
         if block.skip is not None:
             continue
+        body = block.body
+        for port in set(PORT.findall(body)):
+            body = re.sub(rf"\b{port}\b", ports.setdefault(port, str(free_port())), body)
         if block.title is not None and not (ROOT / block.title).exists():
             lines += [f"mkdir -p \"$(dirname '{block.title}')\""]
-            lines += [f"cat > '{block.title}' <<'{MARK}'", block.body + MARK]
-        for command in commands(block.body) if block.language == "console" else ():
-            lines += [command.typed, f"printf '{MARK}%s{MARK}' $?"]
+            lines += [f"cat > '{block.title}' <<'{MARK}'", body + MARK]
+        for command in commands(body) if block.language == "console" else ():
+            lines += [command.typed]
+            if command.typed.endswith("&"):
+                lines += [LISTENING.format(port=port) for port in ports.values()]
+            lines += [f"printf '{MARK}%s{MARK}' $?"]
             run.append(command)
     return "\n".join(lines), run
 
@@ -137,7 +160,7 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     text, run = script(page)
     done = subprocess.run(
         [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=280,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
         check=False,
     )  # fmt: skip
     outcomes = done.stdout.split(MARK)

@@ -29,7 +29,7 @@ SHOWS = {
 def run(command: list[object], folder: Path) -> str:
     done = subprocess.run(
         [str(part) for part in command], cwd=folder, env=environment(folder / "home"), text=True,
-        capture_output=True, check=False, timeout=120,
+        capture_output=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
