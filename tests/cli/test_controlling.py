@@ -146,7 +146,7 @@ def test_batches_that_are_open_are_shown_whether_a_run_waits_for_them_or_not(
     (open_one,) = json.loads(cheaptalk("ctl", "small", "--json").out)["batches"]
     assert (open_one["calls"], open_one["collected"]) == (server.sizes[0], None)
     monkeypatch.undo()
-    with pytest.raises(ct.StudyError) as caught:
+    with pytest.raises(ct.studies.ControlError) as caught:
         ct.studies.watch(tmp_path / "cheaptalk.sqlite", "small")
     assert f"{server.sizes[0]} calls in providers' batches; collect them with: cheaptalk " in str(
         caught.value

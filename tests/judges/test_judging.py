@@ -304,7 +304,7 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
     assert not done.short, "the cap that was set ends with the run"
     assert "budget of 9 calls" in (done.halted or "")
     assert len(models.calls) == done.judged == 9
-    with pytest.raises(ct.StudyError):
+    with pytest.raises(ct.studies.ControlError):
         watch(store.path, STUDY)
 
 
