@@ -28,7 +28,7 @@ coverage: $(VENV)/.installed-dev ## Measure which lines the tests of make test r
 	$(PYTEST) -m "not ($(SPECIAL))" --cov
 
 SPECIAL := browser or hostile or kill or lm or slow
-PYTEST := $(BIN)/pytest -W error --numprocesses auto --maxprocesses 8
+PYTEST := $(BIN)/pytest -W error --numprocesses auto --maxprocesses 8 --dist worksteal
 
 lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
