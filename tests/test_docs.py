@@ -39,7 +39,7 @@ BLOCK = re.compile(
 )
 """A fenced block. What stands in one with a title is that file; a comment before it skips it."""
 PROGRESS = re.compile(
-    r"^[\w./-]+: (?:[\d,]+ of [\d,]+ match(?:es)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n",
+    r"^[\w./-]+: (?:[\d,]+ of [\d,]+ match(?:es)?(?: judged)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n",
     re.MULTILINE,
 )
 """The lines that commands print now and then off a terminal: how many depends on the machine."""

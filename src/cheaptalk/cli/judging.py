@@ -166,7 +166,7 @@ def _progress(study: str) -> Iterator[Callable[[ct.judges.Judging], None]]:
         nonlocal last
         if time.monotonic() - last >= EVERY:
             last = time.monotonic()
-            err.print(line(state), markup=False)
+            err.print(line(state), markup=False, soft_wrap=True)
 
     yield show
 
