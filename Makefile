@@ -6,19 +6,29 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lm check docs bench format lock clean
+.PHONY: help demo test test-all coverage lm check docs bench format lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed-analysis ## Play a study of all games between scripted players and report on it
+demo: $(VENV)/.installed-report ## Play a study of all games between scripted players and report on it
 	@mkdir -p demo
 	$(BIN)/cheaptalk run quickstart --store demo/demo.sqlite
 	$(BIN)/cheaptalk report quickstart --store demo/demo.sqlite --out demo/report.html
 	@echo "The report is at $(CURDIR)/demo/report.html"
 
-test: check ## Check style, types and layers, then run every test, doctest and example
-	$(BIN)/pytest -W error --numprocesses 2 --cov
+test: check ## Check style, types and layers, then run all tests that need nothing but Python
+	$(PYTEST) -m "not ($(SPECIAL))"
+	@echo "Left out: tests that are marked $(SPECIAL). They run with: make test-all"
+
+test-all: test lm ## Run the tests that make test leaves out, too
+	$(PYTEST) -m "$(SPECIAL)"
+
+coverage: $(VENV)/.installed-dev ## Measure which lines the tests of make test reach
+	$(PYTEST) -m "not ($(SPECIAL))" --cov
+
+SPECIAL := browser or hostile or kill or lm or slow
+PYTEST := $(BIN)/pytest -W error --numprocesses auto --maxprocesses 8 --dist worksteal
 
 lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
@@ -31,7 +41,7 @@ check: $(VENV)/.installed-dev ## Check style, types and layers only
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-bench: $(VENV)/.installed-analysis ## Measure how fast matches are played
+bench: $(VENV)/.installed-dev ## Measure how fast matches are played
 	$(BIN)/python -m bench
 
 format: $(VENV)/.installed-dev ## Mend what ruff can mend
@@ -39,9 +49,9 @@ format: $(VENV)/.installed-dev ## Mend what ruff can mend
 	$(BIN)/ruff format
 
 lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for the newest)
-	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/analysis.txt
+	$(BUILD_NEEDS) | $(COMPILE) --extra report --output-file requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
-		--constraint requirements/analysis.txt
+		--constraint requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra lm --output-file requirements/lm.txt \
 		--constraint requirements/dev.txt --override requirements/lm-override.txt
 
@@ -57,10 +67,12 @@ clean: ## Remove everything made here, the environment included
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed-%: requirements/%.txt pyproject.toml | $(BIN)/python
-	@echo "Installing what requirements/$*.txt pins; the first time takes a few minutes"
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
+	@echo "Installing what requirements/$*.txt pins; the first time takes a minute or two"
+	$(BIN)/python -m pip install --quiet $(NO_COMPILE) --require-hashes --requirement $<
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(VENV)/.installed-report: NO_COMPILE := --no-compile # most of it the demo never imports
 
 $(VENV)/.installed-lm: requirements/lm.txt $(VENV)/.installed-dev
 	@echo "Installing what $< pins, and PyTorch"

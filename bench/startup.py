@@ -35,7 +35,7 @@ def installed_size() -> float:
 
 def _pins(folder: str) -> str:
     """The locked versions without their hashes, which pip refuses for a local folder."""
-    lines = (ROOT / "requirements" / "analysis.txt").read_text().splitlines()
+    lines = (ROOT / "requirements" / "report.txt").read_text().splitlines()
     pins = [line.split("\\")[0].strip() for line in lines if line[:1].isalnum()]
     path = Path(folder) / "pins.txt"
     path.write_text("\n".join(pins))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,21 @@ from cheaptalk.records import Store
 from cheaptalk.rules.registry import GAMES
 from tests import crowds
 from tests import toys as toys_module
+from tests.reports.browser import CHROMIUM
 
 TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
+LACKING = {
+    "browser": None if CHROMIUM else "no Chromium is installed",
+    "lm": None if all(map(find_spec, ("torch", "transformers"))) else "needs the extra lm",
+}
+"""Why tests with a mark cannot run here; None if they can."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark, reason in LACKING.items():
+        if reason is not None and item.get_closest_marker(mark):
+            pytest.skip(reason)
 
 
 @pytest.fixture

@@ -17,6 +17,10 @@ Answers = Callable[[ModelCall, str], Reply | str]
 """What a model says to a call with this number."""
 
 
+PATIENCE = 60.0
+"""Seconds after which something that does not come is given up."""
+
+
 def legal(call: ModelCall, number: str = "") -> str:
     """A legal answer, chosen by a hash of the conversation."""
     return answer([message.model_dump() for message in call.messages])
@@ -26,13 +30,18 @@ class Canned:
     """Models that reply from a function; ``calls`` holds the calls and ``numbers`` their numbers.
 
     ``most`` is the greatest number of calls that were ever in flight at once; ``pause`` is how
-    many seconds each takes, and ``tokens`` what it costs.
+    many seconds each takes, and ``tokens`` what it costs. None comes back before ``at_once``
+    calls have been in flight at once.
     """
 
-    def __init__(self, answers: Answers = legal, tokens: int = 10, pause: float = 0.0) -> None:
+    def __init__(
+        self, answers: Answers = legal, tokens: int = 10, pause: float = 0.0, at_once: int = 1
+    ) -> None:
         self.answers = answers
         self.tokens = tokens
         self.pause = pause
+        self.at_once = at_once
+        self.met = asyncio.Event()
         self.calls: list[ModelCall] = []
         self.numbers: list[str] = []
         self.in_flight = self.most = 0
@@ -42,6 +51,10 @@ class Canned:
         self.numbers.append(number)
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
+        if self.most >= self.at_once:
+            self.met.set()
+        async with asyncio.timeout(PATIENCE):
+            await self.met.wait()
         await asyncio.sleep(self.pause)
         self.in_flight -= 1
         said = self.answers(call, number)

@@ -26,7 +26,7 @@ from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 SEEDS = [str(number) for number in range(6)]
 FEW = 3
-"""Places up to which a game is checked with all seeds; matches of more players are long."""
+"""Places up to which a game is checked with three seeds; matches of more players are long."""
 BROKEN = [
     value
     for module in (declarations, repetition, privacy, answers)
@@ -45,7 +45,7 @@ CASES = [
 
 @pytest.mark.parametrize(("box", "game", "check"), CASES)
 def test_every_game_keeps_every_law(box: GameBox, game: Any, check: Law) -> None:
-    for seed in SEEDS if len(game.places) <= FEW else SEEDS[:2]:
+    for seed in SEEDS[:3] if len(game.places) <= FEW else SEEDS[:2]:
         check(box, game, seed)
 
 

@@ -5,6 +5,7 @@ import inspect
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,8 +38,15 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A fenced block. What stands in one with a title is that file; a comment before it skips it."""
-PROGRESS = re.compile(r"^[\w-]+: [\d,]+ of [\d,]+ match(es)?(, [^\n]*)?\n", re.MULTILINE)
-"""The lines that a run prints now and then off a terminal: how many depends on the machine."""
+PROGRESS = re.compile(
+    r"^[\w./-]+: (?:[\d,]+ of [\d,]+ match(?:es)?(?: judged)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n",
+    re.MULTILINE,
+)
+"""The lines that commands print now and then off a terminal: how many depends on the machine."""
+PORT = re.compile(r"\b81[23]\d\b")
+"""The ports at which the servers of the pages listen."""
+LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
+"""Waits until somebody listens at a port."""
 MARK = "\x1e"
 BASH = shutil.which("bash") or "bash"
 OUTPUT = doctest.OutputChecker()
@@ -91,17 +99,35 @@ def commands(body: str) -> Iterator[Command]:
         yield Command(typed, shown)
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
 def script(page: Path) -> tuple[str, list[Command]]:
-    """A shell script that writes a page's files and runs its commands, in order."""
-    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT"], []
+    """A shell script that writes a page's files and runs its commands, in order.
+
+    Servers of a page listen at ports that are free, and are waited for until they do.
+    """
+    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT", "sleep() { command sleep 0.2; }"], []
+    ports: dict[str, str] = {}
     for block in blocks(page):
         if block.skip is not None:
             continue
+        body = block.body
+        for port in set(PORT.findall(body)):
+            body = re.sub(rf"\b{port}\b", ports.setdefault(port, str(free_port())), body)
         if block.title is not None and not (ROOT / block.title).exists():
             lines += [f"mkdir -p \"$(dirname '{block.title}')\""]
-            lines += [f"cat > '{block.title}' <<'{MARK}'", block.body + MARK]
-        for command in commands(block.body) if block.language == "console" else ():
-            lines += [command.typed, f"printf '{MARK}%s{MARK}' $?"]
+            lines += [f"cat > '{block.title}' <<'{MARK}'", body + MARK]
+        for command in commands(body) if block.language == "console" else ():
+            lines += [command.typed]
+            if command.typed.endswith("&"):
+                lines += [LISTENING.format(port=port) for port in ports.values()]
+            lines += [f"printf '{MARK}%s{MARK}' $?"]
             run.append(command)
     return "\n".join(lines), run
 
@@ -125,6 +151,7 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
@@ -134,7 +161,7 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     text, run = script(page)
     done = subprocess.run(
         [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=280,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
         check=False,
     )  # fmt: skip
     outcomes = done.stdout.split(MARK)
@@ -146,19 +173,29 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     assert len(outcomes) // 2 == len(run), done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_blocks_are_tested_or_say_why_not(page: Path) -> None:
-    for block in blocks(page):
-        if block.skip is not None:
-            assert len(block.skip.split()) > 2, "a reason is missing"
-        elif block.title is not None and (ROOT / block.title).exists():
-            assert block.body == (ROOT / block.title).read_text(encoding="utf-8"), block.title
-        elif block.language == "yaml" and block.title is None:
-            check_fragment(yaml.safe_load(block.body))
-        elif block.language == "python" and block.title is None:
-            assert ">>> " in block.body
-        else:
-            assert block.title or page in RUN or block.language in ("text", "jinja"), block
+def test_blocks_are_tested_or_say_why_not() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            check_block(block, runs=page in RUN)
+
+
+def check_block(block: Block, runs: bool) -> None:
+    """Demand that a block is tested, or that a comment says why not.
+
+    Args:
+        block: the block.
+        runs: whether the commands of its page are run.
+    """
+    if block.skip is not None:
+        assert len(block.skip.split()) > 2, "a reason is missing"
+    elif block.title is not None and (ROOT / block.title).exists():
+        assert block.body == (ROOT / block.title).read_text(encoding="utf-8"), block.title
+    elif block.language == "yaml" and block.title is None:
+        check_fragment(yaml.safe_load(block.body))
+    elif block.language == "python" and block.title is None:
+        assert ">>> " in block.body
+    else:
+        assert block.title or runs or block.language in ("text", "jinja"), block
 
 
 def check_fragment(fragment: dict[str, Any]) -> None:
@@ -176,6 +213,7 @@ def documented(thing: object) -> bool:
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 
+@pytest.mark.slow
 def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

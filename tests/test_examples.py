@@ -29,7 +29,7 @@ SHOWS = {
 def run(command: list[object], folder: Path) -> str:
     done = subprocess.run(
         [str(part) for part in command], cwd=folder, env=environment(folder / "home"), text=True,
-        capture_output=True, check=False, timeout=120,
+        capture_output=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -51,11 +51,12 @@ def test_a_study_in_python_resumes(tmp_path: Path) -> None:
     assert "180 were there before, 180 are there now" in run(command, tmp_path)
 
 
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose commands know the example's game, installed as its package says."""
-    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM], tmp_path)
-    return tmp_path
+    folder = tmp_path_factory.mktemp("installed")
+    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM], folder)
+    return folder
 
 
 def test_the_example_game_keeps_every_law(installed: Path) -> None:
@@ -69,8 +70,9 @@ def test_study(path: Path, installed: Path) -> None:
     cheaptalk = [sys.executable, "-m", "cheaptalk"]
     assert re.search(r"\b[1-9][\d,]* matches", run([*cheaptalk, "plan", path], installed))
     if "model:" not in path.read_text():
-        run([*cheaptalk, "run", path, "--store", "s.sqlite"], installed)
-        with ct.Store.open(installed / "s.sqlite") as store:
+        store_path = installed / f"{path.stem}.sqlite"
+        run([*cheaptalk, "run", path, "--store", store_path], installed)
+        with ct.Store.open(store_path) as store:
             (summary,) = store.studies()
         assert set(summary.counts) == {"finished"}
 

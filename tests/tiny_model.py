@@ -1,10 +1,7 @@
 """A language model that knows nothing: random weights, and a tokenizer of bytes."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
 
 CHAT = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>"
@@ -13,10 +10,6 @@ CHAT = (
 END, *_ = SPECIAL = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
 CONTEXT = 16_384
 """Tokens of the longest conversation."""
-
-needs_transformers = pytest.mark.skipif(
-    not all(map(find_spec, ("torch", "transformers"))), reason="needs the extra lm"
-)
 
 
 def make_tiny_model(folder: Path, seed: int = 0) -> Path:

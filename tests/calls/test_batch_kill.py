@@ -18,6 +18,7 @@ from cheaptalk.cli import main
 from tests.batch_server import BatchServer
 from tests.calls.test_batching import GAMES, bare
 
+pytestmark = pytest.mark.kill
 PATIENCE = 60.0
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["cheaptalk.cli", "cheaptalk.models.clients", "tests.fakes"])

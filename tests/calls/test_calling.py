@@ -12,7 +12,7 @@ from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import Canned, legal, study, with_model
 
-MANY: dict[str, Any] = with_model() | {"deals": 500}
+MANY: dict[str, Any] = with_model() | {"deals": 100}
 
 
 def failing(status: int, *, retry: bool, detail: str = "no") -> Reply:
@@ -35,7 +35,7 @@ def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) ->
     assert len(models.calls) <= START + DENIALS
     assert progress.failed < DENIALS, "the others' matches stay live"
     good = Canned()
-    assert ct.run(study(**MANY), store, models=good).done == 1000
+    assert ct.run(study(**MANY), store, models=good).done == 200
     assert max(sendings(good).values()) == 1
 
 
@@ -49,7 +49,7 @@ def test_a_server_that_is_not_there_halts_the_run(
     assert progress.halted is not None
     assert "connection refused; see that its URL is right and its server up" in progress.halted
     assert len(models.calls) < 100
-    assert progress.left == 1000
+    assert progress.left == 200
 
 
 def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
@@ -126,7 +126,7 @@ def test_a_call_that_waits_for_its_turn_is_not_late(store: Store) -> None:
 
 
 def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
-    models = Canned(pause=0.005)
+    models = Canned(pause=0.005, at_once=3)
     ct.run(study(**with_model() | {"deals": 10}), store, models=models, concurrency=3)
     assert models.most == 3
 

@@ -37,7 +37,7 @@ def test_a_missing_extra_is_named_with_how_to_get_it(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def version(package: str) -> str:
-        if package in ("polars", "duckdb"):
+        if package in ("polars", "plotly"):
             raise PackageNotFoundError(package)
         return "1"
 
@@ -46,7 +46,7 @@ def test_a_missing_extra_is_named_with_how_to_get_it(
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "installed"}
     assert data["[analysis]"]["ok"] is False
     assert data["[analysis]"]["detail"] == (
-        'missing polars, duckdb: pip install "cheaptalk[analysis]"'
+        'missing polars, plotly: pip install "cheaptalk[analysis]"'
     )
 
 

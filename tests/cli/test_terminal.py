@@ -1,6 +1,7 @@
 """At a terminal: a person plays, a bar shows progress, and Ctrl-C is heard."""
 
 import asyncio
+import io
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from tests.cli.terminal import Terminal, unmeasured
-from tests.conftest import Command
+from tests.conftest import Command, Done
 from tests.fakes import Server, spec
 from tests.test_project import ROOT
 
@@ -132,38 +133,43 @@ def test_a_person_may_leave_while_a_model_thinks_and_its_answer_is_kept(tmp_path
     assert len(server.calls) == 1
 
 
-def piped(folder: Path, lines: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+@pytest.fixture
+def piped(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """`cheaptalk play` with its input from a pipe."""
-    command = [sys.executable, "-m", "cheaptalk", "play", *arguments]
-    return subprocess.run(
-        command, cwd=folder, input=lines, capture_output=True, text=True, check=False, timeout=60
-    )
+
+    def play(lines: str, *arguments: str) -> Done:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        return cheaptalk("play", *arguments)
+
+    return play
 
 
-def test_a_game_can_be_played_from_a_pipe(tmp_path: Path) -> None:
+def test_a_game_can_be_played_from_a_pipe(piped: Command) -> None:
     rival = ["--as", "bob", "--against", "always_recommend"]
-    done = piped(tmp_path, "y\n" * 20, "persuasion", *rival)
-    assert done.returncode == 0, done.stderr
-    assert "alice: 20" in done.stdout.splitlines()
+    done = piped("y\n" * 20, "persuasion", *rival)
+    assert done.status == 0, done.err
+    assert "alice: 20" in done.out.splitlines()
 
 
-def test_a_person_takes_a_place_and_rivals_fill_the_others(tmp_path: Path) -> None:
+def test_a_person_takes_a_place_and_rivals_fill_the_others(piped: Command, tmp_path: Path) -> None:
     setting = ["--set", "players=4", "--set", "rounds=1", "--against", "free_rider"]
-    done = piped(tmp_path, "5\n", "public_goods", "--as", "player_3", *setting)
-    assert done.returncode == 0, done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("player_")] == [
+    done = piped("5\n", "public_goods", "--as", "player_3", *setting)
+    assert done.status == 0, done.err
+    assert [line for line in done.out.splitlines() if line.startswith("player_")] == [
         "player_1: 22.5", "player_2: 22.5", "player_3: 17.5", "player_4: 22.5",
     ]  # fmt: skip
     record = only(tmp_path)
     assert [record.label(place) for place in record.seats] == ["rival", "rival", "you", "rival"]
 
 
-def test_input_that_ends_leaves_the_match_to_be_gone_on_with(tmp_path: Path) -> None:
-    done = piped(tmp_path, "y\n" * 3, "persuasion", "--as", "bob", "--seed", "1")
-    assert done.returncode == 130
-    assert "stopped; go on with: cheaptalk play persuasion --as bob" in done.stderr
+def test_input_that_ends_leaves_the_match_to_be_gone_on_with(
+    piped: Command, tmp_path: Path
+) -> None:
+    done = piped("y\n" * 3, "persuasion", "--as", "bob", "--seed", "1")
+    assert done.status == 130
+    assert "stopped; go on with: cheaptalk play persuasion --as bob" in done.err
     assert only(tmp_path).status is Status.LIVE
-    assert piped(tmp_path, "y\n" * 17, "persuasion", "--as", "bob", "--seed", "1").returncode == 0
+    assert piped("y\n" * 17, "persuasion", "--as", "bob", "--seed", "1").status == 0
 
 
 async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Response | None:
@@ -171,15 +177,15 @@ async def refusing_bob(request: web.Request, body: dict[str, Any]) -> web.Respon
     return web.Response(status=401) if "/bob/" in number else None
 
 
-def test_a_match_without_payoffs_is_told_as_it_ended(tmp_path: Path) -> None:
+def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
     with Server(answerer=lambda _: "Hm", handler=refusing_bob) as server:
         rival = ["--against", f"{{model: vllm/tiny@{server.url}, tries: 1}}"]
-        failed = piped(tmp_path, "9000\n1000\nHi\n", "bargaining", *rival)
-        forfeited = piped(tmp_path, "", "bargaining", "--as", "bob", *rival)
-    assert failed.returncode == 1
-    assert 'ended as failed: call for "bob" in request 1: status 401' in failed.stdout
-    assert forfeited.returncode == 0
-    assert "The match ended as forfeited: forfeited by alice" in forfeited.stdout
+        failed = piped("9000\n1000\nHi\n", "bargaining", *rival)
+        forfeited = piped("", "bargaining", "--as", "bob", *rival)
+    assert failed.status == 1
+    assert 'ended as failed: call for "bob" in request 1: status 401' in failed.out
+    assert forfeited.status == 0
+    assert "The match ended as forfeited: forfeited by alice" in forfeited.out
 
 
 @pytest.mark.parametrize(
@@ -235,6 +241,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
+    monkeypatch.setattr("cheaptalk.cli.progress.EVERY", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
     monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
@@ -266,16 +273,16 @@ def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:
     assert json.loads(both[0])
 
 
-def test_a_message_stands_for_all_else_that_may_be_left_out(tmp_path: Path) -> None:
+def test_a_message_stands_for_all_else_that_may_be_left_out(piped: Command) -> None:
     either = "message (or nothing, to give books, hats and balls instead): "
-    spoken = piped(tmp_path, "Hello.\n", "deal_or_no_deal", "--seed", "3", "--store", "a.sqlite")
-    assert either in spoken.stdout
-    assert "books (" not in spoken.stdout
-    silent = piped(tmp_path, "\n2\n", "deal_or_no_deal", "--seed", "3", "--store", "b.sqlite")
-    assert f"{either}books (a whole number, or nothing): hats (" in silent.stdout
+    spoken = piped("Hello.\n", "deal_or_no_deal", "--seed", "3", "--store", "a.sqlite")
+    assert either in spoken.out
+    assert "books (" not in spoken.out
+    silent = piped("\n2\n", "deal_or_no_deal", "--seed", "3", "--store", "b.sqlite")
+    assert f"{either}books (a whole number, or nothing): hats (" in silent.out
 
 
-def test_chip_trading_says_what_a_colour_is(tmp_path: Path) -> None:
-    done = piped(tmp_path, "d\nred\n2\n", "chip_trading", "--seed", "3")
-    assert "give (a colour that you hold): " in done.stdout
-    assert "want (another colour of the game): " in done.stdout
+def test_chip_trading_says_what_a_colour_is(piped: Command) -> None:
+    done = piped("d\nred\n2\n", "chip_trading", "--seed", "3")
+    assert "give (a colour that you hold): " in done.out
+    assert "want (another colour of the game): " in done.out

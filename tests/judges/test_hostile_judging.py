@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cheaptalk.judges import items_of
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
@@ -18,6 +20,7 @@ from tests.hostile import Hostile, luck
 from tests.hostile_study import DEADLINE, ROOT, Books, check_answers, check_tokens, tokens_of
 from tests.judges.judged import STUDY, judge_of, play
 
+pytestmark = [pytest.mark.hostile, pytest.mark.kill]
 CATEGORIES = judge_of().rubric.labels
 
 

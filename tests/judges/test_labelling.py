@@ -9,8 +9,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.judges import CHECK, find_rubric, take_labels, write_sheet
 from cheaptalk.records import Store
+from tests.conftest import Command
 from tests.judges.judged import STUDY, always, checked, judge_of, play
-from tests.reports.test_command import cheaptalk
 
 RUBRIC = find_rubric("hallucination")
 
@@ -140,33 +140,33 @@ def test_scores_are_labels_too(store: Store, tmp_path: Path) -> None:
     assert ct.judges.verdict_frame(store, STUDY)["score"].to_list() == [5.0] * 6
 
 
-def test_the_command_writes_a_sheet_and_takes_it_in(store: Store, tmp_path: Path) -> None:
+def test_the_command_writes_a_sheet_and_takes_it_in(
+    cheaptalk: Command, store: Store, tmp_path: Path
+) -> None:
     play(store)
     at = ["--store", str(store.path), "--judge", "hallucination"]
-    done = cheaptalk("label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "sheet.csv: 5 items to label" in done.stdout
-    assert "false value: it states a worth" in done.stdout
-    assert (
-        f"cheaptalk label {STUDY} --judge hallucination --labels sheet.csv --store" in done.stdout
-    )
+    done = cheaptalk("label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5")
+    assert done.status == 0, done.err
+    assert "sheet.csv: 5 items to label" in done.out
+    assert "false value: it states a worth" in done.out
+    assert f"cheaptalk label {STUDY} --judge hallucination --labels sheet.csv --store" in done.out
     rows = [row | {"verdict": "consistent"} for row in rows_of(tmp_path / "sheet.csv")]
     fill(tmp_path / "sheet.csv", rows)
-    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", folder=tmp_path)
-    assert f"{STUDY}: 5 labels taken in, 0 before, 0 without a verdict" in done.stdout
-    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", "--json", folder=tmp_path)
-    assert '"before": 5' in done.stdout
-    done = cheaptalk("label", STUDY, *at, "--sheet", "two.csv", "--json", folder=tmp_path)
-    assert '"items": 5' in done.stdout
+    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv")
+    assert f"{STUDY}: 5 labels taken in, 0 before, 0 without a verdict" in done.out
+    done = cheaptalk("label", STUDY, *at, "--labels", "sheet.csv", "--json")
+    assert '"before": 5' in done.out
+    done = cheaptalk("label", STUDY, *at, "--sheet", "two.csv", "--json")
+    assert '"items": 5' in done.out
     rubric = {
         "name": "warmth", "item": "seat", "question": "How warm is it?",
         "scale": {"low_means": "hostile", "high_means": "warm"},
     }  # fmt: skip
     (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
     scored = ["--store", str(store.path), "--judge", "my warmth.yaml", "--sheet", "warmth.csv"]
-    done = cheaptalk("label", STUDY, *scored, folder=tmp_path)
-    assert "  1: hostile\n  7: warm\n" in done.stdout
-    assert "--judge 'my warmth.yaml' --labels warmth.csv" in done.stdout
-    done = cheaptalk("label", STUDY, *at, folder=tmp_path)
-    assert done.returncode == 2
-    assert "name either --sheet" in done.stderr
+    done = cheaptalk("label", STUDY, *scored)
+    assert "  1: hostile\n  7: warm\n" in done.out
+    assert "--judge 'my warmth.yaml' --labels warmth.csv" in done.out
+    done = cheaptalk("label", STUDY, *at)
+    assert done.status == 2
+    assert "name either --sheet" in done.err

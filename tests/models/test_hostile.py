@@ -12,6 +12,7 @@ from tests.hostile import Account, Hostile, make_hostile_app
 from tests.hostile_faults import FAULTS, HUGE, Sending, digest
 from tests.model_server import CALL_HEADER
 
+pytestmark = pytest.mark.hostile
 SAID = "Here is my answer.\n{}"
 ASKED = (Message(role="user", content="Say something."),)
 PROVIDER, REFUSED, FILTERED, LATE = (

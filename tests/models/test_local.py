@@ -12,7 +12,7 @@ from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.local import TOGETHER, Generator, Waiting, answers, together
 from cheaptalk.models.settings import wire
-from tests.tiny_model import make_tiny_model, needs_transformers
+from tests.tiny_model import make_tiny_model
 
 SAID = "Your price?"
 OVERHEAD = 3
@@ -42,7 +42,7 @@ def ask(*calls: ModelCall, deadline: float = 300) -> Sequence[Reply]:
     return asyncio.run(all_at_once())
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_an_answer_is_counted_in_tokens(tiny: Path) -> None:
     (reply,) = ask(call(tiny, max_tokens=5, temperature=0))
     assert reply.failure is None
@@ -53,7 +53,7 @@ def test_an_answer_is_counted_in_tokens(tiny: Path) -> None:
     assert reply.truncated == (reply.usage.output_tokens == 5)
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_a_seed_makes_an_answer_its_own(tiny: Path) -> None:
     asked = [call(tiny, max_tokens=20, seed=seed) for seed in (1, 2, 1)]
     one, two, again = ask(*asked, *[call(tiny, max_tokens=20)] * 3)[:3]
@@ -61,19 +61,19 @@ def test_a_seed_makes_an_answer_its_own(tiny: Path) -> None:
     assert one.text != two.text
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_without_a_seed_every_answer_is_drawn_afresh(tiny: Path) -> None:
     drawn = [ask(call(tiny, max_tokens=20, temperature=1))[0].text for _ in range(3)]
     assert len(set(drawn)) == 3
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_no_temperature_always_says_the_same(tiny: Path) -> None:
     calls = [call(tiny, max_tokens=10, temperature=0)] * 3
     assert len({reply.text for reply in ask(*calls)}) == 1
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_calls_of_different_lengths_are_answered_together_as_alone(tiny: Path) -> None:
     texts = ["Short.", "A question that is a good deal longer than the first.", "Or so."]
     calls = [call(tiny, text, max_tokens=12, temperature=0) for text in texts]
@@ -83,7 +83,7 @@ def test_calls_of_different_lengths_are_answered_together_as_alone(tiny: Path) -
         assert joint.text == apart.text
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_a_text_ends_before_what_stops_it(tiny: Path) -> None:
     (whole,) = ask(call(tiny, max_tokens=30, temperature=0))
     assert whole.text
@@ -93,7 +93,7 @@ def test_a_text_ends_before_what_stops_it(tiny: Path) -> None:
     assert reply.finish == "stop"
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_a_model_that_is_not_there_is_the_provider_s_failure(tmp_path: Path) -> None:
     (reply,) = ask(call(tmp_path / "nothing"))
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, False)
@@ -101,7 +101,7 @@ def test_a_model_that_is_not_there_is_the_provider_s_failure(tmp_path: Path) -> 
     assert reply.detail.startswith("the model cannot be loaded: ")
 
 
-@needs_transformers
+@pytest.mark.lm
 def test_a_model_that_is_too_slow_is_timed_out(tiny: Path) -> None:
     (reply,) = ask(call(tiny, max_tokens=10_000, temperature=0.01), deadline=0.001)
     assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)

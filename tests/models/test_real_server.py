@@ -1,6 +1,5 @@
 """A game against a real model behind a real server: random weights, served by transformers."""
 
-import socket
 import subprocess
 import sys
 import time
@@ -14,19 +13,13 @@ import pytest
 import cheaptalk as ct
 from tests.cli.terminal import unmeasured
 from tests.fakes import study
-from tests.tiny_model import make_tiny_model, needs_transformers
+from tests.test_docs import free_port
+from tests.tiny_model import make_tiny_model
 
-pytestmark = needs_transformers
+pytestmark = pytest.mark.lm
 PATIENCE = 120.0
 MOST = 24
 """Tokens of the longest answer."""
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def wait_for(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:

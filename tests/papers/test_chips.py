@@ -16,7 +16,7 @@ from cheaptalk.papers.chips.pairs import compared
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
 from tests.papers.chip_games import made, play, records, turns
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 MIXED = "bayes / bayes / zero"
 TABLES = {
@@ -411,7 +411,7 @@ def test_variants_are_told_apart_by_whatever_differs(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_the_page_draws_fills_its_tables_and_drills_down_by_keyboard(
     played: Path, tmp_path: Path
 ) -> None:

@@ -13,8 +13,8 @@ from scipy import stats
 import cheaptalk as ct
 from cheaptalk.games.chip_trading import BOX
 from cheaptalk.records import MatchRecord
+from tests.conftest import Command
 from tests.papers.chip_games import made, play, records
-from tests.reports.test_command import cheaptalk
 
 Row: TypeAlias = tuple[Any, ...]
 Written: TypeAlias = Callable[..., Path]
@@ -231,16 +231,16 @@ def test_a_file_that_is_no_survey_is_named(played: Path, written: Written, tmp_p
 
 
 def test_the_command_takes_a_survey_and_refuses_what_is_no_option(
-    played: Path, written: Written, tmp_path: Path
+    cheaptalk: Command, played: Path, written: Written, tmp_path: Path
 ) -> None:
     path = written(answers(played))
     asked = ["report", "chips", "--store", str(played), "--recipe", "chips", "--json"]
-    done = cheaptalk(*asked, "--set", f"survey={path}", "--draws", "100", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["lacking"] == {}
+    done = cheaptalk(*asked, "--set", f"survey={path}", "--draws", "100")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["lacking"] == {}
     for wrong, saying in (("survey", "is not NAME=VALUE"), ("colour=red", 'no option "colour"')):
-        done = cheaptalk(*asked, "--set", wrong, folder=tmp_path)
-        assert done.returncode != 0
-        assert saying in done.stderr
-    done = cheaptalk(*asked[:4], "--set", "match=x", folder=tmp_path)
-    assert (done.returncode, "only a recipe has options" in done.stderr) == (2, True)
+        done = cheaptalk(*asked, "--set", wrong)
+        assert done.status != 0
+        assert saying in done.err
+    done = cheaptalk(*asked[:4], "--set", "match=x")
+    assert (done.status, "only a recipe has options" in done.err) == (2, True)

@@ -17,7 +17,7 @@ from cheaptalk.papers.gama.scores import GAMES, NUMBER
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.pages import Wanted, count, places_of
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 NAME = "gama-scripted"
 EQUAL = {"strategy": "equilibrium"}
@@ -500,7 +500,7 @@ def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> Non
 # The page
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_shows_the_page_on_a_phone_and_opens_matches(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:

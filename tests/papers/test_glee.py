@@ -22,7 +22,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from tests.papers.glee_folders import write_all
 from tests.papers.glee_study import FLASH, STUDY, Ols, play, regress
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 GAMES = ("bargaining", "negotiation", "persuasion")
 
@@ -482,7 +482,7 @@ def test_other_games_alone_are_not_enough(tmp_path: Path) -> None:
     assert all("run the preset glee" in why for why in found.lacking.values())
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_draws_sorts_and_drills_down(found: Findings, tmp_path: Path) -> None:
     out = tmp_path / "glee.html"
     write_findings(found, out)

@@ -1,8 +1,6 @@
 """People's dialogues of Deal or No Deal become matches of ours, or are left out with the reason."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.records.imports.intake import Unfit
 from cheaptalk.rules import CheaptalkError
+from tests.conftest import Command
 
 # One book, four hats, one ball; worth 0, 2, 2 to Ada and 4, 1, 2 to Ben.
 ADA, BEN = "1 0 4 2 1 2", "1 4 4 1 1 2"
@@ -300,23 +299,15 @@ def test_no_line_is_raised_over(line: str) -> None:
             assert read_line("here", text).place == "here"
 
 
-def test_the_command_reads_files_and_folders(games: Path, tmp_path: Path) -> None:
+def test_the_command_reads_files_and_folders(
+    cheaptalk: Command, games: Path, tmp_path: Path
+) -> None:
     write(games, *AGREED)
     lines = [plain(HATS, messages=("other",)), plain(HATS, "disagree", messages=("more",))]
     other = write(tmp_path, *lines, name="more.txt")
-    command = [
-        sys.executable,
-        "-m",
-        "cheaptalk",
-        "import",
-        "dond",
-        str(games),
-        str(other),
-        "--json",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
+    done = cheaptalk("import", "dond", str(games), str(other), "--json")
+    assert done.status == 1, done.err
+    told = json.loads(done.out)
     assert (told["study"], told["imported"], told["present"]) == ("dond-import", 2, 0)
     (skipped,) = told["skipped"]
     assert skipped["game"] == "more.txt, line 2"

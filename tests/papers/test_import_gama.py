@@ -1,8 +1,6 @@
 """Recorded games of GAMA become matches of ours, or are left out with file, field and reason."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +15,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.rules import CheaptalkError, game_box
+from tests.conftest import Command
 from tests.papers.gama_folders import (
     KINDS,
     Written,
@@ -370,13 +369,12 @@ def test_whatever_stands_in_a_file_nothing_is_raised(kind: str, data: st.DataObj
     assert isinstance(game, ForeignGame) or game.reason
 
 
-def test_the_rest_goes_in_where_one_file_does_not_fit(games: Path, tmp_path: Path) -> None:
+def test_the_rest_goes_in_where_one_file_does_not_fit(cheaptalk: Command, games: Path) -> None:
     write_all(games)
     (games / "bar" / "bar_1.json").write_text("{")
-    command = [sys.executable, "-m", "cheaptalk", "import", "gama", str(games), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
+    done = cheaptalk("import", "gama", str(games), "--json")
+    assert done.status == 1, done.err
+    told = json.loads(done.out)
     assert (told["study"], told["imported"]) == ("gama-import", 7)
     (skipped,) = told["skipped"]
     assert skipped["game"] == "bar/bar_1.json"

@@ -14,7 +14,7 @@ from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import ReportTable
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
 STUDY: dict[str, Any] = {
@@ -167,7 +167,7 @@ def test_circles_are_read_off_the_style(spec: dict[str, Any], expected: Any) -> 
     assert circled(spec) == expected
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_shows_the_landscape(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(store) as opened:

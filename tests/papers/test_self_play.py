@@ -25,7 +25,7 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.web.viewer import _wanted
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 GAME = "deal_or_no_deal"
 STUDY = "steps"
@@ -504,7 +504,7 @@ def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: 
     assert "semi-competitive objective some players have 3 matches and others up to 6" in note
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_the_presets_page_draws_and_drills_down_in_a_browser(tmp_path: Path) -> None:
     preset = ct.studies.preset("self-play")
     assert preset is not None

@@ -1,8 +1,6 @@
 """Collections of other systems' games are stored once, whole, and with what was left out."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.rules import CheaptalkError, game_box
+from tests.conftest import Command
 from tests.papers.glee_folders import (
     AGREED,
     OFFERS,
@@ -119,47 +118,46 @@ def test_an_imported_player_cannot_be_asked() -> None:
 # The command
 
 
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cheaptalk", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
-
-
-def test_the_command_ends_with_what_was_imported_and_skipped(games: Path, tmp_path: Path) -> None:
+def test_the_command_ends_with_what_was_imported_and_skipped(
+    cheaptalk: Command, games: Path, tmp_path: Path
+) -> None:
     write_all(games)
-    done = run("import", "glee", games, "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout)
+    done = cheaptalk("import", "glee", str(games), "--json")
+    assert done.status == 0, done.err
+    shown = json.loads(done.out)
     assert list(shown)[-2:] == ["imported", "skipped"]
     assert (shown["imported"], shown["present"], shown["skipped"]) == (3, 0, [])
     (games / "one" / "SOLD" / "config.json").write_text("{")
-    again = run("import", "glee", games, "--json", cwd=tmp_path)
-    assert again.returncode == 1
-    assert json.loads(again.stdout)["present"] == 2
-    (skipped,) = json.loads(again.stdout)["skipped"]
+    again = cheaptalk("import", "glee", str(games), "--json")
+    assert again.status == 1
+    assert json.loads(again.out)["present"] == 2
+    (skipped,) = json.loads(again.out)["skipped"]
     assert skipped["game"] == "one/SOLD"
-    plain = run("import", "glee", games, cwd=tmp_path)
-    assert "one/SOLD: config.json: is not JSON" in plain.stdout
-    assert "Traceback" not in plain.stderr
+    plain = cheaptalk("import", "glee", str(games))
+    assert "one/SOLD: config.json: is not JSON" in plain.out
+    assert "Traceback" not in plain.err
 
 
-def test_the_command_lists_some_of_many_that_were_skipped(games: Path, tmp_path: Path) -> None:
+def test_the_command_lists_some_of_many_that_were_skipped(
+    cheaptalk: Command, games: Path, tmp_path: Path
+) -> None:
     for number in range(25):
         (write_agreed(games, f"G{number:02}") / "game.csv").unlink()
-    none = run("import", "glee", games, cwd=tmp_path)
-    assert none.returncode == 2
-    said = " ".join(none.stderr.split())
+    none = cheaptalk("import", "glee", str(games))
+    assert none.status == 2
+    said = none.said
     assert "games holds no game to import: " in said
     assert "game.csv: is missing (and 24 more left out)" in said
     assert not list(tmp_path.glob("*.sqlite*"))
     write_agreed(games, "whole")
-    done = run("import", "glee", games, "--redact-names", "--name", "Zelda", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout.count("game.csv: is missing") == 20
-    assert "and 5 more; --json lists all" in done.stdout
+    done = cheaptalk("import", "glee", str(games), "--redact-names", "--name", "Zelda")
+    assert done.status == 1
+    assert done.out.count("game.csv: is missing") == 20
+    assert "and 5 more; --json lists all" in done.out
 
 
-def test_a_wrong_folder_makes_no_store(tmp_path: Path) -> None:
-    done = run("import", "glee", "missing", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "there is no such folder" in done.stderr
+def test_a_wrong_folder_makes_no_store(cheaptalk: Command, tmp_path: Path) -> None:
+    done = cheaptalk("import", "glee", "missing")
+    assert done.status == 2
+    assert "there is no such folder" in done.err
     assert list(tmp_path.iterdir()) == []

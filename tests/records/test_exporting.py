@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -480,22 +478,19 @@ def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
         export(store, "mixed", tmp_path / "missing" / "out")
 
 
-def test_the_command_says_what_it_wrote(store: Store, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cheaptalk", "export", "mixed", "--store", str(store.path),
-               "--out", "out.zip", "--format", "jsonl", "--json"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout)
+def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_path: Path) -> None:
+    command = ("export", "mixed", "--store", str(store.path), "--out")
+    done = cheaptalk(*command, "out.zip", "--format", "jsonl", "--json")
+    assert done.status == 0, done.err
+    shown = json.loads(done.out)
     assert shown["rows"] == {"matches": len(list(store.records("mixed")))}
     assert (tmp_path / "out.zip").exists()
-    plain = subprocess.run([*command[:8], "plain"], capture_output=True, text=True,
-                           cwd=tmp_path, check=True)  # fmt: skip
-    assert "mixed: 12 matches, " in plain.stdout
-    assert plain.stdout.endswith("0 calls written to plain\n")
-    again = subprocess.run([*command[:-1], "--out", "."], capture_output=True, text=True,
-                           cwd=tmp_path, check=False)  # fmt: skip
-    assert again.returncode == 2
-    assert "is there already" in again.stderr
+    plain = cheaptalk(*command, "plain")
+    assert "mixed: 12 matches, " in plain.out
+    assert plain.out.endswith("0 calls written to plain\n")
+    again = cheaptalk(*command, ".", "--json")
+    assert again.status == 2
+    assert "is there already" in again.err
 
 
 def test_a_folder_is_not_named_like_a_file(cheaptalk: Command) -> None:

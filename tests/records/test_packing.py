@@ -12,6 +12,7 @@ PLAIN = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(all
 DATA = st.recursive(
     PLAIN | st.text(st.characters(exclude_categories=[])),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=15,
 )
 
 

@@ -7,21 +7,17 @@ import pytest
 
 from cheaptalk.cli.shared.options import PORT as LISTENING
 from cheaptalk.reports.pages import PORT
+from tests.conftest import Command
 
 
-def cheaptalk(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cheaptalk", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
-
-
-def test_says_where_the_report_lies(well: Path, tmp_path: Path) -> None:
-    done = cheaptalk("report", "well", "--store", str(well), folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"The report is at {tmp_path / 'well-report.html'}\n"
+def test_says_where_the_report_lies(cheaptalk: Command, well: Path, tmp_path: Path) -> None:
+    done = cheaptalk("report", "well", "--store", str(well))
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"The report is at {tmp_path / 'well-report.html'}\n"
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
 
-def test_tells_scripts_in_json(badly: Path, tmp_path: Path) -> None:
+def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     options = [
         "--store",
@@ -33,29 +29,31 @@ def test_tells_scripts_in_json(badly: Path, tmp_path: Path) -> None:
         "0",
         "--as-published",
     ]
-    done = cheaptalk("report", "badly", *options, folder=tmp_path)
-    told = json.loads(done.stdout)
+    done = cheaptalk("report", "badly", *options)
+    told = json.loads(done.out)
     assert (told["study"], told["report"]) == ("badly", str(out))
     failed = told["matches"]["failed"]
-    assert done.stderr.startswith(f"badly is not complete: {failed} matches failed")
+    assert done.err.startswith(f"badly is not complete: {failed} matches failed")
     assert sum(told["matches"].values()) == 54
     assert "computes what the code does" in out.read_text()
 
 
 def test_the_published_variants_have_a_page_of_their_own_that_says_so(
-    well: Path, tmp_path: Path
+    cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
     for options in ([], ["--as-published"]):
-        cheaptalk("report", "well", "--store", str(well), *options, folder=tmp_path)
+        cheaptalk("report", "well", "--store", str(well), *options)
     paper, published = (tmp_path / f"well-report{name}.html" for name in ("", "-as-published"))
     said = "measured as the published systems&#39; code does"
     assert [said in page.read_text() for page in (paper, published)] == [False, True]
 
 
-def test_an_unknown_study_is_an_error_and_writes_nothing(well: Path, tmp_path: Path) -> None:
-    done = cheaptalk("report", "wel", "--store", str(well), folder=tmp_path)
-    assert done.returncode == 2
-    assert 'did you mean "well"' in done.stderr
+def test_an_unknown_study_is_an_error_and_writes_nothing(
+    cheaptalk: Command, well: Path, tmp_path: Path
+) -> None:
+    done = cheaptalk("report", "wel", "--store", str(well))
+    assert done.status == 2
+    assert 'did you mean "well"' in done.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,9 +6,9 @@ import pytest
 
 import cheaptalk as ct
 from tests.played import CROWD, EVIL, play
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = pytest.mark.browser
 
 DRAWN = "[...document.querySelectorAll('.plot')].every(one => one.querySelector('.main-svg'))"
 PAIRINGS = "document.querySelector('[data-name=badly-persuasion-pairings]')"

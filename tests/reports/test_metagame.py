@@ -24,7 +24,7 @@ from cheaptalk.reports.metagame.conduct import (
 from cheaptalk.reports.metagame.graph import best_response_graph
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 STUDY = {
     "name": "table",
@@ -399,7 +399,7 @@ def test_scripts_are_told_the_same_numbers() -> None:
     assert (data["draws"], data["seed"], data["complete"]) == (0, None, True)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:

@@ -23,7 +23,7 @@ from cheaptalk.records.store.pages import Wanted, count, places_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 from tests.reports.test_metagame import STUDY
 
 OWNERS = {"soft": "Acme", "tough": "Bolt"}
@@ -285,7 +285,7 @@ def test_a_reading_that_cannot_be_solved_is_missing_and_says_why(
     assert found.providers.absent["Each provider mixes its strategies"] == "no end of mixtures"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_click_on_a_cell_opens_a_match_of_that_configuration(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with ct.Store.open(path) as store:

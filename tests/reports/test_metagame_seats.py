@@ -24,7 +24,7 @@ from cheaptalk.reports.metagame.figures import payoff_maps
 from tests.conftest import Command
 from tests.pages import Page
 from tests.played import play
-from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.reports.browser import Tab, browse
 
 SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
 IDLE = {
@@ -295,7 +295,7 @@ def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
     assert page.headings("pennies-pairs")[-1] == "Bo replies best"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
+@pytest.mark.browser
 def test_a_browser_draws_both_maps_on_a_telephone_too(well: Path, tmp_path: Path) -> None:
     written(well, tmp_path)
 

@@ -10,6 +10,7 @@ from tests.hostile import Hostile
 from tests.hostile_faults import FAULTS
 from tests.hostile_study import DEADLINE, Books, Run, audit, check_tokens, studies
 
+pytestmark = pytest.mark.hostile
 DEALS = 8
 SHARE = 0.3
 
@@ -49,6 +50,7 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
     assert "provider_error" not in kinds
 
 
+@pytest.mark.kill
 def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
     hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -43,8 +44,17 @@ def wait_for(server: Server, calls: int) -> None:
         time.sleep(0.01)
 
 
-async def taking_time(request: web.Request, body: dict[str, Any]) -> None:
-    await asyncio.sleep(0.1)
+class Doorkeeper:
+    """Lets a few calls be answered at once, and holds all others until it is told to open."""
+
+    def __init__(self, few: int) -> None:
+        self.few = few
+        self.open = Event()
+
+    async def __call__(self, request: web.Request, body: dict[str, Any]) -> None:
+        self.few -= 1
+        while self.few < 0 and not self.open.is_set():
+            await asyncio.sleep(0.01)
 
 
 async def hanging(request: web.Request, body: dict[str, Any]) -> None:
@@ -55,10 +65,12 @@ HINT = "stopped; go on with: cheaptalk resume small --store 'my store.sqlite'"
 
 
 def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path: Path) -> None:
-    with Server(handler=taking_time) as server:
+    door = Doorkeeper(few=4)
+    with Server(handler=door) as server:
         with begin(tmp_path, server.url, "--concurrency", "3") as process:
-            wait_for(server, 4)
+            wait_for(server, 7)
             process.send_signal(signal.SIGINT)
+            door.open.set()
             told, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
         assert said.splitlines()[-1] == HINT

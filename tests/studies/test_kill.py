@@ -12,12 +12,14 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.cli import main
 from tests.fakes import Server, essence
 
+pytestmark = pytest.mark.kill
 KILLS = 20
 AT_ONCE = 6
 FORKS = get_context("forkserver")

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from tests.reports.test_command import cheaptalk
+from tests.conftest import Command
 
 FIRST: dict[str, Any] = {
     "name": "first",
@@ -118,14 +118,16 @@ def test_corrected_p_allow_for_all_rows(store: Path) -> None:
     assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame.height))
 
 
-def test_the_command_prints_writes_and_names_what_is_wrong(store: Path, tmp_path: Path) -> None:
+def test_the_command_prints_writes_and_names_what_is_wrong(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
     where = ("--store", str(store))
-    done = cheaptalk("compare", "first", "second", *where, "--out", "page.html", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Bargaining: second less first\n")
+    done = cheaptalk("compare", "first", "second", *where, "--out", "page.html")
+    assert done.status == 0, done.err
+    assert done.out.startswith("Bargaining: second less first\n")
     assert "second less first" in (tmp_path / "page.html").read_text()
-    told = cheaptalk("compare", "first", "second", *where, "--json", folder=tmp_path)
-    assert json.loads(told.stdout)["tables"]["compare-bargaining"][0]["who"] == "fair"
+    told = cheaptalk("compare", "first", "second", *where, "--json")
+    assert json.loads(told.out)["tables"]["compare-bargaining"][0]["who"] == "fair"
     for arguments, sentence in (
         (("first", "third"), 'no study "third"'),
         (("first", "named", "--as", "new"), '"new" is not NEW=OLD'),
@@ -135,18 +137,20 @@ def test_the_command_prints_writes_and_names_what_is_wrong(store: Path, tmp_path
         ),
         (("first", "named", "--as", "new=air"), 'no player "air" (did you mean "fair"?) in first'),
     ):
-        wrong = cheaptalk("compare", *arguments, *where, folder=tmp_path)
-        assert wrong.returncode == 2
-        assert sentence in " ".join(wrong.stderr.split())
+        wrong = cheaptalk("compare", *arguments, *where)
+        assert wrong.status == 2
+        assert sentence in wrong.said
 
 
-def test_nothing_in_common_is_said_and_fails(store: Path, tmp_path: Path) -> None:
+def test_nothing_in_common_is_said_and_fails(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
     where = ("--store", str(store))
-    done = cheaptalk("compare", "first", "persuaded", *where, folder=tmp_path)
-    assert done.returncode == 1
-    assert "no match of persuasion in first has finished" in done.stdout
-    done = cheaptalk("compare", "named", "persuaded", *where, "--json", folder=tmp_path)
-    told = json.loads(done.stdout)
+    done = cheaptalk("compare", "first", "persuaded", *where)
+    assert done.status == 1
+    assert "no match of persuasion in first has finished" in done.out
+    done = cheaptalk("compare", "named", "persuaded", *where, "--json")
+    told = json.loads(done.out)
     assert told["tables"] == {}
     assert told["lacking"] == {
         "Persuasion": "no match of persuasion in named has finished",

@@ -21,9 +21,9 @@ from cheaptalk.reports.recipes.parts import (
     ReportTable,
 )
 from cheaptalk.reports.recipes.played import PLAYED
+from tests.conftest import Command
 from tests.pages import Page
-from tests.reports.browser import CHROMIUM, Tab, browse
-from tests.reports.test_command import cheaptalk
+from tests.reports.browser import Tab, browse
 
 NUMBERS = pl.DataFrame(
     {
@@ -143,11 +143,13 @@ def test_the_same_store_gives_the_same_page(page: Path, well: Path, tmp_path: Pa
     assert again.read_bytes() == page.read_bytes()
 
 
-def test_tables_are_written_as_csv_and_latex(well: Path, tmp_path: Path) -> None:
+def test_tables_are_written_as_csv_and_latex(
+    cheaptalk: Command, well: Path, tmp_path: Path
+) -> None:
     options = ["--store", str(well), "--tables", str(tmp_path / "tables"), "--json"]
-    done = cheaptalk("report", "well", "--recipe", "glee", *options, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    done = cheaptalk("report", "well", "--recipe", "glee", *options)
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
     assert told["recipe"] == "glee"
     assert pl.DataFrame(told["tables"]["played"]).equals(
         pl.read_csv(tmp_path / "tables" / "played.csv")
@@ -159,20 +161,22 @@ def test_tables_are_written_as_csv_and_latex(well: Path, tmp_path: Path) -> None
     assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
 
 
-def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(well: Path, tmp_path: Path) -> None:
-    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee", folder=tmp_path)
-    assert done.returncode == 2
-    assert 'no recipe "gleee"' in done.stderr
-    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips", folder=tmp_path)
-    assert done.returncode == 2
-    assert "well holds nothing of the recipe chips: " in " ".join(done.stderr.split())
-    done = cheaptalk("report", "well", "--store", str(well), "--tables", "x", folder=tmp_path)
-    assert done.returncode == 2
-    assert "only a recipe makes tables" in done.stderr
+def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
+    cheaptalk: Command, well: Path, tmp_path: Path
+) -> None:
+    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "gleee")
+    assert done.status == 2
+    assert 'no recipe "gleee"' in done.err
+    done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips")
+    assert done.status == 2
+    assert "well holds nothing of the recipe chips: " in done.said
+    done = cheaptalk("report", "well", "--store", str(well), "--tables", "x")
+    assert done.status == 2
+    assert "only a recipe makes tables" in done.err
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)
@@ -209,7 +213,7 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
     browse(tmp_path / "profile", visit)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.browser
 def test_charts_are_saved_as_pictures_for_papers(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri())

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from tests.reports.test_command import cheaptalk
+from tests.conftest import Command
 
 SELLERS = {
     "fair": {"alice": "honest", "bob": "trusting"},
@@ -112,26 +112,29 @@ def test_who_lacks_cells_is_said(store: Path) -> None:
     assert any(note.startswith("zero has matches in 1 of 7 combinations") for note in notes)
 
 
-def test_one_player_alone_is_no_leaderboard(store: Path, tmp_path: Path) -> None:
-    done = cheaptalk("leaderboard", "one", "--store", str(store), folder=tmp_path)
-    assert done.returncode == 1
-    assert "takes finished matches of two players at least" in done.stdout
+def test_one_player_alone_is_no_leaderboard(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
+    done = cheaptalk("leaderboard", "one", "--store", str(store))
+    assert done.status == 1
+    assert "takes finished matches of two players at least" in done.out
     found = board(store, "new", new=["tough", "luck"])
     assert "without the new players no match is left" in found.lacking["How ranks moved"]
 
 
-def test_the_command_prints_writes_and_names_what_is_wrong(store: Path, tmp_path: Path) -> None:
+def test_the_command_prints_writes_and_names_what_is_wrong(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
     where = ("--store", str(store))
-    done = cheaptalk("leaderboard", "new", "--new", "tough", *where, "--json", "--out", "b.html",
-                     folder=tmp_path)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert list(json.loads(done.stdout)["tables"]) == ["leaderboard", "moves"]
+    done = cheaptalk("leaderboard", "new", "--new", "tough", *where, "--json", "--out", "b.html")
+    assert done.status == 0, done.err
+    assert list(json.loads(done.out)["tables"]) == ["leaderboard", "moves"]
     assert "Ranks by stage" in (tmp_path / "b.html").read_text()
     for arguments, sentence in (
         (("knew",), 'no study "knew"'),
         (("new", "--new", "rough"), 'no player "rough" (did you mean "tough"?) in new'),
         (("new", "--game", "bargainin"), 'no game "bargainin" (did you mean "bargaining"?)'),
     ):
-        wrong = cheaptalk("leaderboard", *arguments, *where, folder=tmp_path)
-        assert wrong.returncode == 2
-        assert sentence in " ".join(wrong.stderr.split())
+        wrong = cheaptalk("leaderboard", *arguments, *where)
+        assert wrong.status == 2
+        assert sentence in wrong.said

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import cheaptalk as ct
 
 EXTRAS = {
-    "analysis": ("polars", "scipy", "plotly", "duckdb"),
+    "analysis": ("polars", "scipy", "plotly"),
     "predict": ("scikit-learn", "catboost"),
     "web": ("fastapi", "uvicorn"),
     "lm": ct.models.names.IN_PROCESS_NEEDS,

@@ -29,7 +29,7 @@ class StatusLine:
     def print(self, line: str) -> None:
         """Print a line below the last one, if that is long enough ago."""
         if self._due(EVERY):
-            err.print(line, markup=False)
+            err.print(line, markup=False, soft_wrap=True)
 
     @contextmanager
     def shown(self, line: str) -> Iterator[Callable[[str], None]]:

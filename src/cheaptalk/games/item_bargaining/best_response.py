@@ -73,7 +73,8 @@ class Responder:
         self.policy = policy
         self.hands = list(hands)
         self.late = me.seat == SECOND
-        self._bundles = list(product(*(range(count + 1) for count in me.quantities)))
+        bundles = product(*(range(count + 1) for count in me.quantities))
+        self._kept = {bundle: worth(rest(me.quantities, bundle), me.values) for bundle in bundles}
         self._replies: dict[tuple[int, int, Bundle | None], Move] = {}
         self._plans: dict[tuple[int, Bundle | None, tuple[int, ...]], Plan] = {}
 
@@ -93,14 +94,15 @@ class Responder:
             yield Plan(now * worth(offer, self.me.values), "accept")
         yield Plan(now * self.me.outside, "walk")
         if not (self.late and number == self.me.rounds):
-            for bundle in self._bundles:
-                yield Plan(self._offering(number, bundle, among), bundle)
+            weight = self.weigh(among)
+            for bundle in self._kept:
+                yield Plan(self._offering(number, bundle, among) / weight, bundle)
 
     def _offering(self, number: int, bundle: Bundle, among: Sequence[int]) -> float:
-        """The expected payoff of offering a bundle."""
+        """The payoffs of offering a bundle to each of these hands, weighed and added up."""
         me, number = self.me, number + self.late
         now = me.discount ** (number - 1)
-        kept, total = worth(rest(me.quantities, bundle), me.values), 0.0
+        kept, total = self._kept[bundle], 0.0
         replies: dict[Bundle, list[int]] = {}
         for hand in among:
             move, weight = self.reply(hand, number, bundle), self.hands[hand].weight
@@ -114,7 +116,7 @@ class Responder:
         later = number if self.late else number + 1
         for offer, hands in replies.items():
             total += self.weigh(hands) * self.plan(later, offer, hands).value
-        return total / self.weigh(among)
+        return total
 
     def weigh(self, among: Iterable[int]) -> float:
         """How likely it is that the rival has one of these hands."""
