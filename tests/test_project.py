@@ -218,3 +218,12 @@ def test_source_keeps_the_house_rules() -> None:
         found += re.findall(r"^.*# noqa(?!: [A-Z0-9, ]+ - \w).*$", text, re.MULTILINE)
         broken += [(name_of(path), one) for one in found]
     assert broken == []
+
+
+def test_the_rooms_that_the_architecture_names_are_there() -> None:
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    named = {one for one in re.findall(r"`([\w/.]+)`", page) if "/" in one}
+    package = ROOT / "src" / "cheaptalk"
+    missing = [one for one in named if not list(package.glob(one.replace("NAME", "*")))]
+    assert len(named) > 30
+    assert missing == []

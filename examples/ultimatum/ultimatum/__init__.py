@@ -1,5 +1,5 @@
 """An ultimatum game about a sum that only the proposer knows."""
 
-from cheaptalk import rules as ct
+import cheaptalk as ct
 
 BOX = ct.GameBox.of(__name__)

@@ -1,6 +1,6 @@
 """Measures of the ultimatum game."""
 
-from cheaptalk import rules as ct
+import cheaptalk as ct
 
 
 def generosity(result: ct.Result) -> float:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cheaptalk import rules as ct
+import cheaptalk as ct
 
 Sum = Annotated[float, Field(gt=0, le=1e12)]
 

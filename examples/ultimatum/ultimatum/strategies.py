@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cheaptalk import rules as ct
+import cheaptalk as ct
 
 from .rules import Offer, OfferMade, Reply, Turn
 

@@ -1,4 +1,7 @@
-"""What several games share in measuring them: judges, and how well they agree."""
+"""Judges: models that judge what was said and done by a rubric, and how well they agree.
+
+Loaded when first used; needs ``[analysis]``.
+"""
 
 import lazy_loader
 
