@@ -53,7 +53,7 @@ def first_come_first_served(_: Path) -> GameBox:
     return boxed(Grabbing, random)
 
 
-@breaks("check_secrets", "becomes Line(seat='right', event=Reveal(target=")
+@breaks("check_secrets", "becomes Heard(seat='right', event=Reveal(target=")
 def a_secret_told(_: Path) -> GameBox:
     class Leaky(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:
@@ -66,7 +66,7 @@ def a_secret_told(_: Path) -> GameBox:
     return boxed(Leaky)
 
 
-@breaks("check_secrets", "the words of Line(seat='right', event=GuessNow(round=1)")
+@breaks("check_secrets", "the words of Heard(seat='right', event=GuessNow(round=1)")
 def a_secret_in_words_alone(folder: Path) -> GameBox:
     class Renamed(Guessing):
         def secrets(self, deal: Cards) -> Iterator[Secret]:
@@ -93,7 +93,7 @@ def a_secret_in_a_refusal(_: Path) -> GameBox:
     return boxed(Grudging, random)
 
 
-@breaks("check_secrets", "becomes Line(seat='everybody', event=")
+@breaks("check_secrets", "becomes Heard(seat='everybody', event=")
 def a_secret_in_the_length(_: Path) -> GameBox:
     class Hasty(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:

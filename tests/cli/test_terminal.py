@@ -241,7 +241,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=300)))
-    monkeypatch.setattr("cheaptalk.cli.progress.EVERY", 3600.0)
+    monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
     monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))

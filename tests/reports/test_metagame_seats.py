@@ -16,7 +16,7 @@ from cheaptalk.equilibrium import (
     model_choice,
     pure_equilibria,
 )
-from cheaptalk.equilibrium.analysis import seats_estimation as seats_solving
+from cheaptalk.equilibrium.analysis import seats_solution
 from cheaptalk.equilibrium.analysis.seats_solution import solve
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
 from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
@@ -100,10 +100,10 @@ def test_paths_that_fail_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise EquilibriumError("too close to a tie")
 
-    monkeypatch.setattr(seats_solving, "bimatrix_equilibria", fail)
+    monkeypatch.setattr(seats_solution, "bimatrix_equilibria", fail)
     found = solve(*SEXES)
     assert (found.complete, found.paths, found.lost) == (False, 4, 0)
-    monkeypatch.setattr(seats_solving, "lemke_howson", fail)
+    monkeypatch.setattr(seats_solution, "lemke_howson", fail)
     lost = solve(*SEXES)
     assert len(lost.found) == 2
     assert lost.in_words.endswith("4 paths of Lemke and Howson, of which 4 found no end")

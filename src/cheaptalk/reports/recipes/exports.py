@@ -50,9 +50,9 @@ def latex(table: ReportTable, label: str = "") -> str:
         label: for references; the table's name without.
 
     >>> import polars as pl
-    >>> from cheaptalk.reports.recipes.parts import Column
+    >>> from cheaptalk.reports.recipes.parts import Header
     >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
-    >>> columns = (Column("model", "Model"), Column("gain", "Gain", "%", 2))
+    >>> columns = (Header("model", "Model"), Header("gain", "Gain", "%", 2))
     >>> print(latex(Table("gains", "Gains", frame, columns)))
     \begin{table}
     \caption{Gains.}

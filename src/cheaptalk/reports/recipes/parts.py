@@ -63,7 +63,7 @@ class Header(NamedTuple):
     def number(self, value: float, places: int) -> str:
         """A number as it is printed; no p-value is 0.
 
-        >>> Column("p", "p").number(0.00012, 3), Column("x", "Gain").number(0.00012, 3)
+        >>> Header("p", "p").number(0.00012, 3), Header("x", "Gain").number(0.00012, 3)
         ('< 0.001', '0.000')
         """
         if self.is_p and value < 0.5 * 10**-places:
