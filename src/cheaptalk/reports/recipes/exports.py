@@ -53,7 +53,7 @@ def latex(table: ReportTable, label: str = "") -> str:
     >>> from cheaptalk.reports.recipes.parts import Header
     >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
     >>> columns = (Header("model", "Model"), Header("gain", "Gain", "%", 2))
-    >>> print(latex(Table("gains", "Gains", frame, columns)))
+    >>> print(latex(ReportTable("gains", "Gains", frame, columns)))
     \begin{table}
     \caption{Gains.}
     \label{tab:gains}
