@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from cheaptalk.cli import main
-from cheaptalk.models import flow
+from cheaptalk.models import flow_control as flow
 from cheaptalk.records import Store
 from cheaptalk.rules.registry import GAMES
 from tests import crowds

@@ -7,7 +7,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.flow import DENIALS, SENDINGS, START, Trouble
+from cheaptalk.models.flow_control import DENIALS, SENDINGS, START, Trouble
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import Canned, legal, study, with_model
@@ -42,7 +42,7 @@ def test_a_wrong_key_halts_the_run_before_it_burns_many_matches(store: Store) ->
 def test_a_server_that_is_not_there_halts_the_run(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     away = Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
     models = Canned(lambda call, number: away)
     progress = ct.run(study(**MANY), store, models=models)
@@ -55,7 +55,7 @@ def test_a_server_that_is_not_there_halts_the_run(
 def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     players = {"good": {"model": "vllm/good"}, "bad": {"model": "vllm/bad"}}
     made = study(players=players, pairing="self", deals=30)
 
@@ -64,7 +64,7 @@ def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(
             return legal(call)
         return Reply(failure=Failure.PROVIDER_ERROR, detail="connection refused", retry=True)
 
-    monkeypatch.setattr("cheaptalk.models.flow.LONGEST", 60.0)
+    monkeypatch.setattr("cheaptalk.models.flow_control.LONGEST", 60.0)
     progress = ct.run(made, store, models=Canned(bad_is_away))
     assert progress.halted is None
     assert progress.counts == {Status.FINISHED: 30, Status.FAILED: 30}
@@ -89,7 +89,7 @@ def test_overload_takes_no_match_as_long_as_there_is_patience(store: Store, no_w
 def test_a_server_that_goes_away_for_a_while_takes_no_match(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch, unreached: Literal[True] | None
 ) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow.IN_A_ROW", 3)
+    monkeypatch.setattr("cheaptalk.models.flow_control.IN_A_ROW", 3)
     away = Reply(failure=Failure.PROVIDER_ERROR, detail="gone", retry=True, unreached=unreached)
 
     def gone_from_the_3rd_to_the_60th(call: ModelCall, number: str) -> Reply | str:
@@ -134,7 +134,7 @@ def test_concurrency_is_the_number_of_matches_under_way(store: Store) -> None:
 def test_attempts_that_reach_no_server_are_no_calls(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.models.flow.GRACE", 0.0)
+    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
     away = Reply(failure=Failure.PROVIDER_ERROR, detail="away", retry=True, unreached=True)
     made = study(**with_model(), budget={"calls": 1000})
     vain = Canned(lambda call, number: away)

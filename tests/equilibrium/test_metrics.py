@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from cheaptalk.equilibrium.empirical.metrics import (
-    Metric,
-    against,
-    at_equilibrium,
-    regrets,
-)
+from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.papers.metagame.welfare import item_bargaining_metrics
 

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium, resampled
-from cheaptalk.equilibrium.empirical.designs import compare_designs
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium, regrets
 from cheaptalk.equilibrium.empirical.next_cells import (
@@ -18,6 +17,7 @@ from cheaptalk.equilibrium.empirical.next_cells import (
     propose_cells,
     shared_designs,
 )
+from cheaptalk.equilibrium.empirical.sampling_designs import compare_designs
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError

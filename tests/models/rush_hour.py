@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.flow import START, Lane, Trouble, trouble_of
+from cheaptalk.models.flow_control import START, Lane, Trouble, trouble_of
 
 ANSWER = Reply(text="Yes.")
 SOON = 0.005

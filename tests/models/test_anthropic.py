@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Usage
-from cheaptalk.models.http.wire import CALL_HEADER
+from cheaptalk.models.http.transport import CALL_HEADER
 from tests.models.serving import always, exchange
 
 KEY = "sk-ant-very-secret"

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import AnswerForm, Message, ModelCall, ModelName, ModelSettings
-from cheaptalk.models.batch.server import LARGEST, MOST, BatchServer, BatchTrouble, Line, chunks
+from cheaptalk.models.batch.protocol import LARGEST, MOST, BatchServer, BatchTrouble, Line, chunks
 from cheaptalk.models.clients import open_batches
 from tests import batch_server
 

@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, Reply
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.http.wire import LONGEST
+from cheaptalk.models.http.transport import LONGEST
 from tests.models.serving import Answering, always, exchange
 
 KEY = "sk-very-secret-indeed"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.flow import (
+from cheaptalk.models.flow_control import (
     CEILING,
     DENIALS,
     GRACE,

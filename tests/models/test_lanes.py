@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from cheaptalk.models.flow import START, Lanes, Slot
+from cheaptalk.models.flow_control import START, Lanes, Slot
 from tests.models.rush_hour import ANSWER, luck, turned_away, unreachable
 
 T = TypeVar("T")

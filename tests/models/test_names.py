@@ -5,8 +5,9 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage, missing, names
-from cheaptalk.models.names import hint, short_names
+from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, Usage, missing
+from cheaptalk.models import model_strings as names
+from cheaptalk.models.model_strings import hint, short_names
 from cheaptalk.rules import UnknownName
 
 

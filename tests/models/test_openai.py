@@ -9,7 +9,7 @@ from aiohttp import web
 
 from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.http.openai import OpenAIModels
-from cheaptalk.models.http.wire import CALL_HEADER, LONGEST
+from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
 from tests.fakes import Server
 from tests.model_server import Handler, completion
 

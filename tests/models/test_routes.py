@@ -9,7 +9,7 @@ from aiohttp import web
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal
 from cheaptalk.games.pirate_game.events import Plan
 from cheaptalk.models import AnswerForm, AskedRoute, Failure, Message, ModelCall
-from cheaptalk.models.routes import sendable
+from cheaptalk.models.structured_output import sendable
 from tests.models.serving import always, exchange
 
 ASKED = (Message(role="user", content="Your price?"),)

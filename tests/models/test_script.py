@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 import cheaptalk as ct
 from cheaptalk.models import SCRIPTS, AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
-from cheaptalk.models.script import ScriptedModels, made_up
+from cheaptalk.models.scripted import ScriptedModels, made_up
 
 ASKED = (Message(role="system", content="Be brief."), Message(role="user", content="Your price?"))
 

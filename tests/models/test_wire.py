@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.http.wire import Wire, broken, complaint, proxy_of, retry_after
+from cheaptalk.models.http.transport import Wire, broken, complaint, proxy_of, retry_after
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -66,7 +66,7 @@ def posted(url: str) -> Reply:
 def test_a_server_that_is_not_there_is_named_with_the_cause(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cheaptalk.models.http.wire.proxy_of", lambda url: None)
+    monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
     reply = posted(f"http://{host}:9/v1")
     assert reply.detail == f"no server answers at {host}:9 (Connection refused)"
     assert (reply.failure, reply.retry, reply.unreached) == (Failure.PROVIDER_ERROR, True, True)

@@ -15,7 +15,7 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.gama.robustness import families
 from cheaptalk.papers.gama.scores import GAMES, NUMBER
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.pages import Wanted, count, places_of
+from cheaptalk.records.store.queries import Wanted, count, places_of
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from tests.reports.browser import Tab, browse
 

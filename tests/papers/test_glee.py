@@ -11,9 +11,9 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.equilibrium import model_choice
 from cheaptalk.papers.glee.anchoring import first_offers
-from cheaptalk.papers.glee.choice import PlayerChoice, gains, notes_of
 from cheaptalk.papers.glee.families import METRICS, ROLES, families
 from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.papers.glee.model_choice import PlayerChoice, gains, notes_of
 from cheaptalk.papers.glee.outcomes import reweighted
 from cheaptalk.papers.glee.pairs import pairs_of
 from cheaptalk.records import Store

@@ -275,7 +275,7 @@ def test_rows_lead_to_their_matches(found: Findings, store: Store) -> None:
             lead = table.leads(row)
             assert lead is not None
             wanted = _wanted(GAME, dict.fromkeys(PLAYERS, "player"), lead.query)
-            assert ct.records.store.pages.count(store, STUDY, wanted) == 24
+            assert ct.records.store.queries.count(store, STUDY, wanted) == 24
 
 
 def test_the_published_code_calls_fewer_divisions_optimal(store: Store, found: Findings) -> None:

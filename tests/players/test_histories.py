@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.player import SUM_UP
-from cheaptalk.players.language_model.prompts import LastTurns, Prompt
+from cheaptalk.players.language_model.treatments import LastTurns, Prompt
 from cheaptalk.rules import Asked, Horizon, Table
 from cheaptalk.styles import style_in
 from tests.players.thinking import think

@@ -4,7 +4,7 @@ import pytest
 
 from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
-from cheaptalk.players.language_model.prompts import PERSONAS, PLAIN, Prompt
+from cheaptalk.players.language_model.treatments import PERSONAS, PLAIN, Prompt
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
 from tests.players.thinking import think

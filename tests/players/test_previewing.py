@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.script import ScriptedModels
+from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.language_model import replies as forms
 from cheaptalk.players.language_model.preview import STAND_IN, preview

@@ -24,7 +24,7 @@ from cheaptalk.players import (
     Sources,
     StrategySeat,
 )
-from cheaptalk.players.language_model.prompts import Prompt
+from cheaptalk.players.language_model.treatments import Prompt
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, game_box
 from cheaptalk.styles import style
 

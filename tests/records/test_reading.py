@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from cheaptalk.players import Kind
 from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
-from cheaptalk.records.store import pages as browsing
+from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.pages import Pairing, Wanted, parameters_text
+from cheaptalk.records.store.queries import Pairing, Wanted, parameters_text
 from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.records.store.store import adopt
 from tests.records.stored import Shelf

@@ -9,8 +9,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Excluded, excluded
+from cheaptalk.records.exclusions import Standing, predecessors
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.records.unanswered import Standing, predecessors
 from tests.fakes import Canned, Refusing, study, with_model
 
 

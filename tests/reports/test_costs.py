@@ -5,7 +5,7 @@ from pathlib import Path
 import cheaptalk as ct
 from cheaptalk.models import Reply, Usage
 from cheaptalk.records import Cost, Store
-from cheaptalk.reports.facts import dollars_text
+from cheaptalk.reports.study_facts import dollars_text
 from tests.fakes import Canned, legal, study, with_model
 from tests.pages import Page
 

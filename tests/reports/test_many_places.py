@@ -9,7 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import match_frames
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports import figures
 from cheaptalk.reports.scores import GameScores
 from tests.pages import Page

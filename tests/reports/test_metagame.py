@@ -12,10 +12,10 @@ import cheaptalk as ct
 from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
 from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
-from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR, OPPOSITION
+from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.conduct import (
+from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
     deal_histogram,
     demands,

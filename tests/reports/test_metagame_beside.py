@@ -19,7 +19,7 @@ from cheaptalk.equilibrium import (
 from cheaptalk.equilibrium.analysis import providers
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import rankings
-from cheaptalk.records.store.pages import Wanted, count, places_of
+from cheaptalk.records.store.queries import Wanted, count, places_of
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from tests.pages import Page
 from tests.played import play

@@ -16,8 +16,8 @@ from cheaptalk.equilibrium import (
     model_choice,
     pure_equilibria,
 )
-from cheaptalk.equilibrium.analysis import seats_solution
-from cheaptalk.equilibrium.analysis.seats_solution import solve
+from cheaptalk.equilibrium.analysis import bimatrix_solution as seats_solution
+from cheaptalk.equilibrium.analysis.bimatrix_solution import solve
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
 from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
 from cheaptalk.reports.metagame.figures import payoff_maps

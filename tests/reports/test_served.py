@@ -5,7 +5,7 @@ from typing import Any
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import Sending
-from cheaptalk.reports.facts import NOBODY, UNNAMED, Served, served
+from cheaptalk.reports.study_facts import NOBODY, UNNAMED, Served, served
 from tests.pages import Page
 from tests.played import EVIL
 from tests.reports.conftest import Reported

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.flow import SENDINGS, Trouble
+from cheaptalk.models.flow_control import SENDINGS, Trouble
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.ledger import mark_unresolved

@@ -10,8 +10,8 @@ import cheaptalk as ct
 from cheaptalk.frames import match_frames
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
-from cheaptalk.records.unanswered import Unanswered, policies_of
-from cheaptalk.reports.facts import UnansweredKind, exclusions
+from cheaptalk.records.exclusions import Unanswered, policies_of
+from cheaptalk.reports.study_facts import UnansweredKind, exclusions
 from cheaptalk.studies import Dealt, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, study, with_model
 

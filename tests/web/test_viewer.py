@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 
 import cheaptalk as ct
 from cheaptalk.records import digest, digest_key
-from cheaptalk.records.store import pages as browsing
+from cheaptalk.records.store import queries as browsing
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
 from tests.fakes import Canned, Refusing, study, with_model

@@ -1,11 +1,8 @@
-"""Taking one batch from where it stands to its end: submitted once, waited for, collected.
+"""Playing in a provider's batches: all live matches go one call further with each.
 
-A batch and its calls are in the store before it is submitted, its replies before anyone acts on
-them, so that a run can be stopped or killed at any moment and collected days later.
-
-Playing in a provider's batches: all live matches go one ply further with each.
-
-Calls wait until no match can go on without a reply. Then one batch goes out for each model.
+Calls wait until no match can go on without a reply; then one batch goes out for each model. A
+batch and its calls are in the store before it is submitted, its replies before anyone acts on them,
+so that a run can be stopped or killed at any moment and its batches collected days later.
 """
 
 import asyncio
@@ -17,12 +14,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from cheaptalk.calls.pace import Pace
+from cheaptalk.calls.idle import Pace
 from cheaptalk.calls.purse import Halted
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.server import BatchServer, BatchTrouble, Line, Results, chunks
+from cheaptalk.models.batch.protocol import BatchServer, BatchTrouble, Line, Results, chunks
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.routes import Known, refuses, ways
+from cheaptalk.models.structured_output import Known, refuses, ways
 from cheaptalk.records.ledger.batches import (
     Batch,
     Intent,

@@ -1,4 +1,4 @@
-"""The run's side of looking after it from another terminal: it gives account and takes orders."""
+"""Control of a run, in the run: it gives account and takes orders from other terminals."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from cheaptalk.calls.desk import Desk
 from cheaptalk.calls.orders import LaneState, Matches, Order, RunState
 from cheaptalk.calls.purse import Budget, amount_text, unpriced
-from cheaptalk.models.flow import Lane
+from cheaptalk.models.flow_control import Lane
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.store.backend import Mailbox
 from cheaptalk.rules import suggest

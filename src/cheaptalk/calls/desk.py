@@ -12,10 +12,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
 from cheaptalk.calls.cache import CacheStation
-from cheaptalk.calls.pace import Pace
+from cheaptalk.calls.idle import Pace
 from cheaptalk.calls.purse import Halted, Purse
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.flow import Lanes, Retries, trouble_of
+from cheaptalk.models.flow_control import Lanes, Retries, trouble_of
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cheaptalk.models.names import short_names
+from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, waiting_batches
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem

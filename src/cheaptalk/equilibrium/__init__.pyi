@@ -1,23 +1,22 @@
 from .analysis.analysis import Analysis, plus_minus
+from .analysis.bimatrix import PAYOFF, SeatsAnalysis
+from .analysis.bimatrix_estimation import SeatsOptions, analyse_bimatrix, analyse_seats
 from .analysis.estimation import AnalysisOptions, analyse, analyse_payoffs
 from .analysis.providers import Providers
-from .analysis.seats import PAYOFF, SeatsAnalysis
-from .analysis.seats_estimation import SeatsOptions, analyse_bimatrix, analyse_seats
 from .analysis.spreads import Spread
 from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
-from .empirical.designs import Designs, compare_designs
 from .empirical.games import EmpiricalBimatrix, EmpiricalGame
 from .empirical.metrics import Metric
 from .empirical.model_choice import ModelChoice, model_choice
 from .empirical.next_cells import NextCells, propose_cells
 from .empirical.ratings import BradleyTerry, Tally, bradley_terry, elo, mean_elo, tally
+from .empirical.sampling_designs import Designs, compare_designs
 from .solvers.bimatrix import (
     BimatrixEquilibria,
     bimatrix_equilibria,
     lemke_howson,
     lemke_howson_mixtures,
 )
-from .solvers.equilibria import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
 from .solvers.payoff_files import PayoffFileError, PayoffTable, read_payoffs, write_payoffs
 from .solvers.payoffs import EquilibriumError
 from .solvers.profiles import Profile, profile, pure_equilibria
@@ -31,6 +30,7 @@ from .solvers.rankings import (
     nash_average,
 )
 from .solvers.replicator import Replication, RestPoint, replicator_dynamics
+from .solvers.solutions import Component, Equilibrium, SymmetricEquilibria, deviation_gains, regret
 from .solvers.symmetric import mene_mixtures, symmetric_equilibria
 
 __all__ = [

@@ -9,7 +9,7 @@ import polars as pl
 from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, failed
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Measure
 
 KINDS = tuple(kind.value for kind in Kind)

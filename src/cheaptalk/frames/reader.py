@@ -8,15 +8,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
-from cheaptalk.records.unanswered import Unanswered, policies_of
-from cheaptalk.rules import (
-    CheaptalkError,
-    GameBox,
-    Quantity,
-    Result,
-    game_box,
-    unknown,
-)
+from cheaptalk.records.exclusions import Unanswered, policies_of
+from cheaptalk.rules import CheaptalkError, GameBox, Quantity, Result, game_box, unknown
 
 RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])

@@ -7,7 +7,7 @@ import polars as pl
 
 from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, naming
 from cheaptalk.records import MatchRecord, Store, line_up
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Series
 
 MATCH = {

@@ -15,7 +15,7 @@ from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.judges.runs import label
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import deals_of, judges_of, read_judgements
-from cheaptalk.records.store.pages import some
+from cheaptalk.records.store.queries import some
 from cheaptalk.rules import game_box
 
 DRAWS = 2_000

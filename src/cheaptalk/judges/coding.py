@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, open_desk
+from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
 from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.judges.items import Item, quote
 from cheaptalk.judges.judges import Judge, Verdict

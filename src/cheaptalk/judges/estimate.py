@@ -10,7 +10,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items
-from cheaptalk.records.store.pages import some
+from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.estimate import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.estimates.rehearsal import Load, evenly

@@ -13,7 +13,7 @@ from cheaptalk.models import AnswerForm, Message, ModelCall, ModelSettings, Repl
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import FAILED
 from cheaptalk.records import Status, Store, digest, digest_key
-from cheaptalk.records.store.pages import ended_matches, some
+from cheaptalk.records.store.queries import ended_matches, some
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.styles import Illegal, Unreadable

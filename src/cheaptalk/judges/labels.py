@@ -25,7 +25,7 @@ from cheaptalk.records.judgements import (
     register_judge,
     write_judgement,
 )
-from cheaptalk.records.store.pages import some
+from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
 
 COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")

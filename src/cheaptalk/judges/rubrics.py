@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from cheaptalk.files import yaml_files
 from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.studies.study import read_yaml
+from cheaptalk.yaml_files import yaml_files
 
 OURS = yaml_files(Path(__file__).parent / "rubrics")
 RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", instances(Path), several)

@@ -18,7 +18,7 @@ import polars as pl
 from cheaptalk.calls.cache import CacheStation, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, open_desk
+from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.judges.items import Item, items_of
@@ -39,7 +39,7 @@ from cheaptalk.records.judgements import (
     write_judgement,
 )
 from cheaptalk.records.ledger.ledger import mark_unresolved
-from cheaptalk.records.store.pages import some
+from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 
 CONCURRENCY = 32

@@ -12,7 +12,7 @@ from cheaptalk.models.calls import (
     Route,
     Usage,
 )
-from cheaptalk.models.names import PROVIDERS, SCRIPTS, ModelName, Provider, missing
+from cheaptalk.models.model_strings import PROVIDERS, SCRIPTS, ModelName, Provider, missing
 from cheaptalk.models.prices import Price, PriceError, Prices, load_prices, own_prices
 from cheaptalk.models.settings import FAMILIES, Family, check_settings, family
 

@@ -1,21 +1,18 @@
-"""The way to all models: one client for each protocol, chosen by the model string.
-
-The way to all providers' batch endpoints.
-"""
+"""Clients for all models and for all batch endpoints, chosen by the model string."""
 
 from typing import Protocol as TypingProtocol
 
 from cheaptalk.models.batch.anthropic import AnthropicBatches
 from cheaptalk.models.batch.openai import OpenAIBatches
-from cheaptalk.models.batch.server import BatchServer
+from cheaptalk.models.batch.protocol import BatchServer
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.agent import AgentModels
 from cheaptalk.models.http.anthropic import AnthropicModels
 from cheaptalk.models.http.openai import OpenAIModels
-from cheaptalk.models.http.wire import Wire
+from cheaptalk.models.http.transport import Wire
 from cheaptalk.models.local import LocalModels
-from cheaptalk.models.names import ModelName, Protocol
-from cheaptalk.models.script import ScriptedModels
+from cheaptalk.models.model_strings import ModelName, Protocol
+from cheaptalk.models.scripted import ScriptedModels
 
 
 class Client(TypingProtocol):

@@ -14,8 +14,8 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.http.wire import broken
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.http.transport import broken
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
 TOGETHER = 16

@@ -10,10 +10,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from cheaptalk.files import read_yaml
 from cheaptalk.models.calls import Reply, Usage
 from cheaptalk.rules import CheaptalkError, Value
 from cheaptalk.rules.errors import first_problem
+from cheaptalk.yaml_files import read_yaml
 
 VARIABLE = "CHEAPTALK_PRICES"
 """The environment variable that names a file of prices."""

@@ -1,11 +1,4 @@
-"""Which settings a model takes, and what they are called on the wire: the whole of it as a table.
-
-Models that share a provider and take the same settings are a family. The rows follow the
-providers' own documentation as of November 2026; what a provider drops without a word counts as not
-taken.
-
-Settings that do what they say: checked before a run, mapped by a table, never dropped.
-"""
+"""Settings of models: checked before a run, mapped for the wire by a table, never dropped."""
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -13,7 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import AskedRoute, ModelSettings, Reasoning, Route
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.model_strings import ModelName
 
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 8_192, "high": 16_384}
 """Tokens of reasoning that a level stands for where a provider wants their number."""

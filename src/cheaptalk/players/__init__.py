@@ -3,10 +3,10 @@
 from cheaptalk.players.imported import ImportedSeat
 from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.preview import Preview, preview
-from cheaptalk.players.language_model.prompts import LastTurns, Prompt, Refine
 from cheaptalk.players.language_model.seat import ModelSeat
+from cheaptalk.players.language_model.treatments import LastTurns, Prompt, Refine
 from cheaptalk.players.person import MEDIA, Person, PersonSeat, since_answer
-from cheaptalk.players.player import Answer, Call, Kind, PersonCall, Player, Thinking
+from cheaptalk.players.protocol import Answer, Call, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.recorded import Recorded, RecordedSeat
 from cheaptalk.players.rosters import Roster, roster, roster_names
 from cheaptalk.players.seats import (

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from cheaptalk.players.player import Player
+from cheaptalk.players.protocol import Player
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import CheaptalkError, Game
 

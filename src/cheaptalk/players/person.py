@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from cheaptalk.players.player import Answer, Kind, PersonCall, Thinking
+from cheaptalk.players.protocol import Answer, Kind, PersonCall, Thinking
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Asked, Game, Moment
 from cheaptalk.rules.registry import Registry, instances

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cheaptalk.players.player import Answer, Kind, Thinking
+from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Asked, Game, Given
 

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from cheaptalk.files import read_yaml
 from cheaptalk.players.seats import Entry, labelled
 from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
+from cheaptalk.yaml_files import read_yaml
 
 ROSTERS: Registry[Path] = Registry("roster", "cheaptalk.rosters", instances(Path), several)
 """All rosters by name; an entry point refers to a mapping of their files."""

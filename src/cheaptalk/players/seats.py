@@ -1,7 +1,7 @@
-"""Who fills a seat, as data: kinds of players register here, and roster entries name them.
+"""Kinds of players: they register here, roster entries name them, and their settings are data.
 
 A kind of player is one module: how it is written on a roster (:class:`RosterForm`), the settings
-that make it (:class:`SeatSpec`) and who then sits down (:class:`~cheaptalk.players.player.Player`).
+that make it (:class:`SeatSpec`) and who then sits down (:class:`.Player`).
 It registers under the key by which a roster entry tells it::
 
     [project.entry-points."cheaptalk.seats"]
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from pydantic import SerializeAsAny, model_serializer, model_validator
 
 from cheaptalk.models import Reply
-from cheaptalk.players.player import PersonCall, Player
+from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Decide, Game, Given, Value, suggest
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry

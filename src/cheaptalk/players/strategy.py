@@ -10,8 +10,8 @@ from typing import Any, ClassVar, TypeGuard
 
 from pydantic import Field, model_validator
 
-from cheaptalk.models.names import hint
-from cheaptalk.players.player import Answer, Kind, Thinking
+from cheaptalk.models.model_strings import hint
+from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (
     Asked,

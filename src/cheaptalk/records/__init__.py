@@ -3,6 +3,7 @@
 from cheaptalk.records.cache import Cache, CacheError, Replicate, Request, differences, nearest
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.encoding import pack, text_of, unpack
+from cheaptalk.records.exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
 from cheaptalk.records.identity import configuration_digest, digest, digest_key, player_digest
 from cheaptalk.records.ledger.batches import BatchSummary, all_batches, waiting_batches
 from cheaptalk.records.ledger.spending import answered, costs_by_player, study_cost
@@ -21,7 +22,6 @@ from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.reader import StudySummary
 from cheaptalk.records.store.store import NewMatch, Store
 from cheaptalk.records.transcript import Line, Scene, gathered, transcript
-from cheaptalk.records.unanswered import Excluded, Unanswered, excluded, policies_of, predecessors
 
 __all__ = [
     "FEW", "AnswerRecord", "BatchSummary", "Cache", "CacheError", "Cost", "Ended", "Excluded",

@@ -1,6 +1,6 @@
 """The cache: replies bought before, in a file of its own that many runs may share.
 
-In what two requests differ, place by place: why the cache has no reply to one of them.
+For a request that it has no reply to, it says which stored one is nearest and where they differ.
 """
 
 import hashlib

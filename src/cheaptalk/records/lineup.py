@@ -1,4 +1,4 @@
-"""Who sits where, in short."""
+"""Line-ups: who sits in which place, written in short."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby

@@ -1,4 +1,4 @@
-from .judges import JudgeSection, agreement_lines, judge_sections
+from .judge_summaries import JudgeSection, agreement_lines, judge_sections
 from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.records import FEW
-from cheaptalk.reports.lines import Score, ScoreEstimate, ScoreLine
+from cheaptalk.reports.score_lines import Score, ScoreEstimate, ScoreLine
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed

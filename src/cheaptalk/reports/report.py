@@ -4,13 +4,13 @@ from pathlib import Path
 
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports import figures
-from cheaptalk.reports.facts import NOBODY, study_facts
-from cheaptalk.reports.judges import agreement_lines, judge_sections
+from cheaptalk.reports.judge_summaries import agreement_lines, judge_sections
 from cheaptalk.reports.output import SCRIPT, write_page
 from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.scores import GameScores
+from cheaptalk.reports.study_facts import NOBODY, study_facts
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 

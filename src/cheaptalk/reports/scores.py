@@ -13,7 +13,7 @@ from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
-from cheaptalk.reports.lines import (
+from cheaptalk.reports.score_lines import (
     Score,
     ScoreLine,
     by_player,

@@ -22,8 +22,8 @@ from cheaptalk.records import (
     gathered,
     transcript,
 )
-from cheaptalk.records.store.pages import some
-from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.records.exclusions import Stand, Standing
+from cheaptalk.records.store.queries import some
 from cheaptalk.reports.pages import environment
 from cheaptalk.rules import Chance, CheaptalkError, counted
 

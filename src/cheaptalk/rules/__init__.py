@@ -20,7 +20,15 @@ from cheaptalk.rules.box import (
     strategy,
 )
 from cheaptalk.rules.chance import Chance, Stream
+from cheaptalk.rules.empirical_view import (
+    EmpiricalView,
+    Histogram,
+    MeasureTable,
+    Radar,
+    ScaledMeasure,
+)
 from cheaptalk.rules.errors import CheaptalkError, counted
+from cheaptalk.rules.field_docs import field_meanings
 from cheaptalk.rules.game import (
     Deal,
     Game,
@@ -32,7 +40,6 @@ from cheaptalk.rules.game import (
     numbered,
     suggest,
 )
-from cheaptalk.rules.meanings import field_meanings
 from cheaptalk.rules.play import (
     Decide,
     ReplayMismatch,
@@ -56,7 +63,6 @@ from cheaptalk.rules.registry import (
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
 from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
-from cheaptalk.rules.views import EmpiricalView, Histogram, MeasureTable, Radar, ScaledMeasure
 
 __all__ = [
     "COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Ask", "Asked", "Chance",

@@ -18,10 +18,10 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel, create_model
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.empirical_view import EmpiricalView
 from cheaptalk.rules.game import Deal, Game, Outcome, Value
 from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import Asked, Given
-from cheaptalk.rules.views import EmpiricalView
 
 
 @dataclass(frozen=True)

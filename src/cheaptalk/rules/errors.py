@@ -1,8 +1,4 @@
-"""Errors that are told to people, and how they are worded.
-
-What is wrong with data that people write, in one line: where, what would be legal, what stands
-there.
-"""
+"""Errors as sentences: what is wrong, where it stands, and what would be legal."""
 
 import json
 from collections.abc import Sequence

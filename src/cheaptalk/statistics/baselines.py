@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.statistics.designs import level_texts, one_hot
+from cheaptalk.statistics.design_matrix import level_texts, one_hot
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 Task = Literal["number", "yes or no"]
 METRICS = {"number": ("rmse", "r2"), "yes or no": ("accuracy", "auc")}

@@ -12,7 +12,7 @@ from scipy.special import ndtr, stdtrit
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.errors import StatisticsError, demand_columns
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 Places = NDArray[np.int64]
 FEW = 20

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from cheaptalk.statistics.bootstrap import bootstrap
 from cheaptalk.statistics.errors import StatisticsError, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 Method = Literal["pearson", "spearman", "kendall"]
 IntervalKind = Literal["fisher", "bootstrap"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cheaptalk.statistics.arrays import FloatArray
-from cheaptalk.statistics.designs import Design, one_hot
+from cheaptalk.statistics.design_matrix import Design, one_hot
 
 EXACT = 1e-9
 """How near 1 a leverage is to count as 1: the row is then fitted exactly, whatever its outcome."""

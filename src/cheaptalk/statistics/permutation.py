@@ -13,7 +13,7 @@ from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.corrections import benjamini_hochberg, holm
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 CELLS = 10_000_000
 """How many shuffled numbers are held in memory at once."""

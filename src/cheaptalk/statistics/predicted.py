@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.statistics.arrays import FloatArray
-from cheaptalk.statistics.designs import Design
+from cheaptalk.statistics.design_matrix import Design
 from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.printout import printed
 from cheaptalk.statistics.regression import Regression
-from cheaptalk.statistics.text import printed
 
 
 @dataclass(frozen=True, eq=False)

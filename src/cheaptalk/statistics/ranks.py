@@ -12,7 +12,7 @@ from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.bootstrap import Clusters, clusters_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 
 @dataclass(frozen=True, eq=False)

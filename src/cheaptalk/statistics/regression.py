@@ -13,10 +13,10 @@ from scipy.special import stdtr, stdtrit
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.arrays import FloatArray
 from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
-from cheaptalk.statistics.designs import Design, design_of, factor_of
+from cheaptalk.statistics.design_matrix import Design, design_of, factor_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.text import printed
+from cheaptalk.statistics.printout import printed
 
 SINGULAR = 1e-10
 """The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""

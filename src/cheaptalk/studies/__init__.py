@@ -2,11 +2,11 @@
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.cache import CacheUse
-from cheaptalk.calls.driver import INTERRUPTED
+from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.calls.orders import ControlError, LaneState, RunState, give_order, watch
 from cheaptalk.calls.purse import Budget, Cap, Halted, amount_text
+from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
-from cheaptalk.records.unanswered import Unanswered
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches

@@ -1,6 +1,6 @@
-"""Who joins a study beside the players that it lists: rosters, and settings that models share.
+"""The study file: which games, which players, who meets whom, on which deals.
 
-A study as written: which games, which players, who meets whom, on which deals.
+Rosters and settings that models share join the listed players when the file is read.
 """
 
 import re
@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from cheaptalk.calls.purse import Budget
-from cheaptalk.files import read_yaml as read_file
 from cheaptalk.players import Entry, ModelSeat
 from cheaptalk.players.rosters import chosen
 from cheaptalk.players.seats import labelled
-from cheaptalk.records.unanswered import Unanswered
+from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box, suggest
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.yaml_files import read_yaml as read_file
 
 
 def joined(data: Mapping[str, Any]) -> dict[str, Any]:

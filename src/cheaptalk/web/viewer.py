@@ -17,8 +17,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
+from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
-from cheaptalk.records.store.pages import (
+from cheaptalk.records.store.queries import (
     Pairing,
     Wanted,
     count,
@@ -29,7 +30,6 @@ from cheaptalk.records.store.pages import (
     united,
 )
 from cheaptalk.records.store.store import set_aside
-from cheaptalk.records.unanswered import Excluded, Standing, excluded, policies_of
 from cheaptalk.reports.pages import PORT, environment, policy, source
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown

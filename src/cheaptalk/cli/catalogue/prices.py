@@ -12,7 +12,7 @@ from rich.text import Text
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, PricesOption
 from cheaptalk.cli.shared.printing import out, print_json, say
-from cheaptalk.models.names import hint
+from cheaptalk.models.model_strings import hint
 from cheaptalk.models.prices import PACKAGE
 
 FILE = "prices.yaml"

@@ -10,12 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters, player_entry
 from cheaptalk.cli.shared.printing import as_yaml, out, print_json, say
-from cheaptalk.models.names import hint
-from cheaptalk.models.routes import ways
+from cheaptalk.models.model_strings import hint
 from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import ways
 from cheaptalk.players import Entry, ModelSeat, StrategySeat
 from cheaptalk.players.language_model.preview import STAND_IN, Preview, preview
-from cheaptalk.players.language_model.prompts import History
+from cheaptalk.players.language_model.treatments import History
 from cheaptalk.players.rosters import chosen, roster_names
 from cheaptalk.rules import counted
 from cheaptalk.rules.errors import first_problem

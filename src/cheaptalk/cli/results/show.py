@@ -11,8 +11,8 @@ from rich.markup import escape
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, say
-from cheaptalk.records.store.pages import studies_of
-from cheaptalk.records.unanswered import Stand, Standing
+from cheaptalk.records.exclusions import Stand, Standing
+from cheaptalk.records.store.queries import studies_of
 from cheaptalk.rules import counted
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")

@@ -10,7 +10,7 @@ EXTRAS = {
     "analysis": ("polars", "scipy", "plotly"),
     "predict": ("scikit-learn", "catboost"),
     "web": ("fastapi", "uvicorn"),
-    "lm": ct.models.names.IN_PROCESS_NEEDS,
+    "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
 }
 """The packages of each optional part of the installation."""
 

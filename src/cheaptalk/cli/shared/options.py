@@ -11,8 +11,8 @@ import typer
 from pydantic import ValidationError
 
 import cheaptalk as ct
-from cheaptalk.files import parse_yaml
 from cheaptalk.rules.errors import first_problem
+from cheaptalk.yaml_files import parse_yaml
 
 DEFAULT_STORE = Path("cheaptalk.sqlite")
 PORT = 8642

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 import cheaptalk as ct
-from cheaptalk.models.names import short_names
+from cheaptalk.models.model_strings import short_names
 
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())

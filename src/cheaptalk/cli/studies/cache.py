@@ -21,7 +21,7 @@ from cheaptalk.cli.shared.options import (
     usual_cache,
 )
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
-from cheaptalk.models.names import short_names
+from cheaptalk.models.model_strings import short_names
 from cheaptalk.rules import counted
 
 MatchArgument = Annotated[

@@ -12,7 +12,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared.options import CAPS, DEFAULT_STORE, JsonOption, StoreOption, cap_of, pair
 from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import spent
-from cheaptalk.models.names import short_names
+from cheaptalk.models.model_strings import short_names
 from cheaptalk.rules import counted
 
 TUNED = "auto"

@@ -27,9 +27,9 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
 from cheaptalk.equilibrium.empirical.games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
-from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.rules import counted
 from cheaptalk.text import aligned, fixed
 

@@ -11,8 +11,8 @@ from cheaptalk.equilibrium.empirical.bootstrap import DRAWS, Bootstrap, bootstra
 from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, names_of, sided
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, propose_cells
-from cheaptalk.equilibrium.solvers.equilibria import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
+from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.rules import CheaptalkError, counted
 

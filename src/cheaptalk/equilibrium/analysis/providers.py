@@ -11,7 +11,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap
 from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
-from cheaptalk.models.names import MAKERS, ModelName
+from cheaptalk.models.model_strings import MAKERS, ModelName
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"

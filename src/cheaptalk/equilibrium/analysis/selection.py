@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.equilibrium.empirical.metrics import Metric
 from cheaptalk.frames.reader import decoded, places_in
 from cheaptalk.rules import CheaptalkError, game_box, suggest
-from cheaptalk.rules.views import EmpiricalView
+from cheaptalk.rules.empirical_view import EmpiricalView
 from cheaptalk.text import capital, plain, readable
 
 NAME = "game name"

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from cheaptalk.equilibrium.solvers.equilibria import regret
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
+from cheaptalk.equilibrium.solvers.solutions import regret
 
 AT_REST = 1e-9
 """How fast shares of a population at rest may move, and strategies gain, in scaled payoffs."""

@@ -23,7 +23,6 @@ from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.solvers.dominance import undominated, undominated_by_mixtures
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
-from cheaptalk.equilibrium.solvers.equilibria import Component, Equilibrium, SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.payoffs import (
     GRID,
     EquilibriumError,
@@ -34,6 +33,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     scaled,
     symmetric_payoffs,
 )
+from cheaptalk.equilibrium.solvers.solutions import Component, Equilibrium, SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Singular, Supports, search
 
 WholeNumbers = npt.NDArray[Any]

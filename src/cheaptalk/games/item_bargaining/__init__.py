@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cheaptalk.games.item_bargaining.view import VIEW
+from cheaptalk.games.item_bargaining.empirical_view import VIEW
 from cheaptalk.rules import GameBox
 
 BOX = replace(GameBox.of(__name__, styles=[f"circle_{circle}" for circle in range(7)]), view=VIEW)

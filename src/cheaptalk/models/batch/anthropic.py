@@ -10,14 +10,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from cheaptalk.models.batch.server import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
-from cheaptalk.models.batch.wire import BatchWire
+from cheaptalk.models.batch.protocol import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
+from cheaptalk.models.batch.transport import BatchWire
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http import anthropic
-from cheaptalk.models.http.wire import broken, complaint
-from cheaptalk.models.names import ModelName
-from cheaptalk.models.routes import ways
+from cheaptalk.models.http.transport import broken, complaint
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import ways
 
 ENDED = "ended"
 PAGE = "100"

@@ -10,14 +10,14 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.batch.server import CLOCKS, Line, Look, Results, json_lines
-from cheaptalk.models.batch.wire import BatchWire
+from cheaptalk.models.batch.protocol import CLOCKS, Line, Look, Results, json_lines
+from cheaptalk.models.batch.transport import BatchWire
 from cheaptalk.models.calls import ModelCall, Reply
 from cheaptalk.models.http.openai import body, read
-from cheaptalk.models.http.wire import broken, complaint
-from cheaptalk.models.names import ModelName
-from cheaptalk.models.routes import ways
+from cheaptalk.models.http.transport import broken, complaint
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import ways
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded"})

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Count, ModelCall, Reply, Usage
-from cheaptalk.models.http.wire import CALL_HEADER, Wire, complaint
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
+from cheaptalk.models.model_strings import ModelName
 
 
 class Used(Struct, forbid_unknown_fields=True):

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Count, Failure, Message, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.wire import CALL_HEADER, Wire, complaint
-from cheaptalk.models.names import ModelName
-from cheaptalk.models.routes import Known, sendable
+from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import Known, sendable
 
 VERSION = "2023-06-01"
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}

@@ -1,9 +1,4 @@
-"""OpenAI's chat format: what is sent, and what a completion says.
-
-Pure functions, for single calls and for batches alike.
-
-Models behind any URL that speaks OpenAI's chat format.
-"""
+"""Models behind any URL that speaks OpenAI's chat format: what is sent, and what a reply says."""
 
 from collections.abc import Awaitable
 from typing import Any
@@ -12,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Count, Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.wire import CALL_HEADER, Wire, broken, complaint
-from cheaptalk.models.names import OURS, ModelName
-from cheaptalk.models.routes import Known, sendable
+from cheaptalk.models.http.transport import CALL_HEADER, Wire, broken, complaint
+from cheaptalk.models.model_strings import OURS, ModelName
 from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import Known, sendable
 
 
 class Function(Struct):

@@ -1,11 +1,11 @@
 """Chip trading among people, models and Bayesian agents: what they gain, and how they trade."""
 
-from cheaptalk.papers.chips.pairs import table_4
-from cheaptalk.papers.chips.paths import figures_4_and_10
+from cheaptalk.papers.chips.comparisons import table_4
 from cheaptalk.papers.chips.people import ABOUT, OPTION, figure_9, figure_11, performance, table_1
 from cheaptalk.papers.chips.proposals import densities, table_5
 from cheaptalk.papers.chips.regrets import figure_5
 from cheaptalk.papers.chips.surplus import table_3, trajectories
+from cheaptalk.papers.chips.value_paths import figures_4_and_10
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.played import PLAYED
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from cheaptalk.files import yaml_files
 from cheaptalk.papers.glee.human_study import glee_human
 from cheaptalk.studies.presets import Preset
 from cheaptalk.studies.study import Study, load_study
+from cheaptalk.yaml_files import yaml_files
 
 HERE = Path(__file__).parent
 

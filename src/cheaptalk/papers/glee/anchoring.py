@@ -9,7 +9,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.papers.glee.families import families, kinds
-from cheaptalk.papers.glee.fits import CLUSTER, KINDS, under
+from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import (

@@ -17,7 +17,7 @@ from cheaptalk.papers.glee.families import (
     kinds,
     level,
 )
-from cheaptalk.papers.glee.fits import (
+from cheaptalk.papers.glee.regressions import (
     MARKET,
     METHODS,
     Fits,
@@ -31,7 +31,7 @@ from cheaptalk.papers.glee.fits import (
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
-from cheaptalk.statistics.designs import level_texts
+from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital, plain
 
 SHOWN = ("efficiency", "fairness")

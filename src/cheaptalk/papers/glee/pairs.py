@@ -11,7 +11,7 @@ from scipy.special import stdtr
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.papers.glee.charts import heat
 from cheaptalk.papers.glee.families import METRICS
-from cheaptalk.papers.glee.fits import (
+from cheaptalk.papers.glee.regressions import (
     METHODS,
     PAIR,
     PLAYERS,
@@ -25,7 +25,7 @@ from cheaptalk.papers.glee.fits import (
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
-from cheaptalk.statistics.designs import level_texts
+from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
 
 CONFOUNDED = 1e-9

@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.papers.glee.families import METRICS, FamilyMatches, families
-from cheaptalk.papers.glee.fits import MARKET, PLAYERS
+from cheaptalk.papers.glee.regressions import MARKET, PLAYERS
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import COUNT, ERROR, Header, Lacking, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics import StatisticsError, prediction_baselines
-from cheaptalk.statistics.designs import level_texts
+from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
 
 SPLITS = "splits"

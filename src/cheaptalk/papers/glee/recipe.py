@@ -1,9 +1,9 @@
 """GLEE's tables and figures: markets, players, pairs and parameters."""
 
 from cheaptalk.papers.glee.anchoring import anchoring
-from cheaptalk.papers.glee.choice import choices
 from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN
+from cheaptalk.papers.glee.model_choice import choices
 from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import pair_maps, same_player
 from cheaptalk.papers.glee.predictions import SPLITS, predictions

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
+from cheaptalk.games.item_bargaining.empirical_view import OPPOSITION
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.games.item_bargaining.view import OPPOSITION
-from cheaptalk.reports.metagame.conduct import deal_histogram
+from cheaptalk.reports.metagame.behaviour_figures import deal_histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable

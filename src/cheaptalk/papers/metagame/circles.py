@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.games.item_bargaining.view import MISTAKE_RADAR
+from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR
 from cheaptalk.papers.metagame.behaviour import GAME, scored
-from cheaptalk.reports.metagame.conduct import radar_panel
+from cheaptalk.reports.metagame.behaviour_figures import radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable

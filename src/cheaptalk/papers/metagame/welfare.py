@@ -5,9 +5,9 @@ from typing import Literal
 import numpy as np
 
 from cheaptalk.equilibrium import Metric
+from cheaptalk.games.item_bargaining.empirical_view import WELFARE
 from cheaptalk.games.item_bargaining.maxima import maxima, sample
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.item_bargaining.view import WELFARE
 
 Welfare = Literal["discounted", "undiscounted"]
 Advantage = Literal["outside_undiscounted", "discounted", "undiscounted"]

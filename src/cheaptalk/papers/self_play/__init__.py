@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cheaptalk.files import yaml_files
+from cheaptalk.yaml_files import yaml_files
 
 HERE = Path(__file__).parent
 PRESETS = yaml_files(HERE / "presets")

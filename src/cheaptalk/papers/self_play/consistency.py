@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.judges import Agreement, Interval, Share, verdict_frame
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import CELL, HEAD, Sides, cells, leads
-from cheaptalk.reports.judges import JudgeSection, judge_sections
+from cheaptalk.reports.judge_summaries import JudgeSection, judge_sections
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import DEALS

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from cheaptalk.players.language_model.prompts import Refine
 from cheaptalk.players.language_model.replies import Question
+from cheaptalk.players.language_model.treatments import Refine
 from cheaptalk.rules import Action, Ask, Whole
 from cheaptalk.styles import CODECS, Codec
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cheaptalk.models import Message
-from cheaptalk.players.language_model.prompts import LastTurns, Prompt
+from cheaptalk.players.language_model.treatments import LastTurns, Prompt
 from cheaptalk.rules import Action, Asked, Event, Game, Moment
 from cheaptalk.styles import Style, disarmed
 

@@ -23,9 +23,9 @@ from cheaptalk.players.language_model.candidates import (
     refinable,
 )
 from cheaptalk.players.language_model.conversation import Conversation, said, told
-from cheaptalk.players.language_model.prompts import PLAIN, Prompt, Refine
 from cheaptalk.players.language_model.replies import Question, echoed, fault, legal_example
-from cheaptalk.players.player import Answer, Kind, Thinking
+from cheaptalk.players.language_model.treatments import PLAIN, Prompt, Refine
+from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.rules import Action, Asked, Game
 from cheaptalk.styles import Style, Unreadable
 

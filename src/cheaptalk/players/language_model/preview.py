@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.script import WORDS, made_up
+from cheaptalk.models.scripted import WORDS, made_up
 from cheaptalk.players.language_model.seat import ModelSeat
-from cheaptalk.players.player import Call, think
+from cheaptalk.players.protocol import Call, think
 from cheaptalk.rules import Chance, Decide, Game, Table, decided
 
 STAND_IN = "script/legal"

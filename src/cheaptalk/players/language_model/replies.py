@@ -1,13 +1,12 @@
-"""What goes with a question to a model: the form of the answer, and how it is written.
-
-Replies that are no answers: what is wrong with them, and how they are shown to their author.
+"""Replies: the form in which a model is asked for one, what is wrong with one that is no answer,
+and how it is shown to its author.
 """
 
 from functools import cache
 from typing import NamedTuple
 
 from cheaptalk.models import AnswerForm, AskedRoute, ModelName, Reply
-from cheaptalk.players.player import Kind
+from cheaptalk.players.protocol import Kind
 from cheaptalk.rules import Action, Ask, Asked, Game, counted, strategies
 from cheaptalk.styles import Codec, Illegal, JsonCodec, Unreadable
 

@@ -15,9 +15,9 @@ from cheaptalk.models import (
     check_settings,
     missing,
 )
-from cheaptalk.models.batch.server import PROVIDERS as BATCHED
+from cheaptalk.models.batch.protocol import PROVIDERS as BATCHED
 from cheaptalk.players.language_model.player import LanguageModel
-from cheaptalk.players.language_model.prompts import (
+from cheaptalk.players.language_model.treatments import (
     ChainOfThought,
     History,
     LastTurns,
@@ -54,9 +54,9 @@ class ModelSeat(SeatSpec):
         answers: how its answers are asked for: ``auto`` takes the strictest way that its server
             knows; ``text``, the default with a chain of thought, asks in words alone.
         persona: who it is told to be, before the game's words: a sentence, or a name from
-            :data:`~cheaptalk.players.language_model.prompts.PERSONAS`.
+            :data:`~cheaptalk.players.language_model.treatments.PERSONAS`.
         chain_of_thought: how it is told to think, after each question: a sentence, or a name from
-            :data:`~cheaptalk.players.language_model.prompts.CHAINS_OF_THOUGHT`.
+            :data:`~cheaptalk.players.language_model.treatments.CHAINS_OF_THOUGHT`.
         history: what it remembers: ``all``, ``{last: N}`` turns, or a ``summary`` of its own.
         past_answers: whether its past answers are shown to it in ``canonical`` form, or
             ``verbatim``, with all that it wrote; candidates are always canonical.

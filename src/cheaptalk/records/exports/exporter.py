@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.codebook import Entry, entries, record_entries, write_codebook
 from cheaptalk.records.exports.rows import (
     CALL,
@@ -30,9 +31,8 @@ from cheaptalk.records.exports.sheets import Sheet, csv_sink, parquet_sink, pola
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.record import MatchRecord
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
-from cheaptalk.records.unanswered import Standing
 from cheaptalk.rules import CheaptalkError, games, unknown
 
 __all__ = ["Exported", "export"]

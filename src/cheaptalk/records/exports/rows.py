@@ -1,7 +1,4 @@
-"""What rows of exported tables are read from, and the columns that all games share.
-
-The table of what judges said: a row a judgement.
-"""
+"""Rows of exported tables: what each is read from, and the columns that all games share."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -11,10 +8,10 @@ from typing import Any, NamedTuple
 from cheaptalk.models import Failure
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import cost_of
+from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.records.judgements import Judgement
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
-from cheaptalk.records.unanswered import Stand
 from cheaptalk.rules import Result
 
 STATUSES = " | ".join(Status)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
-from cheaptalk.models.routes import REFUSALS
+from cheaptalk.models.structured_output import REFUSALS
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store

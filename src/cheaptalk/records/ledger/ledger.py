@@ -1,9 +1,8 @@
 """The ledger of calls: an intent before each call, its reply before anything acts on it.
 
 Writes come from many matches at once. One thread makes them, all that are waiting in one
-transaction, so that durability costs one disk flush for many answers.
-
-Calls that brought no answer that play acted on: they stay in the ledger when a match ends.
+transaction, so that durability costs one disk flush for many answers. Calls that brought no answer
+that play acted on stay in the ledger when a match ends.
 """
 
 import asyncio

@@ -1,11 +1,7 @@
 """The store: one database with everything that was planned, asked, answered and played.
 
-Which of the matches in a store a study consists of.
-
 A study that is changed and run again consists of other matches. Those that it no longer plans are
 set aside: they stay in the store and its exports, and no report counts them.
-
-Why a study's last run stopped before its end, kept for whoever looks at the store later.
 """
 
 import time

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
+from cheaptalk.equilibrium.analysis.bimatrix import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.bimatrix_solution import SeatsEquilibrium
 from cheaptalk.equilibrium.analysis.providers import Providers
-from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_solution import SeatsEquilibrium
 from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 

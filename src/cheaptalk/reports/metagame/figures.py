@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.seats import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.bimatrix import Pair, SeatsAnalysis
 from cheaptalk.equilibrium.analysis.spreads import Spread
 from cheaptalk.reports.figures import (
     COLOURS,

@@ -10,19 +10,18 @@ import polars as pl
 
 from cheaptalk import __version__
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
+from cheaptalk.equilibrium.analysis.bimatrix import SeatsAnalysis
+from cheaptalk.equilibrium.analysis.bimatrix_estimation import SeatsOptions, analyse_seats
 from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import RATINGS
-from cheaptalk.equilibrium.analysis.seats import SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_estimation import SeatsOptions, analyse_seats
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
-from cheaptalk.records.store.pages import places_of
-from cheaptalk.reports.facts import TOOLS
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.metagame import figures
-from cheaptalk.reports.metagame.conduct import (
+from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
     deal_histogram,
     demands,
@@ -32,6 +31,7 @@ from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
 from cheaptalk.reports.output import SAVING, SCRIPT, write_page
 from cheaptalk.reports.pages import PORT
+from cheaptalk.reports.study_facts import TOOLS
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 

@@ -9,7 +9,6 @@ from scipy.special import stdtr, stdtrit
 
 from cheaptalk.records import Store, line_up
 from cheaptalk.reports.figures import Panel
-from cheaptalk.reports.lines import by_player
 from cheaptalk.reports.recipes.charts import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
@@ -24,6 +23,7 @@ from cheaptalk.reports.recipes.parts import (
     ReportTable,
 )
 from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.score_lines import by_player
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.statistics import STRATA, mean_intervals

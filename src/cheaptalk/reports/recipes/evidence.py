@@ -10,7 +10,7 @@ import polars as pl
 from cheaptalk.frames import match_frames
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import MatchRecord, Store
-from cheaptalk.records.store.pages import overview, places_of
+from cheaptalk.records.store.queries import overview, places_of
 from cheaptalk.rules import game_box
 
 Kept = TypeVar("Kept")

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.records import Store
-from cheaptalk.reports.facts import NOBODY, study_facts
 from cheaptalk.reports.output import SAVING, SCRIPT, write_page
 from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
@@ -20,6 +19,7 @@ from cheaptalk.reports.recipes.parts import (
     make_part,
 )
 from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.study_facts import NOBODY, study_facts
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, suggest
 

@@ -7,12 +7,12 @@ import polars as pl
 
 from cheaptalk.records import Store
 from cheaptalk.reports.figures import COLOURS, Panel, short
-from cheaptalk.reports.lines import by_player, places_by_role, with_roles
 from cheaptalk.reports.recipes.charts import dots, whiskers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import averaged, means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
+from cheaptalk.reports.score_lines import by_player, places_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError, rank_ranges
 from cheaptalk.text import plain

@@ -1,8 +1,6 @@
-"""How many tokens and dollars models take, by the characters that they read and write.
+"""The cost of a study, as a range, before anything runs, and whether its budget allows it.
 
-What a study is going to cost, as a range, before anything runs.
-
-Whether what a study is going to take goes with what it may spend.
+Tokens and dollars follow from the characters that models read and write in rehearsed matches.
 """
 
 from collections import Counter, defaultdict

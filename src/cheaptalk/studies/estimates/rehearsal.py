@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from cheaptalk.calls.purse import characters
 from cheaptalk.models import Message, ModelCall, Reply
-from cheaptalk.models.script import made_up
+from cheaptalk.models.scripted import made_up
 from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
-from cheaptalk.players.player import Call, think
+from cheaptalk.players.protocol import Call, think
 from cheaptalk.records import player_digest
 from cheaptalk.rules import Action, Asked, Decide, StrategyError, play, strategies
 from cheaptalk.studies.plans.matches import PlannedMatch

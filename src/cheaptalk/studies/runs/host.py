@@ -16,10 +16,10 @@ from typing import Any
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.driver import open_desk
+from cheaptalk.calls.event_loop import open_desk
 from cheaptalk.calls.orders import Matches
 from cheaptalk.calls.purse import NO_CAP, Cap, Halted, MatchSpent, Purse
-from cheaptalk.models.flow import PATIENCE
+from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended

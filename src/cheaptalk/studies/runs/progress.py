@@ -7,8 +7,8 @@ from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.orders import RunState
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.exclusions import Excluded
 from cheaptalk.records.record import SETTLED
-from cheaptalk.records.unanswered import Excluded
 
 
 @dataclass

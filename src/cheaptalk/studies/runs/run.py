@@ -10,19 +10,19 @@ from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.cache import CacheStation, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Desk, Models
-from cheaptalk.calls.driver import INTERRUPTED, drive, in_batches, open_desk
+from cheaptalk.calls.event_loop import INTERRUPTED, drive, in_batches, open_desk
 from cheaptalk.calls.orders import Matches, RunState
 from cheaptalk.calls.purse import NO_CAP, Cap, Purse
-from cheaptalk.models.flow import PATIENCE
+from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, Sources
 from cheaptalk.records import Ended, Status, Store
+from cheaptalk.records.exclusions import excluded
 from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.store import adopt, note_halt, note_plan
-from cheaptalk.records.unanswered import excluded
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt

@@ -10,7 +10,7 @@ from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.reports.lines import ScoreEstimate
+from cheaptalk.reports.score_lines import ScoreEstimate
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import mean_intervals
 

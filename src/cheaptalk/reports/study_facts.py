@@ -13,10 +13,10 @@ import yaml
 from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.exclusions import AFRESH, Policy, policies_of
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, sendings, study_cost
-from cheaptalk.records.unanswered import AFRESH, Policy, policies_of
 from cheaptalk.rules import game_box
 from cheaptalk.studies.plans.plan import planned_count
 from cheaptalk.text import money

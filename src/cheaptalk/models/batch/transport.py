@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 import aiohttp
 import msgspec
 
-from cheaptalk.models.batch.server import BatchTrouble
-from cheaptalk.models.http.wire import blanked, broken, complaint, lost_connection, proxy_of
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.batch.protocol import BatchTrouble
+from cheaptalk.models.http.transport import blanked, broken, complaint, lost_connection, proxy_of
+from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
 

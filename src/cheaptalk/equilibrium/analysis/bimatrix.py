@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from cheaptalk.equilibrium.analysis.analysis import called, mixed, plus_minus, regret_text
-from cheaptalk.equilibrium.analysis.seats_solution import Solved
+from cheaptalk.equilibrium.analysis.bimatrix_solution import Solved
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
 from cheaptalk.equilibrium.empirical.bootstrap import TIE

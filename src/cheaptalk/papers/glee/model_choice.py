@@ -10,11 +10,11 @@ import polars as pl
 from cheaptalk.equilibrium import ModelChoice, model_choice
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.papers.glee.families import GAINS
-from cheaptalk.papers.glee.fits import CLUSTER, PLAYERS, POINTS, Fit
 from cheaptalk.papers.glee.pairs import Pairs, pair_lead, pairs_of
+from cheaptalk.papers.glee.regressions import CLUSTER, PLAYERS, POINTS, Fit
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Header, Lacking, ReportTable
-from cheaptalk.statistics.designs import one_hot
+from cheaptalk.statistics.design_matrix import one_hot
 from cheaptalk.text import capital
 
 SEEN = 0.01

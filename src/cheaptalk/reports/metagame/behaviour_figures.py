@@ -8,10 +8,10 @@ import polars as pl
 from cheaptalk.frames import round_frames
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import Store
-from cheaptalk.records.store.pages import places_of
+from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.rules import SHARE, counted, game_box
-from cheaptalk.rules.views import Histogram, Radar
+from cheaptalk.rules.empirical_view import Histogram, Radar
 from cheaptalk.statistics import STRATA, mean_intervals
 
 DEMAND = "demand"

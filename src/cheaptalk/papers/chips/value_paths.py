@@ -16,7 +16,7 @@ from cheaptalk.games.chip_trading.stocks import Stock, chips, worth
 from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.regrets import COLOUR, LEGEND
 from cheaptalk.records import MatchRecord
-from cheaptalk.records.store.pages import some
+from cheaptalk.records.store.queries import some
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, Header, Lead, ReportTable

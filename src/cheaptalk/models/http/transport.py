@@ -1,6 +1,6 @@
-"""Replies that a server streams though nobody asked it to.
+"""One question over HTTP: whatever a server does comes back as a reply.
 
-One question over HTTP: whatever a server does comes back as a reply.
+A server that streams though nobody asked it to is understood as well.
 """
 
 import asyncio

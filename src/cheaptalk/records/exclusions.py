@@ -1,6 +1,5 @@
-"""What becomes of matches in which a player finally gave no valid answer.
-
-Matches that a study's policy drops from measures, and those dealt afresh in their place.
+"""Exclusions: matches in which a player gave no valid answer, what a study does with them, and the
+matches dealt afresh in their place.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""When no match of a run can go on by itself, because each waits for a reply."""
+"""Detection of standstill: all matches of a run wait for replies, and none can go on by itself."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

@@ -6,9 +6,9 @@ from typing import TypedDict, Unpack
 import numpy as np
 import polars as pl
 
+from cheaptalk.equilibrium.analysis.bimatrix import PAYOFF, SeatsAnalysis
+from cheaptalk.equilibrium.analysis.bimatrix_solution import Solved, solve
 from cheaptalk.equilibrium.analysis.estimation import naming_game, why_unsure
-from cheaptalk.equilibrium.analysis.seats import PAYOFF, SeatsAnalysis
-from cheaptalk.equilibrium.analysis.seats_solution import Solved, solve
 from cheaptalk.equilibrium.analysis.selection import NAME, Selected
 from cheaptalk.equilibrium.empirical.bootstrap import DRAWS, resampled, shares_deals
 from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix

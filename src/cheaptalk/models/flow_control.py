@@ -1,9 +1,8 @@
-"""Flow control: how many calls to a model may be under way, learned from what comes back.
+"""Flow control: how many calls to a model may be under way, and when one is sent again.
 
-Nothing here waits or sends. A :class:`Lane` is told when a call goes out and what it brought, and
-says when the next one may go; :mod:`cheaptalk.models.flow` makes the calls of a run keep to it.
-
-The lanes of a run: whoever calls a model waits here for its turn.
+A :class:`Lane` is told when a call goes out and what it brought, and says when the next one may go;
+:class:`Retries` says how long a call that failed waits before it is sent again. Neither waits or
+sends. :class:`Lanes` holds those of a run: whoever calls a model waits there for its turn.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Opening a desk and running what sits there to its end; Ctrl-C loses nothing that is under way."""
+"""The event loop of a run: opening a desk and running what sits there; Ctrl-C loses nothing."""
 
 import asyncio
 import gc
@@ -14,9 +14,9 @@ from cheaptalk.calls.batches import Batches, Batching, Carrier
 from cheaptalk.calls.cache import CacheStation
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.calls.purse import Halted, Purse
-from cheaptalk.models.flow import PATIENCE, Lanes
+from cheaptalk.models.flow_control import PATIENCE, Lanes
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.routes import Known
+from cheaptalk.models.structured_output import Known
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.batches import open_batches, refused_in_batches
 from cheaptalk.records.ledger.ledger import Ledger, begun_matches

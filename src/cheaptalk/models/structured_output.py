@@ -1,7 +1,4 @@
-"""JSON schemas as providers accept them.
-
-The ways to ask for an answer of a given form, and those that a server turns out not to know.
-"""
+"""Structured output: ways to ask for an answer of a given form, and those that a server knows."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import routes, wire
 
 KEPT = frozenset({

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from cheaptalk.models.calls import AnswerForm, Failure, ModelCall, Reply, Usage
-from cheaptalk.models.names import ModelName
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
 WORDS = "No comment."

@@ -1,7 +1,4 @@
-"""Which matches of a study somebody asks for, as a condition on the store.
-
-Looking through a store page by page: which pairings a study has, and which matches fit.
-"""
+"""Queries of the viewer and reports: pairings, pages of matches, and matches that fit a wish."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
