@@ -35,7 +35,7 @@ class CacheUse(NamedTuple):
 
 
 @contextmanager
-def open_cache(path: Path | str | None) -> Iterator["CacheStation | None"]:
+def open_cache(path: Path | str | None) -> Iterator["CallCache | None"]:
     """The cache in a file, made where there is none; None for no cache.
 
     Raises:
@@ -45,10 +45,10 @@ def open_cache(path: Path | str | None) -> Iterator["CacheStation | None"]:
         yield None
         return
     with Cache(Path(path)) as kept:
-        yield CacheStation(kept)
+        yield CallCache(kept)
 
 
-class CacheStation:
+class CallCache:
     """Looks every call up before it is made; equal ones at the same time are made once."""
 
     def __init__(self, cache: Cache) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
-from cheaptalk.calls.cache import CacheStation
+from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.idle import Pace
 from cheaptalk.calls.purse import Halted, Purse
 from cheaptalk.models import Failure, ModelCall, Reply
@@ -77,7 +77,7 @@ class Desk:
     halted: str | None = None
     live: int = 0
     begun: set[str] = field(default_factory=set)
-    cache: CacheStation | None = None
+    cache: CallCache | None = None
     batches: Batches | None = None
     pace: Pace = field(default_factory=Pace)
 

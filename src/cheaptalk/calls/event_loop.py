@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from cheaptalk.calls.batches import Batches, Batching, Carrier
-from cheaptalk.calls.cache import CacheStation
+from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.calls.purse import Halted, Purse
 from cheaptalk.models.flow_control import PATIENCE, Lanes
@@ -78,7 +78,7 @@ async def open_desk(
     models: Models | None = None,
     concurrency: int,
     patience: float = PATIENCE,
-    cache: CacheStation | None = None,
+    cache: CallCache | None = None,
     signals: bool = True,
 ) -> AsyncIterator[Desk]:
     """A desk over a store's ledger, closed at the end.

@@ -12,8 +12,8 @@ Said = TypeVar("Said")
 class Pace:
     """Counts what moves: matches between questions, and answers that are being thought about.
 
-    ``when_still`` is called when nothing moves any more. Whoever is then waited for takes what he
-    was waiting for as moving again (:meth:`go`) before he passes it on.
+    ``when_still`` is called once nothing moves. A match that gets the reply it waits for counts as
+    moving again (:meth:`go`) before the reply is handed to it.
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.calls.cache import CacheStation, open_cache
+from cheaptalk.calls.cache import CallCache, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
@@ -160,13 +160,13 @@ def judge(
     known = prices or load_prices()
     if budget.dollars and known.of(by.seat.model) is None:
         raise CheaptalkError(unpriced(by.seat.model))
-    with open_cache(cache) as station, store.writing():
+    with open_cache(cache) as call_cache, store.writing():
         register_judge(store, by.digest, by.written)
         run = _JudgingRun(store, study, by, chosen, progress)
         spent = judge_cost(store, by.digest, study)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         with run.control:
-            drive(run.go(purse, station, concurrency, models), lambda: run.desk)
+            drive(run.go(purse, call_cache, concurrency, models), lambda: run.desk)
     return run.state
 
 
@@ -193,7 +193,7 @@ class _JudgingRun:
         return Matches(self.state.matches, self.state.done, self.state.failed)
 
     async def go(
-        self, purse: Purse, cache: CacheStation | None, concurrency: int, models: Models | None
+        self, purse: Purse, cache: CallCache | None, concurrency: int, models: Models | None
     ) -> None:
         opened = open_desk(self.store, purse, models=models, concurrency=concurrency, cache=cache)
         async with opened as desk, self.control.minding(desk, self.tell):

@@ -75,7 +75,7 @@ class Plan:
         return found
 
 
-class Laid(NamedTuple):
+class DealtConfiguration(NamedTuple):
     """A configuration with its deals and the pairing of those who meet on them."""
 
     configuration: Configuration
@@ -99,7 +99,10 @@ def plan(
     if study.deals_from is None:
         laid = _tables(study)
     else:
-        laid = [Laid(configuration, deals, study.pairing) for configuration, deals in tables]
+        laid = [
+            DealtConfiguration(configuration, deals, study.pairing)
+            for configuration, deals in tables
+        ]
     seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
     blocks = [
         Block(one.configuration, one.deals, rows, study.repeats)
@@ -120,8 +123,8 @@ def _not_too_many(matches: int) -> None:
         )
 
 
-def _tables(study: Study) -> list[Laid]:
-    laid: list[Laid] = []
+def _tables(study: Study) -> list[DealtConfiguration]:
+    laid: list[DealtConfiguration] = []
     listed = [(grid, grid.configurations()) for grid in study.games]
     _not_too_many(sum(len(games) * (grid.deals or study.deals) for grid, games in listed))
     for grid, games in listed:
@@ -130,7 +133,7 @@ def _tables(study: Study) -> list[Laid]:
             place = f"{study.seed}/{configuration.digest}"
             count = grid.deals or study.deals
             deals = NumberedDeals(place, count)
-            laid.append(Laid(configuration, deals, grid.pairing or study.pairing))
+            laid.append(DealtConfiguration(configuration, deals, grid.pairing or study.pairing))
     return laid
 
 

@@ -263,7 +263,7 @@ async def open_host(
     wanted = study_of(study)
     async with AsyncExitStack() as stack:
         opened = stack.enter_context(Store.opened(store, create=True))
-        station = stack.enter_context(open_cache(cache))
+        call_cache = stack.enter_context(open_cache(cache))
         stack.enter_context(opened.writing())
         mark_unresolved(opened)
         rows = StudyRows(opened, wanted)
@@ -271,7 +271,7 @@ async def open_host(
         desk = await stack.enter_async_context(
             open_desk(
                 opened, purse, models=models, concurrency=concurrency, patience=patience,
-                cache=station, signals=False,
+                cache=call_cache, signals=False,
             )
         )  # fmt: skip
         host = Host(rows, desk, Sources(recordings(opened), ask_person))

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.cache import CacheStation, open_cache
+from cheaptalk.calls.cache import CallCache, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, in_batches, open_desk
@@ -80,7 +80,7 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     wanted = study if isinstance(study, Plan | Checked) else study_of(study)
-    with Store.opened(store, create=True) as opened, open_cache(cache) as station:
+    with Store.opened(store, create=True) as opened, open_cache(cache) as call_cache:
         if isinstance(wanted, Checked):
             checked = wanted
         else:
@@ -90,7 +90,7 @@ def run(
             )
         sources = Sources(recordings(opened), ask_person)
         with opened.writing():
-            playing = _Run(checked, opened, progress, station)
+            playing = _Run(checked, opened, progress, call_cache)
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             with playing.control, playing.noting_halts():
                 playing.go(workers, at_once, patience, models, sources)
@@ -105,7 +105,7 @@ class _Run:
         checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        cache: CacheStation | None,
+        cache: CallCache | None,
     ) -> None:
         self.plan = laid = checked.plan
         self.store = store
