@@ -12,7 +12,7 @@ from cheaptalk.statistics import (
     mean_intervals,
     rank_ranges,
 )
-from cheaptalk.statistics.bootstrap import clusters_of
+from cheaptalk.statistics.resampling import clusters_of
 
 
 def alike(deals: int = 30, size: int = 4, seed: int = 1) -> pl.DataFrame:

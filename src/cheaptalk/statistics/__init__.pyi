@@ -1,5 +1,4 @@
 from .baselines import Baselines, prediction_baselines
-from .bootstrap import Resampled, bootstrap
 from .corrections import benjamini_hochberg, holm
 from .correlations import Correlation, correlation
 from .errors import StatisticsError
@@ -8,6 +7,7 @@ from .permutation import PairwiseTests, PermutationTest, pairwise_tests, permuta
 from .predicted import PredictedMeans, predicted_means
 from .ranks import RankRanges, rank_ranges
 from .regression import Regression, ols, regressions
+from .resampling import Resampled, bootstrap
 
 __all__ = [
     "DEALS",

@@ -11,10 +11,10 @@ import polars as pl
 from scipy import stats
 from scipy.special import ndtri
 
-from cheaptalk.statistics.bootstrap import bootstrap
 from cheaptalk.statistics.errors import StatisticsError, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.resampling import bootstrap
 
 Method = Literal["pearson", "spearman", "kendall"]
 IntervalKind = Literal["fisher", "bootstrap"]

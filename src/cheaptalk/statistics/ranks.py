@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from cheaptalk.statistics.arrays import FloatArray
-from cheaptalk.statistics.bootstrap import Clusters, clusters_of
 from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.resampling import Clusters, clusters_of
 
 
 @dataclass(frozen=True, eq=False)
