@@ -4,6 +4,7 @@ A package adds things by entry points, a running program by :func:`register`. Ou
 same way as everyone else's.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -170,6 +171,11 @@ class Registry(Mapping[str, T]):
         return things
 
 
+def is_function(thing: Any) -> bool:
+    """Whether something is a function or a method, and not a class or an object to be called."""
+    return inspect.isroutine(thing)
+
+
 def instances(*kinds: type) -> Callable[[Any], bool]:
     """Whether something is of one of these types."""
     return lambda thing: isinstance(thing, kinds)
@@ -217,7 +223,7 @@ SERIES: Registry[Series] = Registry(
     "series", "cheaptalk.series", instances(Series), _of_game(Series)
 )
 STYLES: Registry[StyleFile] = Registry("style", "cheaptalk.styles", instances(StyleFile))
-CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", callable)
+CHECKS: Registry[Check] = Registry("check", "cheaptalk.checks", is_function)
 """What belongs to games that exist is registered as ``GAME.NAME``."""
 PARTS: dict[str, Registry[Any]] = {
     "strategies": STRATEGIES, "measures": MEASURES, "series": SERIES, "styles": STYLES,
@@ -247,13 +253,17 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
     if game is not None:
         game_box(game)
         named = f"{game}.{named}"
-    registries = PARTS.values() if game else (one for one in Registry.known if one is not CHECKS)
-    for registry in registries:
-        if registry.holds(thing) and (game is not None or registry not in PARTS.values()):
-            registry.add(named, thing)
-            return
-    of = f" of {game}" if game else "; what belongs to a game is registered with game=..."
-    raise CheaptalkError(f"{thing!r} is nothing that can be registered{of}")
+    apart = set(PARTS.values())
+    holding = [
+        one for one in Registry.known if (one in apart) is (game is not None) and one.holds(thing)
+    ]
+    if len(holding) > 1:
+        kinds = " or ".join(f"a {one.what}" for one in holding)
+        raise CheaptalkError(f"{thing!r} may be {kinds}; add it to that registry itself")
+    if not holding:
+        of = f" of {game}" if game else "; what belongs to a game is registered with game=..."
+        raise CheaptalkError(f"{thing!r} is nothing that can be registered{of}")
+    holding[0].add(named, thing)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import yaml
 
 from cheaptalk.rules import suggest
-from cheaptalk.rules.registry import Registry, several
+from cheaptalk.rules.registry import Registry, is_function, several
 from cheaptalk.studies.study import Study, StudyError, load_study
 
 Preset: TypeAlias = Path | Callable[[], Study]
@@ -15,7 +15,7 @@ Preset: TypeAlias = Path | Callable[[], Study]
 
 
 def _is_preset(thing: object) -> bool:
-    return isinstance(thing, Path) or callable(thing)
+    return isinstance(thing, Path) or is_function(thing)
 
 
 PRESETS: Registry[Preset] = Registry("preset", "cheaptalk.presets", _is_preset, several)

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import sqlalchemy as sa
 
 from cheaptalk.rules import CheaptalkError, suggest
-from cheaptalk.rules.registry import Registry
+from cheaptalk.rules.registry import Registry, is_function
 
 
 class StoreError(CheaptalkError):
@@ -107,7 +107,7 @@ class Backend(ABC):
 
 Opener: TypeAlias = Callable[[str, bool], Backend]
 """Opens the database at a URL; true where it may be made if it is not there."""
-BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", callable)
+BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_function)
 """Kinds of databases by the scheme of their URLs."""
 
 
