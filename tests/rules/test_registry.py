@@ -122,9 +122,12 @@ def test_a_game_s_own_strategy_goes_before_one_registered_beside_it(
 
 
 def test_what_a_program_registers_it_can_replace_and_take_back() -> None:
-    one, other = object(), object()
-    things: registry.Registry[object] = registry.Registry(
-        "thing", "cheaptalk.things", registry.instances(object)
+    class Thing:
+        """What nothing else holds."""
+
+    one, other = Thing(), Thing()
+    things: registry.Registry[Thing] = registry.Registry(
+        "thing", "cheaptalk.things", registry.instances(Thing)
     )
     things.add("mine", one)
     things.add("mine", other)

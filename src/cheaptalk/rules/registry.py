@@ -78,6 +78,7 @@ class Registry(Mapping[str, T]):
         self.holds = holds
         self._read = read
         self._here: dict[str, T] = {}
+        self._packaged: dict[str, T] | None = None
         self._found: dict[str, T] | None = None
         Registry.known.append(self)
 
@@ -122,15 +123,19 @@ class Registry(Mapping[str, T]):
                 f'an installed package registers a {self.what} named "{name}"; take another name'
             )
         self._here[name] = thing
-        self.forget()
+        self._changed()
 
     def remove(self, name: str) -> None:
         """Take back what this process registered under a name."""
         del self._here[name]
-        self.forget()
+        self._changed()
 
     def forget(self) -> None:
-        """Look for everything anew when it is next asked for."""
+        """Look at what packages register anew when it is next asked for."""
+        self._packaged = None
+        self._changed()
+
+    def _changed(self) -> None:
         self._found = None
         games.cache_clear()
 
@@ -140,6 +145,12 @@ class Registry(Mapping[str, T]):
         return self._found
 
     def _installed(self) -> dict[str, T]:
+        """What packages register; they are looked at once, and warned of once."""
+        if self._packaged is None:
+            self._packaged = self._look()
+        return self._packaged
+
+    def _look(self) -> dict[str, T]:
         found: dict[str, T] = {}
         owners: dict[str, str] = {}
         for point in sorted(entry_points(group=self.group), key=_ours_first):

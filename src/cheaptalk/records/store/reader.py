@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -16,6 +16,17 @@ from cheaptalk.rules import suggest
 
 AT_ONCE = 10_000
 """Matches that are looked up by their ids together."""
+T = TypeVar("T")
+
+
+def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    """Things in lists of so many, the last one shorter.
+
+    >>> list(chunks("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    waiting = iter(items)
+    return iter(lambda: list(islice(waiting, size)), [])
 
 
 class StudySummary(NamedTuple):
@@ -105,9 +116,8 @@ class StoreReader:
 
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
         """The rows of a query on matches that are of these."""
-        waiting = iter(ids)
         with self.reading() as connection:
-            while some := list(islice(waiting, AT_ONCE)):
+            for some in chunks(ids):
                 yield from connection.execute(query.where(schema.matches.c.id.in_(some)))
 
     def studies(self, *, counted: bool = True) -> list[StudySummary]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from cheaptalk import __version__
 from cheaptalk.records.record import Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
-from cheaptalk.records.store.reader import AT_ONCE, StoreReader, members_of
+from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
 
 NEWEST = schema.REVISION
@@ -294,8 +293,7 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
     planned = sa.select(PLANNED.c.number)
     with store.transaction() as connection:
         PLANNED.create(connection)
-        waiting = iter(ids)
-        while some := list(islice(waiting, AT_ONCE)):
+        for some in chunks(ids):
             found = sa.select(matches.c.number).where(matches.c.id.in_(some))
             new = insert(PLANNED).from_select(["number"], found)
             connection.execute(new.on_conflict_do_nothing())

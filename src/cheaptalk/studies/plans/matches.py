@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, islice
-from typing import Any, NamedTuple, TypeVar, overload
+from itertools import accumulate, chain
+from typing import Any, NamedTuple, overload
 
 from cheaptalk.records import configuration_digest, digest
 from cheaptalk.rules import Chance, Deal, Game
@@ -96,21 +96,6 @@ def match_of(
 def deal_key(deal: Deal) -> str:
     """A short name for a deal that was taken over from another match."""
     return digest("deal", json.dumps(deal.model_dump(mode="json"), sort_keys=True))
-
-
-AT_ONCE = 10_000
-"""Matches that are looked up in a store together."""
-T = TypeVar("T")
-
-
-def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Things in lists of so many, the last one shorter.
-
-    >>> list(chunks("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
-    waiting = iter(items)
-    return iter(lambda: list(islice(waiting, size)), [])
 
 
 class NumberedDeals(Sequence[Dealt]):

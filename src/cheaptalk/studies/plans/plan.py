@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
 from cheaptalk.studies.plans.matches import (
     Block,
@@ -18,7 +19,6 @@ from cheaptalk.studies.plans.matches import (
     NumberedDeals,
     PlannedMatch,
     PlannedMatches,
-    chunks,
     deal_key,
     match_of,
 )

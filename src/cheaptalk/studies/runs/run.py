@@ -22,9 +22,10 @@ from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
+from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import adopt, note_halt, note_plan
 from cheaptalk.rules import ReplayMismatch
-from cheaptalk.studies.plans.matches import Marks, PlannedMatch, chunks
+from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected

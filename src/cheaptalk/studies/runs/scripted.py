@@ -12,10 +12,11 @@ from threading import Thread, current_thread, main_thread
 
 from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
+from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import CheaptalkError, Decide, play
 from cheaptalk.rules.play import describe
 from cheaptalk.rules.registry import PluginWarning
-from cheaptalk.studies.plans.matches import PlannedMatch, chunks
+from cheaptalk.studies.plans.matches import PlannedMatch
 
 CHUNK = 512
 """Matches that are played, handed over and committed together."""
