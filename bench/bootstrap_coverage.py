@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium
 from cheaptalk.equilibrium.empirical.cells import Cell, GameSample
-from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 

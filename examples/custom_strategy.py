@@ -8,10 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.events import OfferMade
-from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.games.bargaining.strategies import answer, offer, offered
 
+bargaining = ct.games.bargaining
 Share = Annotated[float, Field(ge=0, le=1)]
 DEALS = 20
 
@@ -26,17 +24,18 @@ def tit_for_tat(asked: ct.Asked, *, first: Share = 0.8) -> ct.Action:
         first: the share of the money demanded at first, in [0, 1].
     """
     heard = [moment.event for moment in asked.heard] + [asked.event]
-    offers = [offered(asked, event) for event in heard if isinstance(event, OfferMade)]
+    made = [event for event in heard if isinstance(event, bargaining.events.OfferMade)]
+    offers = [bargaining.strategies.offered(asked, event) for event in made]
     conceded = offers[-1] - offers[0] if offers else 0.0
     demand = min(max(first - conceded, 0.0), 1.0)
-    if isinstance(asked.event, OfferMade):
-        return answer(asked.event.last or offers[-1] >= demand)
-    return offer(asked, demand)
+    if isinstance(asked.event, bargaining.events.OfferMade):
+        return bargaining.strategies.answer(asked.event.last or offers[-1] >= demand)
+    return bargaining.strategies.offer(asked, demand)
 
 
 def main() -> None:
     """Play Bob against every strategy that Alice may have, and print what each of them gets."""
-    game: ct.Game = Bargaining(money=100, discounts=(0.95, 0.95))
+    game: ct.Game = bargaining.rules.Bargaining(money=100, discounts=(0.95, 0.95))
     print(f"{'Alice':<18}{'Alice gets':>12}{'tit_for_tat gets':>18}")
     for name, rival in ct.game_box("bargaining").strategies.items():
         total = {"alice": 0.0, "bob": 0.0}

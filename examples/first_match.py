@@ -4,13 +4,14 @@ python examples/first_match.py
 """
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.rules import Bargaining
 
 
 def main() -> None:
     """Play, print what Bob lived through, and what each of them got."""
     box = ct.game_box("bargaining")
-    game: ct.Game = Bargaining(money=100, discounts=(0.9, 0.9), horizon=12)
+    game: ct.Game = ct.games.bargaining.rules.Bargaining(
+        money=100, discounts=(0.9, 0.9), horizon=12
+    )
     seed = "my first match"
     deal = game.deal(ct.Chance(seed))
     players = {"alice": box.strategies["linear"], "bob": box.strategies["boulware"]}

@@ -3,14 +3,18 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from itertools import chain
 from threading import Thread
 from types import TracebackType
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from cheaptalk.rules import Registry, registry
 from tests.model_server import CALLS, Answerer, Handler, answer, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
@@ -175,3 +179,10 @@ class Server:
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         port: int = self._runner.addresses[0][1]
         return port
+
+
+def install(monkeypatch: pytest.MonkeyPatch, found: list[EntryPoint]) -> None:
+    """Let packages seem to be installed that have these entry points, beside all that are."""
+    groups = {one.group for one in Registry.known}
+    ours = list(chain.from_iterable(entry_points(group=group) for group in groups))
+    monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*ours, *found]))

@@ -8,6 +8,7 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -185,10 +186,24 @@ def imported(path: Path, modules: dict[str, Path]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            faces = offered(node.module)
+            inner = {faces.get(one.name, f"{node.module}.{one.name}") for one in node.names}
             found |= inner & modules.keys()
             found |= {node.module} if inner - modules.keys() else set()
     return {name for name in found if modules.get(name, path) != path}
+
+
+@cache
+def offered(package: str) -> dict[str, str]:
+    """What a package offers lazily: the module that each name is loaded from."""
+    stub = ROOT / "src" / package.replace(".", "/") / "__init__.pyi"
+    if not stub.exists():
+        return {}
+    lines = [one for one in ast.parse(stub.read_text()).body if isinstance(one, ast.ImportFrom)]
+    return {
+        alias.name: f"{package}.{line.module}"
+        for line in lines if line.module for alias in line.names
+    }  # fmt: skip
 
 
 def test_no_imports_go_in_circles_for_types_either() -> None:
@@ -203,6 +218,18 @@ def test_no_imports_go_in_circles_for_types_either() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_what_a_package_offers_is_not_hidden_by_a_module() -> None:
+    stubs = sorted((ROOT / "src").rglob("__init__.pyi"))
+    packages = [".".join(stub.parent.relative_to(ROOT / "src").parts) for stub in stubs]
+    hidden = [
+        f"{package}.{name}"
+        for package, stub in zip(packages, stubs, strict=True) for name in offered(package)
+        if list(stub.parent.glob(f"{name}.py")) or (stub.parent / name).is_dir()
+    ]  # fmt: skip
+    assert len(stubs) > 5
+    assert hidden == []
 
 
 def test_source_keeps_the_house_rules() -> None:

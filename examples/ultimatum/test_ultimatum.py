@@ -2,15 +2,15 @@
 
 import pytest
 
-from cheaptalk.conformance import CHECKS, Law, variants
-from cheaptalk.rules import Game, game_box
+import cheaptalk as ct
 
-BOX = game_box("ultimatum")
+BOX = ct.game_box("ultimatum")
+VARIANTS = ct.conformance.variants(BOX)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("game", variants(BOX).values(), ids=variants(BOX))
-def test_every_law(game: Game, check: Law) -> None:
+@pytest.mark.parametrize("check", ct.conformance.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("game", VARIANTS.values(), ids=VARIANTS)
+def test_every_law(game: ct.Game, check: ct.conformance.Law) -> None:
     """This law, with three seeds."""
     for seed in ("1", "2", "3"):
         check(BOX, game, seed)

@@ -1,6 +1,7 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
 from . import (
+    conformance,
     equilibrium,
     frames,
     games,
@@ -137,6 +138,7 @@ __all__ = [
     "Whole",
     "by_name",
     "check_game",
+    "conformance",
     "equilibrium",
     "export",
     "frames",

@@ -1,7 +1,17 @@
 """Names, numbers and amounts as people read them."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
+HIDDEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u06dd\u070f\u08e2\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that end lines, turn the direction of writing or cannot be seen, but for the joiners
+that some scripts and emoji need."""
+COMMANDS = re.compile(f"[\x00-\x08\x0b-\x1f]|{HIDDEN.pattern}")
+"""Hidden characters, and those that a terminal takes for commands."""
 LONG = 1e9
 """Numbers from this size on are written with an exponent."""
 
@@ -25,6 +35,15 @@ def plain(name: object) -> str:
     'alice gain'
     """
     return str(name).replace("_", " ")
+
+
+def visible(text: str) -> str:
+    """A text without characters that would command a terminal, or hide: their codes instead.
+
+    >>> visible("red \\x1b[31m, \\u202ebackwards, \\tnew\\nline")
+    'red \\\\x1b[31m, \\\\u202ebackwards, \\tnew\\nline'
+    """
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def capital(name: object) -> str:

@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Hashable
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from cheaptalk.rules.errors import shown
 
 CORRECTIONS = {
     "found character '\\t'": "a tab; indent with spaces",
@@ -19,8 +22,57 @@ CORRECTIONS = {
 """What is wrong and how to mend it, by what the parser says of it."""
 
 
+MOST_CHARACTERS = 1_000_000
+"""Characters of a file."""
+MOST_VALUES = 1_000_000
+"""Values that a file may hold, with all that its anchors stand for."""
+MOST_DIGITS = 100
+"""Characters that a number may have."""
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
+
 class _Loader(yaml.SafeLoader):
-    """Reads YAML, and refuses a mapping in which one key stands twice: one would be lost."""
+    """Reads YAML, and refuses what would be lost, or be more than anybody writes.
+
+    A mapping in which one key stands twice would lose one. Anchors that stand for one another can
+    make millions of values of a few lines, or values without an end.
+    """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            self._size(node, {})
+        return node
+
+    def _size(self, node: yaml.Node, known: dict[int, int | None]) -> int:
+        """How many values a node stands for."""
+        if id(node) in known:
+            size = known[id(node)]
+            if size is None:
+                raise _refused("an anchor stands for itself; write out what is meant", node)
+            return size
+        known[id(node)] = None
+        inner: list[yaml.Node] = []
+        if isinstance(node, yaml.SequenceNode):
+            inner = node.value
+        elif isinstance(node, yaml.MappingNode):
+            inner = list(chain.from_iterable(node.value))
+        size = known[id(node)] = 1 + sum(self._size(one, known) for one in inner)
+        if size > MOST_VALUES:
+            raise _refused(
+                f"more than {MOST_VALUES:,} values, anchors written out; write fewer", node
+            )
+        return size
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value; a number that cannot be one is refused where it stands."""
+        if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:
+            raise _refused(f"a number of {len(node.value):,} characters; write a shorter one", node)
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            problem = f"{shown(node.value)} cannot be read ({error}); put it in quotes"
+            raise _refused(problem, node) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key for key, _ in node.value if not key.tag.endswith(":merge")]
@@ -28,10 +80,12 @@ class _Loader(yaml.SafeLoader):
         twice = [key for key in keys if counts[str(key.value)] > 1]
         if twice:
             second = next(key for key in twice[1:] if str(key.value) == str(twice[0].value))
-            raise yaml.constructor.ConstructorError(
-                None, None, f'the key "{second.value}" stands twice', second.start_mark
-            )
+            raise _refused(f'the key "{second.value}" stands twice', second)
         return super().construct_mapping(node, deep)
+
+
+def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def parse_yaml(text: str) -> Any:
@@ -41,8 +95,10 @@ def parse_yaml(text: str) -> Any:
     {'share': 0.5}
 
     Raises:
-        ValueError: it is none, or a key stands twice; the message says in which line.
+        ValueError: it is none, too much, or a key stands twice; the message says in which line.
     """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"it has {len(text):,} characters, more than {MOST_CHARACTERS:,}")
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
@@ -53,6 +109,8 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"{where}{next(found, problem)}") from None
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply; write it with fewer levels") from None
 
 
 def read_yaml(source: Path | Traversable) -> Any:
@@ -75,6 +133,6 @@ def read_yaml(source: Path | Traversable) -> Any:
         raise ValueError(f"{source}: cannot be read as YAML: {error}") from None
 
 
-def yaml_files(folder: Path) -> dict[str, Path]:
-    """The YAML files of a folder by their names, without the ending."""
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+def yaml_files(module: str, folder: str) -> dict[str, Path]:
+    """The YAML files of a folder beside a module's file, by their names without the ending."""
+    return {path.stem: path for path in sorted(Path(module).parent.glob(f"{folder}/*.yaml"))}

@@ -4,13 +4,15 @@ from collections import Counter
 from typing import Any, Literal
 
 import pytest
+from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow_control import DENIALS, SENDINGS, START, Trouble
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
-from tests.fakes import Canned, legal, study, with_model
+from cheaptalk.records.ledger.spending import spent
+from tests.fakes import Canned, Server, legal, study, with_model
 
 MANY: dict[str, Any] = with_model() | {"deals": 100}
 
@@ -184,3 +186,27 @@ def test_a_client_that_breaks_fails_its_match_and_its_call_is_settled(store: Sto
     again = ct.run(study(**with_model()), store, models=models)
     assert again.counts == {Status.FINISHED: 6}
     assert again.unresolved == 0
+
+
+async def no_forms(_: web.Request, body: dict[str, Any]) -> web.StreamResponse | None:
+    """Refuses to be held to the form of an answer."""
+    for feature in ("response_format", "tools"):
+        if feature in body:
+            said = {"error": {"message": f"{feature} is not supported"}}
+            return web.json_response(said, status=400)
+    return None
+
+
+def test_each_way_of_asking_is_a_call_of_its_own_in_the_record_and_in_the_cap(store: Store) -> None:
+    with Server(handler=no_forms) as server:
+        capped = study(**with_model(server.url), budget={"calls": 5})
+        progress = ct.run(capped, store, concurrency=1)
+        assert "the budget of 5 calls is used up" in (progress.halted or "")
+        assert len(server.bodies) == len(set(server.calls)) == 5
+        ways = [("response_format" in one, "tools" in one) for one in server.bodies]
+        assert ways == [(True, False), (False, True), *[(False, False)] * 3]
+        cost = spent(store, 1)
+        assert (cost.calls, cost.unresolved) == (5, 0)
+        ct.run(study(**with_model(server.url)), store)
+        assert not any({"response_format", "tools"} & set(one) for one in server.bodies[5:])
+        assert spent(store, 1).calls == len(server.bodies)

@@ -4,6 +4,7 @@ run's.
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -319,12 +320,14 @@ def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
         state = watch(store.path, "small")
         order = orders.Order(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.orders")
+        (folder / "!.json").mkdir()
+        os.mkfifo(folder / "#.json")
         (folder / "0.json").write_text(order.model_dump_json())
-        (folder / "1.json").write_text("{")
+        (folder / "1.json").write_bytes(b"\xff\x00{")
         later = eventually(store, lambda later: later.replies)
         assert list(later.replies) == ["1"]
         assert (later.state, later.run) == ("running", state.run)
-        assert list(folder.iterdir()) == []
+        assert list(folder.iterdir()) == [folder / "!.json"]
 
 
 def test_an_account_that_cannot_be_read_is_named(store: Store) -> None:

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator, Sequence
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from cheaptalk.records.imports import (
 )
 from cheaptalk.rules import registry
 from tests.conftest import Command
+from tests.fakes import install
 
 
 def read(paths: Sequence[Path]) -> Collection:
@@ -75,10 +76,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package whose game cannot be imported, beside all that is installed."""
     chess = EntryPoint("chess", "chess_games:BOX", "cheaptalk.games")
 
-    def points(*, group: str) -> EntryPoints:
-        return EntryPoints([*entry_points(group=group), *([chess] if group == chess.group else [])])
-
-    monkeypatch.setattr(registry, "entry_points", points)
+    install(monkeypatch, [chess])
     registry.GAMES.forget()
     yield
     registry.GAMES.forget()

@@ -234,6 +234,18 @@ def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path)
     assert (tmp_path / "diary.txt").read_text() == "dear diary " * 100
 
 
+def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> None:
+    url = ("--store", "sqlite:///there.sqlite")
+    assert "there is no sqlite:///there.sqlite" in cheaptalk("plan", "small.yaml", *url).out
+    assert cheaptalk("run", "small.yaml", *url).status == 0
+    assert "there.sqlite" in names(tmp_path)
+    assert cheaptalk("status", *url).out == cheaptalk("status", "--store", "there.sqlite").out
+    assert cheaptalk("doctor", *url).status == 0
+    for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["doctor"]):
+        done = cheaptalk(*command, "--store", "papyrus://host/there")
+        assert "papyrus://host/there: unknown kind of store" in done.said + done.out
+
+
 @pytest.mark.parametrize("command", ["resume", "status"])
 def test_a_study_that_is_not_in_the_store_is_told(cheaptalk: Command, command: str) -> None:
     cheaptalk("run", "small.yaml")
@@ -334,8 +346,8 @@ def test_many_different_problems_are_cut_short(
     made = written(tmp_path, **with_model() | {"deals": 7})
     run = ct.run
 
-    def with_models(laid: ct.studies.Plan, store: ct.Store, **options: Any) -> ct.Progress:
-        return run(laid, store, models=models, **options)
+    def with_models(planned: ct.studies.Plan, store: ct.Store, **options: Any) -> ct.Progress:
+        return run(planned, store, models=models, **options)
 
     monkeypatch.setattr(ct, "run", with_models)
     done = cheaptalk("run", str(made))

@@ -11,7 +11,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import (
     resampled,
     summary,
 )
-from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix, EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import Metric
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match, studied
@@ -49,8 +49,8 @@ def test_one_draw_of_a_cell_serves_all_its_values(paired: bool) -> None:
 def test_the_standard_error_is_that_of_the_mean_of_deals() -> None:
     game = game_of(0, deals=200, generosity=3.0)
     drawn = resampled(game, 2_000, paired=False)[:, 0]
-    cell = game.samples[0].cells[0, 1]
-    assert drawn[:, 0, 1].std() == pytest.approx(np.sqrt(cell.spread[0, 0] / 200), rel=0.06)
+    error = np.sqrt(game.samples[0].cells[0, 1].deviations[:, 0].var(ddof=1) / 200)
+    assert drawn[:, 0, 1].std() == pytest.approx(error, rel=0.06)
     assert drawn[:, 0, 1].std() > 2 * 1 / np.sqrt(400)  # as if matches were independent
 
 

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import cheaptalk as ct
 from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium
-from cheaptalk.equilibrium.empirical.games import EmpiricalBimatrix, EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.item_bargaining.theory import extreme_payoffs
 from cheaptalk.rules import CheaptalkError
 from tests.equilibrium.matches import frame, match
+from tests.games.extremes import extreme_payoffs
 from tests.played import play
 
 EXTREMES: dict[str, Any] = {

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from cheaptalk.equilibrium.empirical.bootstrap import bootstrap_equilibrium, resampled
-from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium, regrets
 from cheaptalk.equilibrium.empirical.next_cells import (
     Target,

@@ -1,8 +1,8 @@
 """Replies to Deal or No Deal such as language models write, some of them ill-formed."""
 
-from cheaptalk.games.deal_or_no_deal.contexts import Triple
-from cheaptalk.games.deal_or_no_deal.events import Proposal
-from cheaptalk.games.deal_or_no_deal.strategies import claim_of, claiming, noisy, other_claims, say
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, bundles
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.strategies import noisy, say
 from cheaptalk.games.deal_or_no_deal.talk import say_bundle
 from cheaptalk.rules import Action, Asked
 from cheaptalk.styles import Codec, TaggedCodec
@@ -43,10 +43,16 @@ def ill_formed_replies(asked: Asked, codec: Codec, action: Action) -> list[str]:
     message after a proposal; and in tagged text the items in another order, or a number too many.
     """
     counts: Triple = asked.briefing.counts
-    claim = claim_of(action)
+    assert isinstance(action, MessageOrProposal | Proposal)
+    claim = action.claim
+    other = next(one for one in bundles(counts) if one != claim)
     books, hats, balls = claim or counts
     proposal = Proposal(books=books, hats=hats, balls=balls)
-    second = say("No.") if claim is None else claiming(action, other_claims(action, counts)[0])
+    second = (
+        say("No.")
+        if claim is None
+        else action.model_copy(update=dict(zip(KINDS, other, strict=True)))
+    )
     written = codec.write(action)
     replies = [
         written[1:],

@@ -68,7 +68,7 @@ def scored(box: GameBox, *rows: Sequence[object], **parameters: Any) -> float:
     return score
 
 
-def played(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed:
+def played(game: Rounds, *players: Strategy | Decide, seed: str = "seed") -> RoundsPlayed[Any]:
     """How a match between these ends: one for every place, or one for all of them."""
     seated = players if len(players) > 1 else players * game.players
     table = play(

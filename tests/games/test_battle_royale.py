@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cheaptalk.games.battle_royale import BOX
 from cheaptalk.games.battle_royale.events import Over, Shot, ShotFired, Turn
 from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hits
-from cheaptalk.games.battle_royale.strategies import MOST, Solution, duel, solve
+from cheaptalk.games.battle_royale.strategies import MOST, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in
 from tests.games.tables import events
@@ -453,6 +453,11 @@ def test_nobody_gains_by_another_shot_or_by_missing(shooters: tuple[float, ...])
         best = max(after(shooters, turn, target)[turn] for target in others)
         assert wins[turn][turn] >= waiting - 1e-9
         assert wins[turn][turn] >= rate * best + (1 - rate) * waiting - 1e-9
+
+
+def duel(first: float, second: float) -> float:
+    """The chance that the first of two shooters wins: p / (1 - (1 - p) * (1 - q))."""
+    return first / (1 - (1 - first) * (1 - second))
 
 
 @given(st.floats(0.01, 1), st.floats(0.01, 1))

@@ -265,7 +265,7 @@ def test_objectives_have_names_or_are_weights(name: str | float, weight: float) 
     [
         ({"objective": "rival"}, "must be self, coop, comp or a number from -1 to 1"),
         ({"objective": 1.5}, "less than or equal to 1"),
-        ({"objective": True}, "valid number"),
+        ({"objective": True}, "true is no number"),
         ({"turns": 2}, "greater than or equal to 3"),
         ({"turns": 7.5}, "valid integer"),
         ({"contexts": [{"counts": [1, 1, 1], "values": [[1, 0, 9], [9, 1, 0]]}]}, "5 to 7"),

@@ -23,7 +23,7 @@ def game(**parameters: Any) -> DivideTheDollar:
     return DivideTheDollar.model_validate({"players": 3, "rounds": 1, **parameters})
 
 
-def match(*names: str, **parameters: Any) -> RoundsPlayed:
+def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     made = DivideTheDollar.model_validate({"rounds": 4, **parameters})
     return played(made, *(BOX.strategies[name] for name in names))
 
@@ -77,7 +77,7 @@ def test_bounds_are_reached() -> None:
         ({"golds": 0}, "greater than or equal to 1"),
         ({"golds": -100}, "greater than or equal to 1"),
         ({"golds": 99.5}, "valid integer"),
-        ({"golds": True}, "valid integer"),
+        ({"golds": True}, "true is no number"),
         ({"golds": "100"}, "valid integer"),
         ({"gold": 100}, 'did you mean "golds"'),
     ],

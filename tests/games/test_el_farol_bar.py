@@ -29,7 +29,7 @@ def going(count: int, players: int = 10) -> list[Decision]:
     return ["go" if player < count else "stay" for player in range(players)]
 
 
-def match(*names: str, **parameters: Any) -> RoundsPlayed:
+def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     made = ElFarolBar.model_validate({"rounds": 6, **parameters})
     return played(made, *(BOX.strategies[name] for name in names))
 

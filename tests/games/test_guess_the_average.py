@@ -16,11 +16,10 @@ from cheaptalk.games.guess_the_average.theory import (
     equilibrium,
     level_k,
     nearest_to_target,
-    symmetric_equilibria,
     winning_numbers,
 )
 from cheaptalk.games.rounds import RoundsPlayed
-from cheaptalk.papers.gama.people import BASELINES
+from cheaptalk.papers.gama.human_baseline import PEOPLE
 from cheaptalk.rules import Table
 from cheaptalk.styles import style_in
 from tests.games.tables import events, played, reads, result_of, scored, table_of
@@ -298,24 +297,24 @@ def test_means_are_of_all_and_of_the_first_round() -> None:
 
 
 def test_section_4_3_human_means_lie_between_level_one_and_level_zero() -> None:
-    assert {(str(base.ratio), base.mean) for base in BASELINES} == {
-        ("1/2", 27.05), ("2/3", 36.73), ("4/3", 60.12), ("2/3", 36.2),
-    }  # fmt: skip
-    for base in BASELINES:
-        one, zero = (level_k(level, 0, 100, base.ratio) for level in (1, 0))
-        assert min(one, zero) < base.mean < max(one, zero)
+    means = PEOPLE.select("ratio", "first_round").rows()
+    assert set(means) == {("1/2", 27.05), ("2/3", 36.73), ("4/3", 60.12), ("2/3", 36.2)}
+    for ratio, mean in means:
+        one, zero = (level_k(level, 0, 100, Fraction(ratio)) for level in (1, 0))
+        assert min(one, zero) < mean < max(one, zero)
 
 
 def test_section_4_3_subjects() -> None:
-    assert {base.subjects for base in BASELINES} == {(15, 18), (2_423, 2_423)}
-    assert fmean(base.mean for base in BASELINES if base.ratio == Fraction(2, 3)) > 36
+    said = PEOPLE["source"].str.extract("; (.*) subjects$")
+    assert set(said) == {"15 to 18", "2,423"}
+    assert fmean(PEOPLE.filter(ratio="2/3")["first_round"]) > 36
 
 
 ratios = st.fractions(0, 4, max_denominator=12)
 TABLE_8 = ["0", "1/6", "1/3", "1/2", "2/3", "5/6", "1", "7/6", "4/3", "3/2", "5/3", "11/6", "2"]
 
 
-def match(*names: str, **parameters: Any) -> RoundsPlayed:
+def match(*names: str, **parameters: Any) -> RoundsPlayed[Any]:
     game = GuessTheAverage.model_validate({"rounds": 3, **parameters})
     return played(game, *(BOX.strategies[name] for name in names))
 
@@ -331,26 +330,22 @@ def prize(mine: int, others: list[int], ratio: Fraction) -> float:
 # Theory.
 
 
+def stable(players: int, number: int, numbers: range, ratio: Fraction) -> bool:
+    """Whether nobody gains by another number when all choose this one, trying them all."""
+    others = [number] * (players - 1)
+    return all(prize(other, others, ratio) <= 1 / players + 1e-12 for other in numbers)
+
+
 @given(st.integers(2, 7), st.integers(0, 5), st.integers(1, 15), ratios)
-def test_symmetric_equilibria_are_those_of_trying_everything(
-    players: int, minimum: int, span: int, ratio: Fraction
-) -> None:
-    numbers = range(minimum, minimum + span + 1)
-    stable = tuple(
-        number
-        for number in numbers
-        if all(
-            prize(other, [number] * (players - 1), ratio) <= 1 / players + 1e-12
-            for other in numbers
-        )
-    )
-    assert symmetric_equilibria(players, minimum, minimum + span, ratio) == stable
+def test_the_equilibrium_is_stable(players: int, minimum: int, span: int, ratio: Fraction) -> None:
+    maximum = minimum + span
+    number = equilibrium(minimum, maximum, ratio)
+    assert stable(players, number, range(minimum, maximum + 1), ratio)
 
 
 @pytest.mark.parametrize("ratio", TABLE_8)
 def test_table_8_equilibrium_is_stable_for_every_ratio(ratio: str) -> None:
-    number = equilibrium(0, 100, Fraction(ratio))
-    assert number in symmetric_equilibria(10, 0, 100, Fraction(ratio))
+    assert stable(10, equilibrium(0, 100, Fraction(ratio)), range(101), Fraction(ratio))
 
 
 @given(ratios, st.integers(0, 50), st.integers(1, 50))
@@ -362,7 +357,7 @@ def test_the_equilibrium_is_where_levels_lead(ratio: Fraction, minimum: int, spa
 
 
 def test_with_ratio_one_every_number_is_an_equilibrium() -> None:
-    assert symmetric_equilibria(10, 0, 20, Fraction(1)) == tuple(range(21))
+    assert all(stable(10, number, range(21), Fraction(1)) for number in range(21))
 
 
 def test_levels_of_nagel_1995() -> None:

@@ -198,7 +198,7 @@ def test_nothing_and_everything_may_be_offered(units: tuple[int, ...]) -> None:
         ({"discount": 1.01}, "less than or equal to 1"),
         ({"rounds": 0}, "greater than or equal to 1"),
         ({"rounds": 3.0}, "integer"),
-        ({"rounds": True}, "integer"),
+        ({"rounds": True}, "true is no number"),
         ({"highest_value": 0}, "greater than or equal to 1"),
         ({"least_outside": 2}, "0 or 1"),
     ],

@@ -19,8 +19,9 @@ from cheaptalk.games.item_bargaining.measures import (
 )
 from cheaptalk.games.item_bargaining.pools import rest, worth
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
-from cheaptalk.games.item_bargaining.theory import EXTREMES, extreme_payoffs, walked
+from cheaptalk.games.item_bargaining.theory import walked
 from cheaptalk.rules import Chance, CheaptalkError, Result, play
+from tests.games.extremes import EXTREMES, extreme_payoffs
 from tests.games.tables import table_after
 
 POOL = Pool(
@@ -387,11 +388,6 @@ def test_extreme_payoffs_by_play(one: str, other: str, rounds: int) -> None:
             gains.append(table.game.payoffs(table.outcome)[place])
     error = float(np.std(gains)) / math.sqrt(250)  # the two matches on one deal are not independent
     assert np.mean(gains) == pytest.approx(extreme_payoffs(game)[one, other], abs=4 * error)
-
-
-def test_the_closed_form_is_for_given_quantities() -> None:
-    with pytest.raises(ValueError, match="not for drawn ones"):
-        extreme_payoffs(ItemBargaining.model_validate(PRESETS["BGL"]))
 
 
 def test_kinds_without_items_are_no_kinds_in_the_closed_form() -> None:

@@ -20,15 +20,7 @@ from cheaptalk.games.item_bargaining.best_response import (
 from cheaptalk.games.item_bargaining.events import Move, Pool
 from cheaptalk.games.item_bargaining.pools import Bundle, worth
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.item_bargaining.strategies import (
-    ACCEPT,
-    WALK,
-    aspired,
-    closest,
-    give,
-    nearest,
-    targets,
-)
+from cheaptalk.games.item_bargaining.strategies import ACCEPT, WALK, aspired, closest, give, nearest
 from cheaptalk.rules import Asked, Chance, Decide, Moment, Table, play
 from tests.games.tables import table_after
 
@@ -110,7 +102,9 @@ def test_random_does_everything_that_is_legal() -> None:
 )
 def test_targets_of_appendix_l(discount: float, rounds: int, expected: list[float]) -> None:
     """With an outside option of 200 and 600 in all, worked by hand from the formulas."""
-    assert targets(200, 600, discount, rounds) == pytest.approx(expected, abs=0.005)
+    shares = [aspired(discount, rounds, number) for number in range(1, rounds + 1)]
+    found = [200 + share * 0.85 * (600 - 200) for share in shares]
+    assert found == pytest.approx(expected, abs=0.005)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_by_default_ten_players_play_twenty_rounds(box: GameBox) -> None:
         ({"players": -3}, "greater than or equal to 2"),
         ({"players": 1_001}, "less than or equal to 1000"),
         ({"players": 2.5}, "valid integer"),
-        ({"players": True}, "valid integer"),
+        ({"players": True}, "true is no number"),
         ({"players": "ten"}, "valid integer"),
         ({"rounds": 0}, "greater than or equal to 1"),
         ({"rounds": 10_001}, "less than or equal to 10000"),

@@ -197,7 +197,7 @@ def test_a_verdict_that_was_bought_before_a_crash_is_not_bought_again(
 
     models = always("consistent")
     with monkeypatch.context() as patched:
-        patched.setattr("cheaptalk.judges.runs.write_judgement", crash)
+        patched.setattr("cheaptalk.judges.judge_runs.write_judgement", crash)
         with pytest.raises(RuntimeError, match="power cut"):
             ct.judge(store, STUDY, judge_of(), models=models)
     assert len(models.calls) == counted(store) == 1
@@ -254,7 +254,7 @@ def test_a_question_that_was_put_in_other_words_is_a_problem_of_its_match_alone(
         raise RuntimeError("power cut")
 
     with monkeypatch.context() as patched:
-        patched.setattr("cheaptalk.judges.runs.write_judgement", crash)
+        patched.setattr("cheaptalk.judges.judge_runs.write_judgement", crash)
         with pytest.raises(RuntimeError, match="power cut"):
             ct.judge(store, STUDY, judge_of(), models=always("consistent"), concurrency=1)
     monkeypatch.setattr("cheaptalk.judges.judges.BRIEFING", "You judge.")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, Usage
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Usage
 from tests.models.serving import always, exchange
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
-ASKED = (Message(role="user", content="Your price?"),)
+ASKED = (ChatMessage(role="user", content="Your price?"),)
 
 
 def call(url: str) -> ModelCall:

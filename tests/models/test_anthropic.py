@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Usage
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Usage
 from cheaptalk.models.http.transport import CALL_HEADER
 from tests.models.serving import always, exchange
 
 KEY = "sk-ant-very-secret"
 ASKED = (
-    Message(role="system", content="Be brief."),
-    Message(role="user", content="Your price?"),
-    Message(role="assistant", content=""),
-    Message(role="user", content="Again: your price?"),
+    ChatMessage(role="system", content="Be brief."),
+    ChatMessage(role="user", content="Your price?"),
+    ChatMessage(role="assistant", content=""),
+    ChatMessage(role="user", content="Again: your price?"),
 )
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}, "required": ["price"]}
 
@@ -77,7 +77,8 @@ def test_a_form_is_asked_for_as_a_tool() -> None:
     form = AnswerForm(name="Price", json_schema=SCHEMA)
     used = {"type": "tool_use", "name": "Price", "input": {"price": 7, "note": "\N{PILE OF POO}"}}
     (reply,), heard = exchange(always(said(text("Well."), used)), call(form))
-    assert (reply.text, reply.route) == ('{"price": 7, "note": "\N{PILE OF POO}"}', "tool")
+    answer = '{"price": 7, "note": "\N{PILE OF POO}"}'
+    assert (reply.text, reply.route, reply.tools) == (f"Well.\n{answer}", "tool", ("Price",))
     assert heard.bodies[0]["tool_choice"] == {"type": "tool", "name": "Price"}
     assert heard.bodies[0]["tools"][0]["input_schema"]["required"] == ["price"]
 
@@ -123,7 +124,7 @@ def test_a_reply_that_is_none_is_worth_another_try(data: Any) -> None:
 
 
 def test_a_message_without_words_is_not_sent() -> None:
-    asked = (*ASKED[:2], Message(role="assistant", content=" \n"), ASKED[3])
+    asked = (*ASKED[:2], ChatMessage(role="assistant", content=" \n"), ASKED[3])
 
     def make(url: str) -> ModelCall:
         return ModelCall(model=f"anthropic/claude-opus-4-1@{url}/v1", messages=asked)

@@ -10,8 +10,15 @@ from typing import Any, TypeVar
 import pytest
 from aiohttp import web
 
-from cheaptalk.models import AnswerForm, Message, ModelCall, ModelName, ModelSettings
-from cheaptalk.models.batch.protocol import LARGEST, MOST, BatchServer, BatchTrouble, Line, chunks
+from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelName, ModelSettings
+from cheaptalk.models.batch.protocol import (
+    LARGEST,
+    MOST,
+    BatchLine,
+    BatchServer,
+    BatchTrouble,
+    chunks,
+)
 from cheaptalk.models.clients import open_batches
 from tests import batch_server
 
@@ -26,12 +33,12 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
 
 
-def lines(model: str, count: int = 2) -> list[Line]:
-    question = Message(role="user", content='Answer as {"price": <amount>}.')
+def lines(model: str, count: int = 2) -> list[BatchLine]:
+    question = ChatMessage(role="user", content='Answer as {"price": <amount>}.')
     call = ModelCall(
         model=model, messages=(question,), settings=ModelSettings(max_tokens=50), form=FORM
     )
-    return [Line(f"tag-{number}", call) for number in range(count)]
+    return [BatchLine(f"tag-{number}", call) for number in range(count)]
 
 
 def ask(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
@@ -87,7 +94,7 @@ def test_a_reply_says_how_it_was_asked_for(model: str) -> None:
 def test_a_batch_that_was_never_submitted_is_not_found_among_others(model: str) -> None:
     async def work(server: BatchServer) -> str | None:
         for tag in ("other", "third", "fourth"):
-            other = [Line(f"{tag}-{n}", line.call) for n, line in enumerate(lines(model))]
+            other = [BatchLine(f"{tag}-{n}", line.call) for n, line in enumerate(lines(model))]
             await server.submit(tag, other)
         return await server.find("tag", lines(model), time.time())
 

@@ -10,13 +10,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, Reply
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import LONGEST
 from tests.models.serving import Answering, always, exchange
 
 KEY = "sk-very-secret-indeed"
-ASKED = (Message(role="user", content="Your price?"),)
+ASKED = (ChatMessage(role="user", content="Your price?"),)
 FORM = AnswerForm(name="Price", json_schema={"type": "object", "properties": {}})
 SAID: dict[str, dict[str, Any]] = {
     "openai/gpt-4o": {"choices": [{"message": {"content": "7"}, "finish_reason": "stop"}]},

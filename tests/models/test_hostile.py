@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from cheaptalk.models import Failure, Message, ModelCall, Reply
+from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
 from tests.fakes import Server
 from tests.hostile import Account, Hostile, make_hostile_app
@@ -14,7 +14,7 @@ from tests.model_server import CALL_HEADER
 
 pytestmark = pytest.mark.hostile
 SAID = "Here is my answer.\n{}"
-ASKED = (Message(role="user", content="Say something."),)
+ASKED = (ChatMessage(role="user", content="Say something."),)
 PROVIDER, REFUSED, FILTERED, LATE = (
     Failure.PROVIDER_ERROR, Failure.REFUSED, Failure.FILTERED, Failure.TIMED_OUT,
 )  # fmt: skip

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from cheaptalk.models.flow_control import START, Lanes, Slot
+from cheaptalk.models.flow_control import START, Lanes, Sent
 from tests.models.rush_hour import ANSWER, luck, turned_away, unreachable
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ def test_nothing_goes_out_in_a_pause_and_all_goes_on_afterwards() -> None:
 
 
 def test_a_lane_goes_on_by_itself_after_it_paused_for_a_server() -> None:
-    async def scene(lanes: Lanes) -> Slot:
+    async def scene(lanes: Lanes) -> Sent:
         lanes.leave(await lanes.enter("tiny"), turned_away())
         assert lanes["tiny"].wait() > 0
         return await asyncio.wait_for(lanes.enter("tiny"), 5)

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.local import TOGETHER, Generator, Waiting, answers, together
+from cheaptalk.models.local import TOGETHER, Generator, PendingCall, answers, together
 from cheaptalk.models.settings import wire
 from tests.tiny_model import make_tiny_model
 
@@ -27,7 +27,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def call(folder: Path | str, said: str = SAID, **settings: Any) -> ModelCall:
     return ModelCall(
         model=f"hf/{folder}",
-        messages=(Message(role="user", content=said),),
+        messages=(ChatMessage(role="user", content=said),),
         settings=ModelSettings.model_validate(settings),
     )
 
@@ -107,8 +107,8 @@ def test_a_model_that_is_too_slow_is_timed_out(tiny: Path) -> None:
     assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
 
 
-def waiting(**settings: Any) -> Waiting:
-    return Waiting(call("tiny", **settings), 0, Future())
+def waiting(**settings: Any) -> PendingCall:
+    return PendingCall(call("tiny", **settings), 0, Future())
 
 
 def test_calls_with_equal_settings_are_answered_together() -> None:
@@ -129,7 +129,7 @@ class Fragile:
 
 
 def test_a_call_that_breaks_the_model_takes_no_other_with_it() -> None:
-    asked = [Waiting(call("tiny", said), 7, Future()) for said in ("good", "bad", "well")]
+    asked = [PendingCall(call("tiny", said), 7, Future()) for said in ("good", "bad", "well")]
     good, bad, well = answers(cast("Generator", Fragile()), asked)
     assert (good.text, well.text) == ("good until 7", "well until 7")
     assert (bad.failure, bad.detail) == (

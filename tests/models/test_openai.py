@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from cheaptalk.models import Failure, Message, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.http.openai import OpenAIModels
+from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
 from tests.fakes import Server
 from tests.model_server import Handler, completion
 
 KEY = "sk-very-secret-42"
-ASKED = (Message(role="system", content="Be brief."), Message(role="user", content="Hello there."))
+ASKED = (
+    ChatMessage(role="system", content="Be brief."),
+    ChatMessage(role="user", content="Hello there."),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +32,7 @@ def ask(url: str, deadline: float = 30, **settings: Any) -> Reply:
     )
 
     async def once() -> Reply:
-        async with OpenAIModels() as models:
+        async with open_models() as models:
             return await models.call(call, "m/0/alice/0/1", deadline)
 
     return asyncio.run(once())
@@ -112,7 +115,7 @@ def test_one_connection_pool_serves_many_calls() -> None:
 
     async def many(url: str) -> list[Reply]:
         named = call.model_copy(update={"model": f"vllm/tiny@{url}"})
-        async with OpenAIModels() as models:
+        async with open_models() as models:
             numbers = [f"m/{place}/a/0/1" for place in range(20)]
             return await asyncio.gather(*(models.call(named, one, 30) for one in numbers))
 
@@ -342,7 +345,7 @@ def test_an_error_in_a_stream_is_one() -> None:
 def test_a_call_can_be_cancelled() -> None:
     async def cancelled(url: str) -> bool:
         call = ModelCall(model=f"vllm/tiny@{url}", messages=ASKED)
-        async with OpenAIModels() as models:
+        async with open_models() as models:
             task = asyncio.create_task(models.call(call, "m/0/alice/0/1", 3600))
             while not server.calls:
                 await asyncio.sleep(0.001)

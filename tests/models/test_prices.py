@@ -105,7 +105,7 @@ def test_a_user_s_file_is_found_in_the_folder_in_the_environment_or_by_name(
     monkeypatch.setenv("CHEAPTALK_PRICES", str(file("other.yaml", 8)))
     assert rate() == 8
     assert rate(file("third.yaml", 9)) == 9
-    sources = [listed.source for listed in load_prices().listed()]
+    sources = [source for _, source in load_prices().listed()]
     assert sources[0] == str(folder / "other.yaml")
     assert set(sources[1:]) == {"cheaptalk"}
 

@@ -8,11 +8,11 @@ from aiohttp import web
 
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal
 from cheaptalk.games.pirate_game.events import Plan
-from cheaptalk.models import AnswerForm, AskedRoute, Failure, Message, ModelCall
+from cheaptalk.models import AnswerForm, AskedRoute, ChatMessage, Failure, ModelCall
 from cheaptalk.models.structured_output import sendable
 from tests.models.serving import always, exchange
 
-ASKED = (Message(role="user", content="Your price?"),)
+ASKED = (ChatMessage(role="user", content="Your price?"),)
 SCHEMA = {
     "type": "object",
     "title": "Price",
@@ -108,6 +108,23 @@ def test_two_calls_of_a_tool_are_two_answers() -> None:
     ]
     (reply,), _ = exchange(always(completion(tool_calls=calls)), call("tool"))
     assert reply.text == '{"price": 7}\n{"price": 8}'
+
+
+def test_words_beside_a_tool_and_other_choices_are_part_of_the_answer() -> None:
+    used = [{"function": {"name": "Price", "arguments": SAID}}]
+    (reply,), _ = exchange(always(completion(content="No.", tool_calls=used)), call("tool"))
+    assert (reply.text, reply.tools) == (f"No.\n{SAID}", ("Price",))
+    two = {"choices": completion(content="7")["choices"] + completion(content="8")["choices"]}
+    (reply,), _ = exchange(always(two), call("text"))
+    assert reply.text == "7\n8"
+
+
+@pytest.mark.parametrize("made", [call("tool"), call("text")], ids=["a form", "words"])
+def test_a_tool_that_was_never_offered_says_nothing(made: Any) -> None:
+    used = [{"function": {"name": "send_money", "arguments": SAID}}]
+    (reply,), _ = exchange(always(completion(content=None, tool_calls=used)), made)
+    assert (reply.text, reply.failure) == ("", None)
+    assert reply.detail == f"called send_money, which was not offered: {SAID}"
 
 
 def test_a_server_that_ignores_the_form_may_answer_in_prose() -> None:

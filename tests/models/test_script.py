@@ -7,10 +7,21 @@ import pytest
 from pydantic import BaseModel, Field
 
 import cheaptalk as ct
-from cheaptalk.models import SCRIPTS, AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models import (
+    SCRIPTS,
+    AnswerForm,
+    ChatMessage,
+    Failure,
+    ModelCall,
+    ModelSettings,
+    Reply,
+)
 from cheaptalk.models.scripted import ScriptedModels, made_up
 
-ASKED = (Message(role="system", content="Be brief."), Message(role="user", content="Your price?"))
+ASKED = (
+    ChatMessage(role="system", content="Be brief."),
+    ChatMessage(role="user", content="Your price?"),
+)
 
 
 def ask(name: str, **more: Any) -> Reply:

@@ -23,6 +23,7 @@ NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
         ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": "Fri, 31 Dec 99999999999 23:59:59 GMT"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
     ],

@@ -11,8 +11,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.games.chip_trading import BOX
 from cheaptalk.games.chip_trading.regret import decisions
-from cheaptalk.papers.chips.comparisons import compared
 from cheaptalk.papers.chips.games import Games, Variant
+from cheaptalk.papers.chips.surplus import compared
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
 from tests.papers.chip_games import made, play, records, turns

@@ -13,9 +13,8 @@ from cheaptalk.equilibrium import model_choice
 from cheaptalk.papers.glee.anchoring import first_offers
 from cheaptalk.papers.glee.families import METRICS, ROLES, families
 from cheaptalk.papers.glee.importer import read_glee
-from cheaptalk.papers.glee.model_choice import PlayerChoice, gains, notes_of
 from cheaptalk.papers.glee.outcomes import reweighted
-from cheaptalk.papers.glee.pairs import pairs_of
+from cheaptalk.papers.glee.pairs import PlayerChoice, gains, notes_of, pairs_of
 from cheaptalk.records import Store
 from cheaptalk.records.imports import take_in
 from cheaptalk.reports.recipes.evidence import Evidence

@@ -1,6 +1,7 @@
 """People's dialogues of Deal or No Deal become matches of ours, or are left out with the reason."""
 
 import json
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -268,14 +269,16 @@ def test_damaged_files_are_named_and_the_rest_goes_in(games: Path) -> None:
     (games / "latin.txt").write_bytes(b"caf\xe9")
     write(games, ADA, BEN, name="selfplay.txt")
     (games / "notes.md").write_text("no file of dialogues")
+    os.mkfifo(games / "pipe.txt")
     found = read(games)
-    assert found[:3] == [
+    assert found[:4] == [
         Skipped("empty.txt", "is empty"),
         Skipped("latin.txt", "is not UTF-8 text (byte 3)"),
+        Skipped("pipe.txt", "is a pipe or a device, and no file"),
         Skipped("selfplay.txt", "holds contexts, no dialogue"),
     ]
-    assert isinstance(found[3], ForeignGame)
-    assert len(found) == 4
+    assert isinstance(found[4], ForeignGame)
+    assert len(found) == 5
 
 
 def test_line_ends_of_any_kind_and_blank_lines_do_not_matter(games: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cheaptalk.models import AnswerForm, Failure, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.treatments import PERSONAS, PLAIN, Prompt
 from cheaptalk.rules import Table
@@ -26,8 +26,10 @@ def table() -> Table:
     return Table(GAME, Cards(left=3, right=2), "seed")
 
 
-def messages(*pairs: tuple[str, str]) -> tuple[Message, ...]:
-    return tuple(Message.model_validate({"role": role, "content": text}) for role, text in pairs)
+def messages(*pairs: tuple[str, str]) -> tuple[ChatMessage, ...]:
+    return tuple(
+        ChatMessage.model_validate({"role": role, "content": text}) for role, text in pairs
+    )
 
 
 OPENING = (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cheaptalk.players import Entry, ModelSeat
+from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.language_model.seat import LATER
 from cheaptalk.records.identity import player_digest
 from cheaptalk.rules import game_box
@@ -65,7 +65,10 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
     assert name not in said.model_dump(mode="json")
     changed = ModelSeat.model_validate(FULL | {name: CHANGED[name]})
     assert ModelSeat.model_validate(changed.model_dump(mode="json")) == changed
-    assert Entry.model_validate(changed.model_dump(mode="json", exclude_none=True)).form == changed
+    assert (
+        RosterEntry.model_validate(changed.model_dump(mode="json", exclude_none=True)).form
+        == changed
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_a_form_is_demanded_only_of_styles_whose_answers_have_it() -> None:
 
 def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
     with pytest.raises(ValidationError, match="openai/o3 takes no temperature: leave it out"):
-        Entry.model_validate({"model": "openai/o3", "temperature": 1})
+        RosterEntry.model_validate({"model": "openai/o3", "temperature": 1})
     assert ModelSeat(model="openai/o3", temperature=1).temperature == 1  # as a record may have it
 
 
@@ -120,9 +123,9 @@ def test_a_setting_that_the_model_does_not_take_makes_no_player() -> None:
 def test_a_form_leaves_no_room_to_think_unless_the_model_reasons(answers: str) -> None:
     said = {"model": "vllm/x", "chain_of_thought": "split", "answers": answers}
     with pytest.raises(ValidationError, match=f'answers: by "{answers}" there is no room for a c'):
-        Entry.model_validate(said)
+        RosterEntry.model_validate(said)
     assert ModelSeat.model_validate(said).route == answers  # as a record may have it
-    assert Entry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).form
+    assert RosterEntry.model_validate(said | {"model": "openai/o3", "reasoning": "high"}).form
 
 
 def test_the_guide_lists_every_setting() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.players import Answer, Kind, LanguageModel
-from cheaptalk.players.language_model.replies import ECHO, Fault, echoed, fault
+from cheaptalk.players.language_model.replies import ECHO, echoed, fault
 from cheaptalk.rules import MESSAGE_LIMIT, Table
 from cheaptalk.styles import Illegal, Unreadable, style_in
 from tests.players.thinking import think
@@ -87,7 +87,7 @@ def test_an_endless_reply_is_repeated_in_part() -> None:
 
 def test_faults_say_what_is_wrong() -> None:
     whole = Reply(text="?")
-    assert fault(Unreadable("no"), whole) == Fault(Kind.UNPARSABLE, "no")
-    assert fault(Illegal("too much"), whole) == Fault(Kind.ILLEGAL, "too much")
-    assert fault(Illegal("too much"), cut("?")) == Fault(Kind.ILLEGAL, "too much")
-    assert fault(Unreadable("no"), cut("?")).reason == "the reply was cut off; answer more briefly"
+    assert fault(Unreadable("no"), whole) == (Kind.UNPARSABLE, "no")
+    assert fault(Illegal("too much"), whole) == (Kind.ILLEGAL, "too much")
+    assert fault(Illegal("too much"), cut("?")) == (Kind.ILLEGAL, "too much")
+    assert fault(Unreadable("no"), cut("?"))[1] == "the reply was cut off; answer more briefly"

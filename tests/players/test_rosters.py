@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.models import ModelName
-from cheaptalk.players import Entry, ModelSeat
+from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen, roster, roster_names
 from cheaptalk.rules import UnknownName, game_box, games
 
@@ -37,7 +37,7 @@ def test_there_is_a_roster_for_every_paper() -> None:
 
 @pytest.mark.parametrize(("name", "label"), SEATS)
 def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
-    entry = Entry.model_validate(chosen(f"{name}:{label}")[label])
+    entry = RosterEntry.model_validate(chosen(f"{name}:{label}")[label])
     for game in (game_box(one).rules() for one in PLAYED[name]):
         seat = entry.seat(game, next(iter(game.places)))
         assert isinstance(seat, ModelSeat)
@@ -46,7 +46,7 @@ def test_every_player_sits_down_at_its_games(name: str, label: str) -> None:
 
 
 def seat(name: str, label: str) -> ModelSeat:
-    spec = Entry.model_validate(chosen(f"{name}:{label}")[label]).form
+    spec = RosterEntry.model_validate(chosen(f"{name}:{label}")[label]).form
     assert isinstance(spec, ModelSeat)
     return spec
 

@@ -433,7 +433,7 @@ def test_a_zip_file_holds_the_same_files(store: Store, mixed: Path, tmp_path: Pa
 # What goes wrong
 
 
-def full(_folder: Path, _found: Sequence[codebook.Entry]) -> None:
+def full(_folder: Path, _found: Sequence[codebook.CodebookEntry]) -> None:
     raise OSError(28, "No space left on device")
 
 

@@ -13,7 +13,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
 from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.queries import Pairing, Wanted, parameters_text
+from cheaptalk.records.store.queries import PlayedPairing, Wanted, parameters_text
 from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.records.store.store import adopt
 from tests.records.stored import Shelf
@@ -251,9 +251,11 @@ def test_pairings_are_who_met_whom_with_the_matches_counted(store: Store) -> Non
     Seen(store)
     found = browsing.overview(store, "shelf").pairings
     assert found == [
-        Pairing("bargaining", {"alice": "fair", "bob": "firm"}, {"finished": 5}),
-        Pairing("bargaining", {"alice": "firm", "bob": "fair"}, {"finished": 1, "forfeited": 1}),
-        Pairing("negotiation", {"alice": "fair", "bob": "firm"}, {"finished": 1}),
+        PlayedPairing("bargaining", {"alice": "fair", "bob": "firm"}, {"finished": 5}),
+        PlayedPairing(
+            "bargaining", {"alice": "firm", "bob": "fair"}, {"finished": 1, "forfeited": 1}
+        ),
+        PlayedPairing("negotiation", {"alice": "fair", "bob": "firm"}, {"finished": 1}),
     ]
     assert found[0].query == {"player.alice": "fair", "player.bob": "firm"}
 

@@ -1,5 +1,6 @@
 """The store file: made, opened, refused, written by one at a time, and full."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -27,6 +27,8 @@ from cheaptalk.studies import lay_out
 from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study, with_model
 from tests.records.stored import Shelf
+
+FIRST_STORE = Path(__file__).parent / "first_store.sql"
 
 # The schema
 
@@ -59,34 +61,42 @@ def described(engine: sa.Engine) -> dict[str, Any]:
     return {"tables": tables, "without rowid": without_rowid}
 
 
-def test_the_migrations_build_the_schema(store: Store, tmp_path: Path) -> None:
-    with store.engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, schema.metadata) == []
-    declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
-    schema.metadata.create_all(declared)
-    assert described(store.engine) == described(declared)
+def first_store(path: Path) -> Path:
+    """A store as the first version made it."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FIRST_STORE.read_text())
+    return path
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with Store.open(first_store(path) if old else path, create=True) as store:
+        with store.engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            assert compare_metadata(context, schema.metadata) == []
+            assert context.get_current_revision() == schema.REVISION
+        declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
+        schema.metadata.create_all(declared)
+        assert described(store.engine) == described(declared)
     assert described(declared)["without rowid"] == {"members"}
     declared.dispose()
 
 
-def migration_settings() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    return config
+def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
+    with Store.open(first_store(tmp_path / "store.sqlite")) as store:
+        (summary,), (record,), (call,) = store.studies(), store.records("old"), store.unresolved()
+    assert (summary.name, summary.counts, summary.planned) == ("old", {"finished": 1}, None)
+    assert (record.payoffs, record.input_tokens) == ({"alice": 60.0, "bob": 40.0}, 7)
+    assert (record.label("bob"), record.dollars, record.uncounted) == ("soft", None, None)
+    assert (call["seat"], call["try"], call["batch"]) == ("alice", 1, None)
 
 
 def test_the_newest_migration_is_the_one_the_code_knows() -> None:
-    heads = ScriptDirectory.from_config(migration_settings()).get_heads()
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    heads = ScriptDirectory.from_config(config).get_heads()
     assert heads == [schema.REVISION] == [module.NEWEST]
-
-
-def test_migrations_can_be_undone(store: Store) -> None:
-    config = migration_settings()
-    with store.engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "base")
-    assert sa.inspect(store.engine).get_table_names() == ["alembic_version"]
 
 
 # Opening
@@ -252,8 +262,8 @@ def test_a_store_damaged_in_the_middle_says_so(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from filelock import FileLock
-with FileLock(sys.argv[1] + ".lock"):
+from cheaptalk.records.store.backend import open_backend
+with open_backend(sys.argv[1], True).holding(0):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -299,6 +309,49 @@ def test_a_second_writer_is_refused(store: Store, monkeypatch: pytest.MonkeyPatc
     with held_by(HOLD, made), pytest.raises(StoreError, match="another cheaptalk is writing"):
         Store.open(made, create=True)
     assert ct.run(study(), store).left == 0
+
+
+def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> None:
+    link = store.path.with_name("link.sqlite")
+    link.symlink_to(store.path.name)
+    with held_by(HOLD, link), pytest.raises(StoreError, match="another cheaptalk is writing to it"):
+        ct.run(study(), store)
+    with held_by(HOLD, store.path), pytest.raises(StoreError, match="another cheaptalk"):
+        ct.run(study(), link)
+    store.close()
+    hard = store.path.with_name("hard.sqlite")
+    hard.hardlink_to(store.path)
+    for path in (store.path, hard):
+        with pytest.raises(StoreError, match=f"^{path} has a second name, a hard link"):
+            ct.run(study(), path)
+    hard.unlink()
+    assert ct.run(study(), link).left == 0
+
+
+LOSING: dict[str, Callable[[Path, Path], object]] = {
+    "deleted": lambda path, _: path.unlink(),
+    "renamed": lambda path, other: path.rename(other),
+    "replaced": lambda path, other: shutil.copy(path, other) and other.replace(path),
+}
+
+
+@pytest.mark.parametrize("lose", LOSING.values(), ids=LOSING)
+def test_a_run_stops_when_its_store_is_no_longer_there(
+    store: Store, lose: Callable[[Path, Path], object]
+) -> None:
+    models = Canned()
+    done: list[int] = []
+
+    def see(progress: ct.Progress) -> None:
+        done.append(progress.done)
+        if done[-1] == 5 and 5 not in done[:-1]:
+            lose(store.path, store.path.with_name("other.sqlite"))
+
+    written = study(**with_model() | {"deals": 50})
+    with pytest.raises(StoreError, match="was deleted, renamed or replaced while it was written"):
+        ct.run(written, store, models=models, concurrency=4, progress=see)
+    assert 5 in done
+    assert len(models.calls) < 30
 
 
 def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:

@@ -147,7 +147,7 @@ def test_other_games_have_their_own_measures(well: Path) -> None:
     with ct.Store.open(well) as store:
         (one,) = Played.of(store, "well").analyses(["negotiation"], draws=20)
     (reading,) = one.readings
-    assert "Efficiency" in [metric.name for metric in reading.metrics]
+    assert "Efficiency" in [column.title for column in reading.columns]
     low, value = one.at_equilibrium("Efficiency").low, one.at_equilibrium("Efficiency").estimate
     assert low is not None
     assert value is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -18,6 +18,7 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.registry import GAMES
 from tests import toys
+from tests.fakes import install
 
 
 def test_games_are_found_by_name_in_alphabetical_order() -> None:
@@ -57,12 +58,7 @@ IMPOSTOR = replace(BARGAINING, styles={})
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """Entry points of packages that only seem to be installed, to be filled by a test."""
     found: list[EntryPoint] = []
-    real = entry_points
-
-    def seen(group: str) -> list[EntryPoint]:
-        return [*real(group=group), *(point for point in found if point.group == group)]
-
-    monkeypatch.setattr(registry, "entry_points", seen)
+    install(monkeypatch, found)
     yield found
     monkeypatch.undo()
     _look_again()

@@ -43,9 +43,9 @@ def dealt(record: ct.MatchRecord) -> tuple[str, str, str]:
 
 def test_everyone_meets_on_the_deals_of_the_earlier_study(store: Store) -> None:
     before = {dealt(record) for record in earlier(store)}
-    laid = later(store)
-    assert len(laid.matches) == len(before) * 4 == 24
-    ct.run(laid, store)
+    planned = later(store)
+    assert len(planned.matches) == len(before) * 4 == 24
+    ct.run(planned, store)
     after = [dealt(record) for record in store.records("later", bodies=True)]
     assert set(after) == before
     assert all(after.count(one) == 4 for one in before)
@@ -68,10 +68,10 @@ def test_repeats_of_the_earlier_study_are_matches_of_their_own_with_their_luck(
     store: Store,
 ) -> None:
     seeds = {record.body["seed"] for record in earlier(store, deals=1, repeats=3)}
-    laid = later(store, pairing="self")
-    assert len(laid.matches) == 2 * 2 * 3
-    assert {match.seed for match in laid.matches} == seeds
-    keys = {(match.configuration.digest, match.dealt.key) for match in laid.matches}
+    planned = later(store, pairing="self")
+    assert len(planned.matches) == 2 * 2 * 3
+    assert {match.seed for match in planned.matches} == seeds
+    keys = {(match.configuration.digest, match.dealt.key) for match in planned.matches}
     assert len(keys) == 2, "repeats on one deal do not share its key"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.purse import characters
+from cheaptalk.calls.budget import characters
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.scripted import ScriptedModels
@@ -67,12 +67,12 @@ def within(value: float, range_: Range) -> bool:
 )  # fmt: skip
 def test_what_a_study_takes_lies_in_the_range(store: Store, game: str) -> None:
     deals = 2 if game in ("chip_trading", "guess_the_average") else 10
-    laid = ct.studies.plan(made(game, deals=deals))
-    found = estimate(laid, PRICES)
+    planned = ct.studies.plan(made(game, deals=deals))
+    found = estimate(planned, PRICES)
     models = Counting()
-    assert ct.run(laid, store, models=models, prices=PRICES).left == 0
+    assert ct.run(planned, store, models=models, prices=PRICES).left == 0
     taken, total = spent(store, 1), found.total
-    assert found.matches == len(laid.matches)
+    assert found.matches == len(planned.matches)
     assert within(taken.calls, total.calls)
     assert within(taken.usage.input_tokens, total.input_tokens)
     assert within(taken.usage.output_tokens, total.output_tokens)
@@ -98,9 +98,9 @@ def test_the_low_end_holds_for_quick_players_and_thrifty_servers(
     players = {"model": {"model": "script/legal"}} | hard
     pairing = [["model", "hard"], ["hard", "model"]] if hard else "self"
     games = [{"game": game, "fixed": fixed}]
-    laid = ct.studies.plan(made(games=games, players=players, pairing=pairing, deals=20))
-    found = estimate(laid, PRICES).total
-    assert ct.run(laid, store, models=Talking(), prices=PRICES).left == 0
+    planned = ct.studies.plan(made(games=games, players=players, pairing=pairing, deals=20))
+    found = estimate(planned, PRICES).total
+    assert ct.run(planned, store, models=Talking(), prices=PRICES).left == 0
     taken = spent(store, 1)
     assert within(taken.calls, found.calls)
     assert within(taken.tokens, found.tokens)
@@ -111,16 +111,16 @@ def test_the_low_end_holds_for_quick_players_and_thrifty_servers(
 def test_the_low_end_counts_on_what_came_back_of_matches_that_are_gone_on_with(
     store: Store,
 ) -> None:
-    laid = ct.studies.plan(made("persuasion", deals=2))
+    planned = ct.studies.plan(made("persuasion", deals=2))
     capped = Cap(calls=25)
-    assert ct.run(laid, store, models=Counting(), prices=PRICES, cap=capped).halted
+    assert ct.run(planned, store, models=Counting(), prices=PRICES, cap=capped).halted
     begun = answered(store)
     bought = [cost for seats in begun.values() for cost in seats.values()]
     assert sum(cost.calls for cost in bought) == 25
-    whole, rest = estimate(laid, PRICES).total, estimate(laid, PRICES, begun=begun).total
+    whole, rest = estimate(planned, PRICES).total, estimate(planned, PRICES, begun=begun).total
     assert rest.calls == Range(whole.calls.low - 25, whole.calls.high)
     models = Counting()
-    assert ct.run(laid, store, models=models, prices=PRICES).left == 0
+    assert ct.run(planned, store, models=models, prices=PRICES).left == 0
     assert within(len(models.calls), rest.calls)
     assert rest.input_tokens.low < whole.input_tokens.low
     assert rest.dollars is not None
@@ -140,8 +140,8 @@ def test_a_schema_is_counted_in_the_high_end_only() -> None:
 def test_a_match_is_estimated_where_it_takes_the_most() -> None:
     players = {"model": {"model": "script/legal"}, "bob": {"strategy": "trusting"}}
     pairing = [["model", "bob"], ["model", "model"]]
-    laid = ct.studies.plan(made("persuasion", players=players, pairing=pairing, deals=3))
-    found = estimate(laid, PRICES)
+    planned = ct.studies.plan(made("persuasion", players=players, pairing=pairing, deals=3))
+    found = estimate(planned, PRICES)
     assert found.total.calls.low == 3 * 20 + 3 * 40
     assert found.per_match.calls.low == 40
     assert found.as_json()["per_match"]["calls"] == [40, 44]
@@ -154,8 +154,8 @@ def test_players_are_told_apart_and_scripted_ones_cost_nothing(store: Store) -> 
         "fair": {"strategy": "equal_split"},
     }
     pairing = [["curt", "fair"], ["chatty", "fair"], ["fair", "fair"]]
-    laid = ct.studies.plan(made("bargaining", players=players, pairing=pairing))
-    found = estimate(laid, PRICES)
+    planned = ct.studies.plan(made("bargaining", players=players, pairing=pairing))
+    found = estimate(planned, PRICES)
     assert list(found.players) == ["curt", "chatty"]
     assert found.matches == 20, "matches without models are no part of it"
     curt, chatty = found.players.values()
@@ -165,17 +165,17 @@ def test_players_are_told_apart_and_scripted_ones_cost_nothing(store: Store) -> 
 
 
 def test_what_is_settled_is_not_estimated_again() -> None:
-    laid = ct.studies.plan(made("bargaining"))
-    gone = {match.id for match in laid.matches[:7]}
-    assert estimate(laid, PRICES, gone).matches == 3
-    nothing = estimate(laid, PRICES, {match.id for match in laid.matches})
+    planned = ct.studies.plan(made("bargaining"))
+    gone = {match.id for match in planned.matches[:7]}
+    assert estimate(planned, PRICES, gone).matches == 3
+    nothing = estimate(planned, PRICES, {match.id for match in planned.matches})
     assert (nothing.matches, nothing.total.calls) == (0, Range(0, 0))
 
 
 def test_reasoning_is_counted_by_its_setting_and_never_beyond_the_most_tokens() -> None:
     def output(**settings: Any) -> Range:
-        laid = ct.studies.plan(made("bargaining", model={"model": "openai/o3"} | settings))
-        return estimate(laid).total.output_tokens
+        planned = ct.studies.plan(made("bargaining", model={"model": "openai/o3"} | settings))
+        return estimate(planned).total.output_tokens
 
     by_itself, little, much = output(), output(reasoning="low"), output(reasoning="high")
     assert little.high < by_itself.high < much.high
@@ -186,8 +186,8 @@ def test_reasoning_is_counted_by_its_setting_and_never_beyond_the_most_tokens() 
 
 def test_it_says_what_it_rests_on() -> None:
     players = {"o3": {"model": "openai/o3"}, "odd": {"model": "openai/unheard-of"}}
-    laid = ct.studies.plan(made("bargaining", players=players, pairing="all"))
-    found = estimate(laid)
+    planned = ct.studies.plan(made("bargaining", players=players, pairing="all"))
+    found = estimate(planned)
     text = str(found)
     assert "o3 (which reasons by itself) reasons in 100 to 8,000 tokens before each answer" in text
     assert "no price is known for openai/unheard-of" in text.splitlines()[0]
@@ -211,26 +211,26 @@ def test_a_summary_and_candidates_are_calls_too() -> None:
 
 def test_a_hundred_thousand_matches_are_estimated_from_few() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [100, 1_000], "messages": [True, False]}}]
-    laid = ct.studies.plan(made(games=grid, deals=25_000))
-    found = estimate(laid, PRICES)
+    planned = ct.studies.plan(made(games=grid, deals=25_000))
+    found = estimate(planned, PRICES)
     assert found.matches == 100_000
     assert found.rehearsed <= 40
     assert found.total.calls.low >= 200_000
 
 
 def test_a_game_without_a_stand_in_is_named(toys: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid = ct.studies.plan(made("giving", deals=1))
+    planned = ct.studies.plan(made("giving", deals=1))
     monkeypatch.setattr(rehearsing, "strategies", lambda game: {})
-    found = estimate(laid)
+    found = estimate(planned)
     assert found.total.calls == Range(0, 0)
     assert "no strategy can stand in at giving, which is left out" in found.assumes
 
 
 def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
-    laid = ct.studies.plan(made("bargaining", deals=1))
+    planned = ct.studies.plan(made("bargaining", deals=1))
     models = Counting()
-    ct.run(laid, store, models=models)
-    loads = rehearse(laid.matches[0], "random")
+    ct.run(planned, store, models=models)
+    loads = rehearse(planned.matches[0], "random")
     assert loads is not None
     assert sum(load.calls for load in loads.values()) == len(models.calls)
     sent = sum(load.asked + load.schema for load in loads.values())

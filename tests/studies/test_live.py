@@ -305,9 +305,9 @@ def test_players_who_cannot_be_reached_are_named_before_anything_is_written(
 
 
 def test_a_recorded_player_needs_a_store() -> None:
-    laid = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
+    planned = lay_out(study(players={"a": {"recorded": "ffff"}}, pairing="self"), None)
     with pytest.raises(ct.StudyError, match="there is no store to take match ffff from"):
-        ct.studies.check(laid, None)
+        ct.studies.check(planned, None)
 
 
 PEOPLE = {

@@ -50,9 +50,9 @@ def test_fewer_deals_are_fewer_matches(store: Store) -> None:
 
 
 def test_a_part_of_a_plan_sets_nothing_aside(store: Store) -> None:
-    laid = ct.plan(demanding(0.5, deals=6))
-    for some in (laid.matches[:2], laid.matches[2:]):
-        assert ct.run(ct.studies.Plan.of(laid.study, list(some)), store).set_aside == 0
+    planned = ct.plan(demanding(0.5, deals=6))
+    for some in (planned.matches[:2], planned.matches[2:]):
+        assert ct.run(ct.studies.Plan.of(planned.study, list(some)), store).set_aside == 0
     assert len(scored(store)) == 6
 
 

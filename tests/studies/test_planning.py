@@ -20,8 +20,8 @@ ROSTER = {
 FAMILIES = [{"game": "bargaining"}, {"game": "negotiation"}, {"game": "persuasion"}]
 
 
-def seatings(laid: Plan) -> list[tuple[str, ...]]:
-    return [tuple(player.label for player in match.seating) for match in laid.matches]
+def seatings(planned: Plan) -> list[tuple[str, ...]]:
+    return [tuple(player.label for player in match.seating) for match in planned.matches]
 
 
 def small(**changes: Any) -> Plan:
@@ -29,8 +29,8 @@ def small(**changes: Any) -> Plan:
 
 
 def test_all_pairings_seat_everyone_with_everyone_in_both_orders() -> None:
-    laid = small(players=ROSTER, pairing="all")
-    assert seatings(laid) == [(one, other) for one in ROSTER for other in ROSTER]
+    planned = small(players=ROSTER, pairing="all")
+    assert seatings(planned) == [(one, other) for one in ROSTER for other in ROSTER]
 
 
 def test_self_pairing_seats_each_with_itself() -> None:
@@ -46,8 +46,8 @@ def test_listed_seatings_are_played_as_listed_and_swapped_on_demand() -> None:
 
 
 def test_a_swap_that_is_listed_too_is_played_once() -> None:
-    laid = small(players=ROSTER, pairing=[["fair", "luck"], ["luck", "fair"]], swap=True)
-    assert seatings(laid) == [("fair", "luck"), ("luck", "fair")]
+    planned = small(players=ROSTER, pairing=[["fair", "luck"], ["luck", "fair"]], swap=True)
+    assert seatings(planned) == [("fair", "luck"), ("luck", "fair")]
 
 
 def test_a_game_may_have_a_pairing_and_a_number_of_deals_of_its_own() -> None:
@@ -55,29 +55,29 @@ def test_a_game_may_have_a_pairing_and_a_number_of_deals_of_its_own() -> None:
         {"game": "bargaining", "pairing": [["fair", "firm"]], "deals": 3},
         {"game": "bargaining", "fixed": {"horizon": 2}},
     ]
-    laid = small(players=ROSTER, pairing="self", games=games, deals=2)
-    assert Counter(seatings(laid)) == {
+    planned = small(players=ROSTER, pairing="self", games=games, deals=2)
+    assert Counter(seatings(planned)) == {
         ("fair", "firm"): 3, ("fair", "fair"): 2, ("firm", "firm"): 2, ("luck", "luck"): 2,
     }  # fmt: skip
 
 
 def test_matches_are_games_times_deals_times_seatings_times_repeats() -> None:
     grid = [{"game": "bargaining", "grid": {"money": [1, 2], "horizon": [1, 2, 3]}}]
-    laid = small(games=grid, players=ROSTER, pairing="all", deals=4, repeats=2)
-    assert len(laid.matches) == 6 * 4 * 9 * 2
-    assert laid.configurations() == {"bargaining": 6}
-    assert laid.counts()["bargaining", ("luck", "fair")] == 6 * 4 * 2
-    assert sorted(player.label for player in laid.players().values()) == sorted(ROSTER)
-    assert len({match.id for match in laid.matches}) == len(laid.matches)
+    planned = small(games=grid, players=ROSTER, pairing="all", deals=4, repeats=2)
+    assert len(planned.matches) == 6 * 4 * 9 * 2
+    assert planned.configurations() == {"bargaining": 6}
+    assert planned.counts()["bargaining", ("luck", "fair")] == 6 * 4 * 2
+    assert sorted(player.label for player in planned.players().values()) == sorted(ROSTER)
+    assert len({match.id for match in planned.matches}) == len(planned.matches)
 
 
 def test_all_seatings_and_repeats_share_a_deal() -> None:
     games = [{"game": "persuasion", "fixed": {"horizon": 12}}]
     players = {"luck": {"strategy": "random"}, "plain": {"strategies": {
         "persuasion": {"alice": "honest", "bob": "trusting"}}}}  # fmt: skip
-    laid = small(games=games, players=players, pairing="all", deals=5, repeats=2)
+    planned = small(games=games, players=players, pairing="all", deals=5, repeats=2)
     deals: dict[str, set[Any]] = {}
-    for match in laid.matches:
+    for match in planned.matches:
         deals.setdefault(match.dealt.key, set()).add(match.deal)
     assert list(deals) == ["0", "1", "2", "3", "4"]
     assert {len(shared) for shared in deals.values()} == {1}
@@ -126,8 +126,8 @@ def test_ids_stay_what_they_were(toys: None) -> None:
     """Were they to change, every store would play its studies anew."""
     players = {"card": {"strategy": "own_card", "plus": 1}, "old": {"recorded": "0123456789"}}
     games = [{"game": "guessing", "fixed": {"horizon": 3}}]
-    laid = small(games=games, players=players, pairing="all", seed=7)
-    assert [match.id for match in laid.matches] == [
+    planned = small(games=games, players=players, pairing="all", seed=7)
+    assert [match.id for match in planned.matches] == [
         "4e2bd4d663a197aa420a",
         "2ab8ddb1aafb9163c19a",
         "eb820c8b812a11c29162",
@@ -145,9 +145,9 @@ SAMPLED = {
 
 @pytest.mark.parametrize("number", [1, 3, 7, 50, 107, 108])
 def test_a_sample_is_spread_evenly_over_the_configurations(number: int) -> None:
-    laid = small(**SAMPLED, pairing={"sample": number})
-    assert len(laid.matches) == len({match.id for match in laid.matches}) == number
-    counts = Counter(match.configuration.digest for match in laid.matches).values()
+    planned = small(**SAMPLED, pairing={"sample": number})
+    assert len(planned.matches) == len({match.id for match in planned.matches}) == number
+    counts = Counter(match.configuration.digest for match in planned.matches).values()
     assert max(counts) - (min(counts) if number >= 3 else 0) <= 1
 
 
@@ -168,8 +168,8 @@ def test_a_sample_takes_all_of_a_small_configuration_and_more_of_the_others() ->
         {"game": "bargaining", "fixed": {"money": 1}, "deals": 1, "pairing": [["fair", "firm"]]},
         {"game": "bargaining", "fixed": {"money": 2}},
     ]
-    laid = small(games=games, players=ROSTER, deals=2, pairing={"sample": 10})
-    counts = Counter(match.configuration.game.model_dump()["money"] for match in laid.matches)
+    planned = small(games=games, players=ROSTER, deals=2, pairing={"sample": 10})
+    counts = Counter(match.configuration.game.model_dump()["money"] for match in planned.matches)
     assert counts == {1: 1, 2: 9}
 
 
@@ -181,10 +181,10 @@ def test_more_than_all_cannot_be_sampled() -> None:
 
 def test_who_cannot_play_a_game_is_left_out_of_it_and_named() -> None:
     players = {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
-    laid = small(games=FAMILIES[:2], players=players, pairing="all")
-    assert laid.idle == [("fair", "negotiation")]
-    assert set(seatings(laid)[-1]) == {"luck"}
-    assert laid.counts()["negotiation", ("luck", "luck")] == 1
+    planned = small(games=FAMILIES[:2], players=players, pairing="all")
+    assert planned.idle == [("fair", "negotiation")]
+    assert set(seatings(planned)[-1]) == {"luck"}
+    assert planned.counts()["negotiation", ("luck", "luck")] == 1
 
 
 DOUBLE = (
@@ -250,18 +250,18 @@ def test_a_listed_seating_may_be_impossible_in_some_of_the_games() -> None:
     pairing = [["h", "t"]]
     games = [*FAMILIES[2:], FAMILIES[0]]
     players = HONEST | {"fair": {"strategy": "equal_split"}}
-    laid = small(games=games, players=players, pairing=[*pairing, ["fair", "fair"]])
-    assert laid.counts() == {("persuasion", ("h", "t")): 1, ("bargaining", ("fair", "fair")): 1}
+    planned = small(games=games, players=players, pairing=[*pairing, ["fair", "fair"]])
+    assert planned.counts() == {("persuasion", ("h", "t")): 1, ("bargaining", ("fair", "fair")): 1}
 
 
 def test_with_a_swap_one_order_is_enough() -> None:
-    laid = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
-    assert seatings(laid) == [("h", "t")]
+    planned = small(games=FAMILIES[2:], players=HONEST, pairing=[["t", "h"]], swap=True)
+    assert seatings(planned) == [("h", "t")]
 
 
 def test_one_strategy_name_in_two_games_is_two_players() -> None:
-    laid = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
-    assert [player.label for player in laid.players().values()] == ["luck"] * 3
+    planned = small(games=FAMILIES, players={"luck": {"strategy": "random"}}, pairing="self")
+    assert [player.label for player in planned.players().values()] == ["luck"] * 3
 
 
 def huge(**changes: Any) -> ct.studies.Plan:
@@ -281,29 +281,29 @@ def test_more_matches_than_anybody_plays_are_refused() -> None:
 
 def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
     tracemalloc.start()
-    laid = huge()
-    assert len(laid.matches) == 10_000_000
-    assert laid.counts()["bargaining", ("a", "b")] == 2_500_000
-    last = laid.matches[-1]
+    planned = huge()
+    assert len(planned.matches) == 10_000_000
+    assert planned.counts()["bargaining", ("a", "b")] == 2_500_000
+    last = planned.matches[-1]
     assert (last.dealt.key, [one.label for one in last.seating]) == ("2499999", ["b", "b"])
-    assert [match.id for match in islice(laid.matches, 3, 9)] == [
-        match.id for match in laid.matches[3:9]
+    assert [match.id for match in islice(planned.matches, 3, 9)] == [
+        match.id for match in planned.matches[3:9]
     ]
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
 
 
 def test_what_is_left_of_a_plan_is_found_by_marks() -> None:
-    laid = huge(deals=5)
+    planned = huge(deals=5)
     done = Marks()
     for number in (0, 7, 19):
         done.set(number)
-    left = list(laid.matches.left(done, instant=True))
-    assert left == [match for n, match in enumerate(laid.matches) if n not in (0, 7, 19)]
-    assert list(laid.matches.left(done, instant=False)) == []
+    left = list(planned.matches.left(done, instant=True))
+    assert left == [match for n, match in enumerate(planned.matches) if n not in (0, 7, 19)]
+    assert list(planned.matches.left(done, instant=False)) == []
 
 
 def test_one_configuration_listed_twice_has_each_match_once() -> None:
     twice = [{"game": "bargaining", "deals": 2}, {"game": "bargaining", "deals": 3}]
-    laid = huge(games=twice)
-    assert len(laid.matches) == len({match.id for match in laid.matches}) == 3 * 4
+    planned = huge(games=twice)
+    assert len(planned.matches) == len({match.id for match in planned.matches}) == 3 * 4

@@ -47,16 +47,16 @@ def test_glee_is_every_configuration_once_and_as_many_matches_as_its_collection(
     keys = {(game.name, digest_key(game.model_dump(mode="json"))) for game in configurations}
     assert Counter(game.name for game in configurations) == GLEE
     assert len(keys) == len(configurations) == 1_320
-    laid = plan(study)
-    assert len(laid.matches) == len({match.id for match in laid.matches}) == 80_100
-    assert laid.configurations() == GLEE
-    counts = Counter(match.configuration.digest for match in laid.matches).values()
+    planned = plan(study)
+    assert len(planned.matches) == len({match.id for match in planned.matches}) == 80_100
+    assert planned.configurations() == GLEE
+    counts = Counter(match.configuration.digest for match in planned.matches).values()
     assert max(counts) - min(counts) <= 1
 
 
 def test_glee_small_is_the_same_configurations_three_times() -> None:
-    laid, whole = plan(named("glee-small")), plan(named("glee"))
-    counts = Counter(match.configuration.digest for match in laid.matches)
+    planned, whole = plan(named("glee-small")), plan(named("glee"))
+    counts = Counter(match.configuration.digest for match in planned.matches)
     assert set(counts.values()) == {3}
     assert counts.keys() == {match.configuration.digest for match in whole.matches}
 
@@ -78,15 +78,15 @@ def test_gama_is_five_runs_of_every_game_and_its_settings_those_of_table_8() -> 
 
 
 def test_chip_trading_is_48_games_of_each_variant_as_in_the_paper() -> None:
-    laid = plan(named("chip-trading"))
-    assert laid.configurations() == {"chip_trading": 3}
-    assert set(laid.counts().values()) == {3 * 48}
+    planned = plan(named("chip-trading"))
+    assert planned.configurations() == {"chip_trading": 3}
+    assert set(planned.counts().values()) == {3 * 48}
 
 
 def test_deal_or_no_deal_is_played_for_all_three_objectives_by_everybody_with_everybody() -> None:
-    laid = plan(named("deal-or-no-deal"))
-    assert laid.configurations() == {"deal_or_no_deal": 3}
-    assert len(laid.counts()) == 25
+    planned = plan(named("deal-or-no-deal"))
+    assert planned.configurations() == {"deal_or_no_deal": 3}
+    assert len(planned.counts()) == 25
 
 
 def test_item_bargaining_is_bg1_to_bg6() -> None:
@@ -96,24 +96,24 @@ def test_item_bargaining_is_bg1_to_bg6() -> None:
 
 
 def test_quickstart_plays_all_families_in_every_pairing() -> None:
-    laid = plan(named("quickstart"))
-    games = Counter(game for game, _ in laid.counts())
+    planned = plan(named("quickstart"))
+    games = Counter(game for game, _ in planned.counts())
     assert games == {"bargaining": 25, "negotiation": 25, "persuasion": 16}
-    assert {match.scripted for match in laid.matches} == {True}
+    assert {match.scripted for match in planned.matches} == {True}
 
 
 def test_glee_human_has_the_paper_s_numbers_of_configurations_and_games() -> None:
     """GLEE's Table 7: 78, 60 and 57 configurations with a role for a person, 3,280 games."""
-    laid = plan(named("glee-human"))
+    planned = plan(named("glee-human"))
     seats = {
         (match.configuration.game.name, match.configuration.digest, match.seating[0].label)
-        for match in laid.matches
+        for match in planned.matches
     }
     counts = Counter(game for game, _, _ in seats)
     assert counts == {"bargaining": 78, "negotiation": 60, "persuasion": 57}
     assert len(seats) == 195
-    assert len(laid.matches) == 3_280
-    assert {tuple(sorted(p.label for p in match.seating)) for match in laid.matches} == {
+    assert len(planned.matches) == 3_280
+    assert {tuple(sorted(p.label for p in match.seating)) for match in planned.matches} == {
         ("human", "model")
     }
 

@@ -58,17 +58,17 @@ def records(store: Store, name: str = "small") -> list[ct.MatchRecord]:
 
 
 def test_a_run_stores_every_match_of_the_plan(store: Store) -> None:
-    laid = lay_out(study(deals=3), store)
-    progress = ct.run(laid, store)
+    planned = lay_out(study(deals=3), store)
+    progress = ct.run(planned, store)
     assert (progress.planned, progress.before, progress.done, progress.left) == (6, 0, 6, 0)
     assert progress.counts == {Status.FINISHED: 6}
-    assert [record.id for record in records(store)] == [match.id for match in laid.matches]
+    assert [record.id for record in records(store)] == [match.id for match in planned.matches]
 
 
 def test_a_record_says_all_about_its_match(store: Store) -> None:
-    laid = lay_out(study(repeats=2), store)
-    ct.run(laid, store)
-    for record, match in zip(records(store), laid.matches, strict=True):
+    planned = lay_out(study(repeats=2), store)
+    ct.run(planned, store)
+    for record, match in zip(records(store), planned.matches, strict=True):
         assert record.rules == match.configuration.game
         assert record.version == match.configuration.game.version
         assert (record.deal_key, record.repeat) == (match.dealt.key, match.repeat)

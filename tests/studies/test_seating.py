@@ -22,13 +22,13 @@ def giving(*givers: int, **more: Any) -> list[dict[str, Any]]:
     return [{"game": "giving", "fixed": {"givers": number}} | more for number in givers]
 
 
-def laid(**changes: Any) -> Plan:
+def planned(**changes: Any) -> Plan:
     """The plan of a study among three givers, with changes."""
     return ct.plan(study(**{"games": giving(3), "players": ROSTER} | changes))
 
 
 def seatings(**changes: Any) -> list[str]:
-    return [line_up([one.label for one in match.seating]) for match in laid(**changes).matches]
+    return [line_up([one.label for one in match.seating]) for match in planned(**changes).matches]
 
 
 def test_self_fills_every_place_with_one_player() -> None:
@@ -117,13 +117,13 @@ def test_configurations_of_several_sizes_may_have_pairings_of_their_own() -> Non
 )
 def test_what_cannot_be_seated_is_told_why(changes: dict[str, Any], saying: str) -> None:
     with pytest.raises(ct.StudyError) as caught:
-        laid(**{"pairing": "self"} | changes)
+        planned(**{"pairing": "self"} | changes)
     assert str(caught.value) == saying
 
 
 def test_a_place_may_be_known_to_one_configuration_alone() -> None:
     fourth = {"strategies": {"giving": {"giver": "random", "giver_4": "steady"}}}
-    matches = laid(games=giving(3, 4), players={"odd": fourth}, pairing="self").matches
+    matches = planned(games=giving(3, 4), players={"odd": fourth}, pairing="self").matches
     strategies = [[one.spec.model_dump()["strategy"] for one in match.seating] for match in matches]
     assert strategies == [["random"] * 3, [*["random"] * 3, "steady"]]
 
@@ -133,7 +133,7 @@ def test_roles_with_one_place_and_with_several_are_seated_together() -> None:
         "luck": {"strategies": {"collecting": "random"}},
         "keep": {"strategies": {"collecting": {"keeper": {"strategy": "steady", "coins": 0}}}},
     }
-    found = laid(games=[{"game": "collecting"}], players=players, pairing="all").matches
+    found = planned(games=[{"game": "collecting"}], players=players, pairing="all").matches
     assert [line_up([one.label for one in match.seating]) for match in found] == [
         "luck x 4", "luck x 3 / keep",
     ]  # fmt: skip

@@ -99,6 +99,8 @@ def test_one_answer_is_found_among_other_words(reply: str) -> None:
         '{"decision": "accept"} or {"decision": "reject"}',
         '[{"decision": "accept"}, {"decision": "reject"}]',
         '{"decision": "accept"}\n```\n{"decision": "reject"}\n```',
+        'reject\n{"decision": "accept"}',
+        '{"decision": "accept"}\n**Reject.**',
     ],
 )
 def test_two_different_answers_are_ambiguous(reply: str) -> None:

@@ -1,7 +1,7 @@
 """Ultimatum: take it or leave it, about a sum that only one of the two knows."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -70,12 +70,12 @@ class Ultimatum(ct.Game):
     with a sum that the responder does not know, Mitzkewitz and Nagel 1993).
     """
 
-    name: ClassVar[str] = "ultimatum"
-    roles: ClassVar[tuple[str, ...]] = ("proposer", "responder")
-    events: ClassVar[tuple[type[ct.Event], ...]] = (Briefing, Turn, OfferMade, Over)
-    actions: ClassVar[tuple[type[ct.Action], ...]] = (Offer, Reply)
-    deal_type: ClassVar[type[ct.Deal]] = Hidden
-    outcome_type: ClassVar[type[ct.Outcome]] = Division
+    name = "ultimatum"
+    roles = ("proposer", "responder")
+    events = (Briefing, Turn, OfferMade, Over)
+    actions = (Offer, Reply)
+    deal_type = Hidden
+    outcome_type = Division
 
     pies: tuple[Sum, ...] = Field((10, 20, 40), min_length=1)
     """The sums that there may be to divide, in dollars, each equally likely."""

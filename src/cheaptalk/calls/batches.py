@@ -9,17 +9,18 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from cheaptalk.calls.idle import Pace
-from cheaptalk.calls.purse import Halted
+from cheaptalk.calls.budget import Halted
+from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchServer, BatchTrouble, Line, Results, chunks
+from cheaptalk.models.batch.protocol import BatchLine, BatchServer, BatchTrouble, Results, chunks
 from cheaptalk.models.prices import Prices
-from cheaptalk.models.structured_output import Known, refuses, ways
+from cheaptalk.models.structured_output import Known, offered, refuses, ways
 from cheaptalk.records.ledger.batches import (
     Batch,
     Intent,
@@ -54,38 +55,29 @@ class Batching(NamedTuple):
     poll: float = POLL
 
 
+@dataclass
 class Carrier:
     """Takes batches to their end.
 
-    Args:
-        routes: told of the ways of asking that servers refuse.
-        tell: told how far all batches are.
+    The routes are told of the ways of asking that servers refuse, and ``tell`` how far all batches
+    are.
 
     Attributes:
         ply: batches' rounds so far in this run.
         halted: why batches are waited for no longer, once they are not.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        options: Batching,
-        connect: Callable[[ModelName], BatchServer],
-        prices: Prices,
-        routes: Known,
-        tell: Callable[[str], None],
-    ) -> None:
-        self.ply = 0
-        self.halted: str | None = None
-        self._ledger = ledger
-        self._options = options
-        self._connect = connect
-        self._prices = prices
-        self._routes = routes
-        self._tell = tell
-        self._servers: dict[str, BatchServer] = {}
-        self._states: dict[int, str] = {}
-        self._stopped = asyncio.Event()
+    _ledger: Ledger
+    _options: Batching
+    _connect: Callable[[ModelName], BatchServer]
+    _prices: Prices
+    _routes: Known
+    _tell: Callable[[str], None]
+    ply: int = field(default=0, init=False)
+    halted: str | None = field(default=None, init=False)
+    _servers: dict[str, BatchServer] = field(default_factory=dict, init=False)
+    _states: dict[int, str] = field(default_factory=dict, init=False)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def close(self) -> None:
         """Close all connections; open batches stay open."""
@@ -116,7 +108,7 @@ class Carrier:
         calls = {call.number: ModelCall.model_validate(call.call) for call in batch.calls}
         results, lost, full = Results({}, Reply()), False, True
         while full:
-            lines = [Line(f"{batch.tag}-{number}", call) for number, call in calls.items()]
+            lines = [BatchLine(f"{batch.tag}-{number}", call) for number, call in calls.items()]
             try:
                 if batch.name is None:
                     name = await self._submit(server, batch, lines, fresh=fresh)
@@ -137,24 +129,24 @@ class Carrier:
                 await self._rest()
         replies, settled = {}, []
         for line, (number, call) in zip(lines, calls.items(), strict=True):
-            said = results.replies.get(line.id)
-            reply = self._finished(said or results.rest, call, server, batch)
-            settled.append((number, "unresolved" if lost and not said else _state(reply), reply))
+            found = results.replies.get(line.id)
+            reply = self._finished(found or results.rest, call, server, batch)
+            settled.append((number, "unresolved" if lost and not found else _state(reply), reply))
             replies[number] = reply
         await self._ledger.write(partial(collect, batch=batch, replies=settled))
         self._say(batch, None)
         return replies
 
-    def _finished(self, said: Reply, call: ModelCall, server: BatchServer, batch: Batch) -> Reply:
+    def _finished(self, reply: Reply, call: ModelCall, server: BatchServer, batch: Batch) -> Reply:
         """A reply with how it was asked for, how long it took and what it cost."""
         seconds = round(time.time() - batch.planned, 1)
         more = server.says(call) | {"batch": True, "seconds": seconds}
-        reply = said.model_copy(update=more)
+        reply = offered(reply.model_copy(update=more), call)
         self._routes.note(call.model, reply.route, reply)
         return reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
 
     async def _submit(
-        self, server: BatchServer, batch: Batch, lines: Sequence[Line], *, fresh: bool
+        self, server: BatchServer, batch: Batch, lines: Sequence[BatchLine], *, fresh: bool
     ) -> str:
         """Submit a batch once, however often it takes; what the provider calls it."""
         while True:
@@ -228,7 +220,7 @@ SENDINGS = 5
 """How often a call is put into a batch before its failure is final."""
 
 
-class Waiting(NamedTuple):
+class WaitingCall(NamedTuple):
     """A call that waits for the next batch, or in one."""
 
     intent: Intent
@@ -254,7 +246,7 @@ class Batches:
         self._pace = pace
         self._carrier = carrier
         self._routes = routes
-        self._queue: list[Waiting] = []
+        self._queue: list[WaitingCall] = []
         self._tasks: set[asyncio.Task[None]] = set()
         pace.when_still = self._submit_all
 
@@ -282,10 +274,10 @@ class Batches:
         """
         if self._carrier.halted:
             raise Halted(self._carrier.halted)
-        written = self._carrier.server(call.model).line(Line("-" * 40, call))
+        written = self._carrier.server(call.model).line(BatchLine("-" * 40, call))
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         size = len(msgspec.json.encode(written))
-        self._queue.append(Waiting(intent, call, size, reply))
+        self._queue.append(WaitingCall(intent, call, size, reply))
         self._pace.rest()
         return await reply
 
@@ -321,7 +313,7 @@ class Batches:
         if not waiting:
             return
         self._carrier.ply += 1
-        by_model: dict[str, list[Waiting]] = {}
+        by_model: dict[str, list[WaitingCall]] = {}
         for one in waiting:
             by_model.setdefault(one.call.model, []).append(one)
         for model, ours in by_model.items():
@@ -330,7 +322,7 @@ class Batches:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, model: str, waiting: Sequence[Waiting]) -> None:
+    async def _ask(self, model: str, waiting: Sequence[WaitingCall]) -> None:
         """Carry calls through one batch, and pass on what comes of each."""
         try:
             intents = [one.intent for one in waiting]
@@ -344,11 +336,11 @@ class Batches:
             for one, call in zip(waiting, batch.calls, strict=True):
                 self._pass_on(one, replies[call.number])
 
-    def _pass_on(self, one: Waiting, said: Reply | Exception) -> None:
+    def _pass_on(self, one: WaitingCall, reply: Reply | Exception) -> None:
         if one.reply.done():
             return
         self._pace.go()
-        if isinstance(said, Exception):
-            one.reply.set_exception(said)
+        if isinstance(reply, Exception):
+            one.reply.set_exception(reply)
         else:
-            one.reply.set_result(said)
+            one.reply.set_result(reply)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.calls.idle import Pace
+from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Reply
 from cheaptalk.records.cache import Cache, Request
 from cheaptalk.rules import counted
@@ -28,10 +28,10 @@ class CacheUse(NamedTuple):
     damaged: int
 
     def __str__(self) -> str:
-        said = f"cache: {self.hits:,} of {counted(self.hits + self.misses, 'call')} cost nothing"
-        said += f", {counted(self.saved, 'token')} saved" if self.saved else ""
+        line = f"cache: {self.hits:,} of {counted(self.hits + self.misses, 'call')} cost nothing"
+        line += f", {counted(self.saved, 'token')} saved" if self.saved else ""
         anew = f"; {counted(self.damaged, 'damaged entry')} bought anew"
-        return said + (anew if self.damaged else "")
+        return line + (anew if self.damaged else "")
 
 
 @contextmanager

@@ -5,15 +5,15 @@ import os
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from cheaptalk.calls.budget import Budget, amount_text, unpriced
 from cheaptalk.calls.desk import Desk
-from cheaptalk.calls.orders import LaneState, Matches, Order, RunState
-from cheaptalk.calls.purse import Budget, amount_text, unpriced
+from cheaptalk.calls.orders import LaneState, MatchCounts, Order, RunState
 from cheaptalk.models.flow_control import Lane
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.store.backend import Mailbox
@@ -35,7 +35,7 @@ class Control:
         matches: counts the matches.
     """
 
-    def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], Matches]) -> None:
+    def __init__(self, mailbox: Mailbox, study: str, matches: Callable[[], MatchCounts]) -> None:
         self.run = secrets.token_hex(8)
         self.study = study
         self.matches = matches
@@ -164,7 +164,10 @@ def _change(desk: Desk, order: Order) -> str | None:
             budget = Budget.model_validate(desk.purse.budget.model_dump() | order.budget)
         except ValidationError as error:
             return f"budget: {first_problem(error)}"
-        if refusal := _unpriced(desk, budget, known) or _spent_already(order, desk.purse.spent):
+        missing = [model for model in known if desk.purse.prices.of(model) is None]
+        if budget.dollars and missing:
+            return unpriced(missing[0])
+        if refusal := _spent_already(order, desk.purse.spent):
             return refusal
         desk.purse.set(budget)
     for model, limit in order.limits.items():
@@ -172,12 +175,6 @@ def _change(desk: Desk, order: Order) -> str | None:
     if order.concurrency is not None:
         desk.retune(order.concurrency)
     return None
-
-
-def _unpriced(desk: Desk, budget: Budget, models: Sequence[str]) -> str | None:
-    """Why a budget in dollars would end the run at once, where it would."""
-    missing = [model for model in models if desk.purse.prices.of(model) is None]
-    return unpriced(missing[0]) if budget.dollars and missing else None
 
 
 def _spent_already(order: Order, spent: Cost) -> str | None:

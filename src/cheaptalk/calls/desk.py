@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cheaptalk.calls.batches import SENDINGS, Batches
+from cheaptalk.calls.budget import Halted, Purse
 from cheaptalk.calls.cache import CallCache
-from cheaptalk.calls.idle import Pace
-from cheaptalk.calls.purse import Halted, Purse
+from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow_control import Lanes, Retries, trouble_of
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
@@ -22,7 +22,7 @@ from cheaptalk.records.cache import Replicate, Request
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.batches import Intent
 from cheaptalk.records.ledger.ledger import CallKey, Ledger, PastCall, past_calls, sendings
-from cheaptalk.records.ledger.spending import spent_on
+from cheaptalk.records.ledger.spending import spent_on, uncounted_on
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.rules.play import describe
 
@@ -34,13 +34,13 @@ class Thought(NamedTuple, Generic[T]):
     """What came of thinking.
 
     Attributes:
-        said: the result.
+        result: what the player thought of.
         calls: what the record keeps of each call, in order.
         keys: where the calls stand in the ledger.
         last: the reply to the last call; None where there was none.
     """
 
-    said: T
+    result: T
     calls: list[dict[str, Any]]
     keys: list[CallKey]
     last: Reply | None
@@ -111,18 +111,6 @@ class Desk:
         self.concurrency = concurrency
         self._room.set()
 
-    async def sit_down(self) -> None:
-        """Wait until another match may begin, or the run is to stop."""
-        while self.live >= self.concurrency and not self.halted:
-            self._room.clear()
-            await self._room.wait()
-        self.live += 1
-
-    def get_up(self) -> None:
-        """Make room for another match."""
-        self.live -= 1
-        self._room.set()
-
     async def work_on(
         self, things: Iterable[T], work: Callable[[T], Coroutine[Any, Any, None]]
     ) -> None:
@@ -132,14 +120,18 @@ class Desk:
             try:
                 await work(thing)
             finally:
-                self.get_up()
+                self.live -= 1
+                self._room.set()
                 self.pace.rest()
 
         async with asyncio.TaskGroup() as group:
             for thing in things:
-                await self.sit_down()
+                while self.live >= self.concurrency and not self.halted:
+                    self._room.clear()
+                    await self._room.wait()
                 if self.halted:
                     break
+                self.live += 1
                 self.pace.go()
                 group.create_task(at_the_desk(thing))
 
@@ -175,6 +167,8 @@ class Caller:
             self.sent = sendings(desk.store, match_id)
             spent = spent_on(desk.store, match_id)
         self.tab = desk.purse.tab(spent)
+        if spent is not None and spent.unknown:
+            desk.purse.hold(self.tab, uncounted_on(desk.store, match_id))
 
     async def think(
         self, thinking: Generator[C, Reply, T], request: int, seat: str, spec: SeatSpec
@@ -310,7 +304,8 @@ class Caller:
                 number_there = "/".join(map(str, (*key, sending)))
                 with_client = desk.models.call(call, number_there, deadline)
                 bought = await self._settled_if_broken(number, with_client)
-                reply = desk.purse.priced(call, bought)
+                dollars = desk.purse.prices.paid(call.model, bought)
+                reply = bought.model_copy(update={"dollars": dollars})
                 wait = retries.wait(reply)
                 lost = wait is not None or reply.failure is Failure.PROVIDER_ERROR
                 await desk.ledger.settle(number, "failed" if lost else "answered", reply)

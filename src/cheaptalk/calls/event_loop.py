@@ -11,15 +11,15 @@ from importlib import import_module
 from typing import Any
 
 from cheaptalk.calls.batches import Batches, Batching, Carrier
+from cheaptalk.calls.budget import Halted, Purse
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.desk import Desk, Models
-from cheaptalk.calls.purse import Halted, Purse
 from cheaptalk.models.flow_control import PATIENCE, Lanes
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known
 from cheaptalk.records import Store
-from cheaptalk.records.ledger.batches import open_batches, refused_in_batches
-from cheaptalk.records.ledger.ledger import Ledger, begun_matches
+from cheaptalk.records.ledger.batches import open_batches, refusals
+from cheaptalk.records.ledger.ledger import Ledger
 
 INTERRUPTED = "interrupted"
 """Why a run halts that is stopped from the keyboard."""
@@ -51,7 +51,6 @@ def drive(main: Coroutine[Any, Any, None], desk: Callable[[], Desk | None]) -> N
 
 
 def _alone(main: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine where no loop runs."""
     try:
         with _collecting_seldom():
             asyncio.run(main)
@@ -97,11 +96,11 @@ async def open_desk(
         ledger = stack.enter_context(Ledger(store))
         if models is None:
             clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-            models = client = clients.open_models()
+            models = client = clients.open_models(Known(refusals(store)))
             stack.push_async_callback(client.close)
         desk = Desk(
             store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),
-            concurrency=concurrency, begun=begun_matches(store), cache=cache,
+            concurrency=concurrency, begun=store.with_open_calls(), cache=cache,
         )  # fmt: skip
         if signals:
             stack.enter_context(interruptible(desk))
@@ -155,9 +154,7 @@ async def in_batches(
         matches: the ids of those that are played.
     """
     clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-    routes = Known()
-    for model, reply in refused_in_batches(desk.store):
-        routes.note(model, reply.route, reply)
+    routes = Known(refusals(desk.store))
     carrier = Carrier(desk.ledger, batching, clients.open_batches, prices, routes, tell)
     desk.batches = Batches(desk.ledger, desk.pace, carrier, routes)
     try:
@@ -171,7 +168,6 @@ async def in_batches(
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first single error in a group."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

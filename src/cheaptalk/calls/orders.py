@@ -7,12 +7,13 @@ import secrets
 import shlex
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, waiting_batches
 from cheaptalk.rules import CheaptalkError, counted, suggest
@@ -30,7 +31,7 @@ class ControlError(CheaptalkError):
     """A study that is not running, or does not take an order; the message says why."""
 
 
-class Matches(NamedTuple):
+class MatchCounts(NamedTuple):
     """How many matches a run has, and how far they are."""
 
     planned: int
@@ -38,11 +39,7 @@ class Matches(NamedTuple):
     failed: int
 
 
-class _Plain(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class LaneState(_Plain):
+class LaneState(Frozen):
     """How one model's calls flow.
 
     Attributes:
@@ -68,7 +65,7 @@ class LaneState(_Plain):
     given_up: str | None
 
 
-class RunState(_Plain):
+class RunState(Frozen):
     """How a run is doing.
 
     Attributes:
@@ -127,7 +124,7 @@ class RunState(_Plain):
         return "; ".join(parts)
 
 
-class Order(_Plain):
+class Order(Frozen):
     """Something that a running study is told to do.
 
     Attributes:
@@ -147,11 +144,11 @@ class Order(_Plain):
     budget: dict[str, float | None] = Field(default_factory=dict)
 
 
-def watch(store: Path | str, study: str) -> RunState:
+def watch(store: Store | Path | str, study: str) -> RunState:
     """How a study's run is doing.
 
     Args:
-        store: the store's file or URL.
+        store: the store, its file or its URL.
 
     Raises:
         ControlError: the study is not running; the message says how far it is.
@@ -161,12 +158,12 @@ def watch(store: Path | str, study: str) -> RunState:
 
 
 @contextmanager
-def _opened(where: Path | str) -> Iterator[Store]:
-    try:
-        opened = Store.open(where)
-    except StoreError as error:
-        raise ControlError(str(error)) from None
-    with opened:
+def _opened(where: Store | Path | str) -> Iterator[Store]:
+    with ExitStack() as stack:
+        try:
+            opened = stack.enter_context(Store.opened(where))
+        except StoreError as error:
+            raise ControlError(str(error)) from None
         yield opened
 
 
@@ -221,11 +218,11 @@ def _account_of(store: Store) -> RunState | None:
     return state if state is not None and store.held() else None
 
 
-def give_order(store: Path | str, study: str, action: str, **what: Any) -> RunState:
+def give_order(store: Store | Path | str, study: str, action: str, **what: Any) -> RunState:
     """Tell a running study to do something, and wait until it has heard.
 
     Args:
-        store: the store's file or URL.
+        store: the store, its file or its URL.
         action: ``pause``, ``resume``, ``stop`` or ``set``.
         what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`; limits
             by model, or by the label of a player that is one.

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -123,12 +123,9 @@ def _plain_warnings() -> Iterator[None]:
         warnings.simplefilter("always", PluginWarning)
         usual, said = warnings.showwarning, set[str]()
 
-        def show(
-            message: Warning | str, category: type[Warning], filename: str, lineno: int,
-            file: TextIO | None = None, line: str | None = None,
-        ) -> None:  # fmt: skip
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if not issubclass(category, PluginWarning):
-                usual(message, category, filename, lineno, file, line)
+                usual(message, category, *rest, **more)
             elif str(message) not in said:
                 said.add(str(message))
                 err.print(f"warning: {message}", markup=False, soft_wrap=True)

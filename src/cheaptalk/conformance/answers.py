@@ -55,7 +55,7 @@ def check_schemas(box: GameBox, game: Game, seed: str) -> None:
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
     """The action's fields with one fault each, and the fault in words."""
     fields = action.model_dump()
-    schema = type(action).model_json_schema()
+    schema, texts = type(action).model_json_schema(), texts_of(action)
     yield fields | {"no such field": 1}, "an unknown field"
     for name in schema.get("required", ()):
         yield {key: fields[key] for key in fields if key != name}, f'no "{name}"'
@@ -63,8 +63,8 @@ def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
         if spec.get("type") in ("number", "integer"):
             for value in NO_NUMBERS:
                 yield fields | {name: value}, f'{value!r} as "{name}"'
-        elif _is_text(spec):
-            length = spec.get("maxLength", MESSAGE_LIMIT) + 1
+        elif name in texts:
+            length = texts[name] + 1
             yield fields | {name: "x" * length}, f'{length:,} characters of "{name}"'
 
 
@@ -75,13 +75,13 @@ def _fields(action: Action) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, kinds[0] if len(kinds) == 1 else spec
 
 
-def texts_of(action: Action) -> list[str]:
-    """The fields of an action for words of the player's own."""
-    return [name for name, spec in _fields(action) if _is_text(spec)]
-
-
-def _is_text(spec: dict[str, Any]) -> bool:
-    return spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
+def texts_of(action: Action) -> dict[str, int]:
+    """The fields of an action for words of the player's own, with the most characters of each."""
+    return {
+        name: spec.get("maxLength", MESSAGE_LIMIT)
+        for name, spec in _fields(action)
+        if spec.get("type") == "string" and not {"enum", "const", "format"} & set(spec)
+    }
 
 
 def check_answers(box: GameBox, game: Game, seed: str) -> None:
@@ -130,7 +130,8 @@ def _check_unreadable(
     """Demand that a style reads no answer where there is none, a huge one or more than one."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
-    wrong += [write(long) for long in _oversized(action)]
+    for name, most in texts_of(action).items():
+        wrong.append(write(action.model_copy(update={name: "x" * (most + 1)})))
     wrong += [f"{write(action)}\nor else\n{write(other)}"] if other is not None else []
     for reply in wrong:
         try:
@@ -140,14 +141,6 @@ def _check_unreadable(
                 continue
             raise broken(game, f"{reply[:200]!r} is refused without a reason") from error
         raise broken(game, f'style "{style.name}" reads {reply[:200]!r} as {read!r}')
-
-
-def _oversized(action: Action) -> Iterator[Action]:
-    """The action with each of its texts far too long."""
-    for name, spec in _fields(action):
-        if _is_text(spec):
-            length = spec.get("maxLength", MESSAGE_LIMIT) + 1
-            yield action.model_copy(update={name: "x" * length})
 
 
 def _check_refusals(table: Table, asked: Asked, action: Action) -> None:

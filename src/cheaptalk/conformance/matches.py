@@ -86,11 +86,6 @@ def random_moves(box: GameBox) -> dict[str, Decide]:
     return dict.fromkeys(box.rules.roles, strategy)
 
 
-def roles_of(game: Game) -> dict[str, str]:
-    """The role of every seat."""
-    return {seat.name: game.places[seat.place] for seat in game.seats}
-
-
 def new_table(game: Game, seed: str) -> Table:
     """A table where this seed has dealt."""
     return Table(game, game.deal(Chance(seed).apart("deal")), seed)
@@ -98,14 +93,13 @@ def new_table(game: Game, seed: str) -> Table:
 
 def questions(box: GameBox, table: Table) -> Iterator[tuple[Asked, Action]]:
     """Play a table to its end at random: every question with its answer, before it is given."""
-    players = random_moves(box)
-    roles = roles_of(table.game)
+    move, *_ = random_moves(box).values()
     while not table.over:
         for ask in table.unanswered():
-            if ask.seat not in roles:
+            if ask.seat not in table.heard:
                 raise broken(table.game, f'"{ask.seat}" is asked and has no seat')
             asked = table.asked(ask.seat)
-            action = players[roles[ask.seat]](asked)
+            action = move(asked)
             yield asked, action
             try:
                 table.answer(ask.seat, action)

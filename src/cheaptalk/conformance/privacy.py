@@ -11,22 +11,9 @@ from cheaptalk.conformance.matches import (
     no_error,
     played,
     random_moves,
-    roles_of,
     same,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    GameBox,
-    Secret,
-    Step,
-    Table,
-    Tell,
-)
+from cheaptalk.rules import Action, Ask, Chance, Event, Game, GameBox, Secret, Step, Table, Tell
 from cheaptalk.styles import Style, style_in
 
 
@@ -42,12 +29,11 @@ def check_simultaneous(box: GameBox, game: Game, seed: str) -> None:
 def _play_in_order(box: GameBox, game: Game, seed: str, order: int) -> State:
     """The end of a match in which the seats asked at once answer in turn (1) or in reverse (-1)."""
     table = new_table(game, seed)
-    players = random_moves(box)
-    roles = roles_of(game)
+    move, *_ = random_moves(box).values()
     while not table.over:
         seats = tuple(table.pending)[::order]
         seen = {seat: _sees(table, seat) for seat in seats}
-        answers = {seat: players[roles[seat]](table.asked(seat)) for seat in seats}
+        answers = {seat: move(table.asked(seat)) for seat in seats}
         for seat in seats:
             if _sees(table, seat) != seen[seat]:
                 event = table.pending[seat].event
@@ -109,7 +95,7 @@ def check_secrets(box: GameBox, game: Game, seed: str) -> None:
                 raise broken(game, f"the words of {line} change when what {whose} knows does")
 
 
-def _overheard(game: Game, deal: Deal, match: Table, secret: Secret) -> Iterator[Heard]:
+def _overheard(game: Game, deal: Any, match: Table, secret: Secret) -> Iterator[Heard]:
     """What the seats outside a secret read when the moves of a match are made, until it is out."""
     moves = {
         seat.name: iter([given.action for given in match.given if given.seat == seat.name])
@@ -137,12 +123,10 @@ def _overheard(game: Game, deal: Deal, match: Table, secret: Secret) -> Iterator
 
 
 def _asks(step: Ask | tuple[Ask, ...]) -> tuple[Ask, ...]:
-    """The questions of a step that asks."""
     return (step,) if isinstance(step, Ask) else step
 
 
 def _lines(step: Step) -> Iterator[Heard]:
-    """What a step tells or asks each seat."""
     if isinstance(step, Tell):
         for seat in (step.to,) if isinstance(step.to, str) else step.to:
             yield Heard(seat, step.event)
@@ -152,7 +136,6 @@ def _lines(step: Step) -> Iterator[Heard]:
 
 
 def _texts(styles: Iterable[Style], game: Game, line: Heard) -> list[str]:
-    """A line in the words of every style."""
     texts = []
     for style in styles:
         texts.append(style.tell(line.event, game, line.seat))

@@ -1,11 +1,22 @@
 from .analysis.analysis import Analysis, plus_minus
-from .analysis.bimatrix import PAYOFF, SeatsAnalysis
-from .analysis.bimatrix_estimation import SeatsOptions, analyse_bimatrix, analyse_seats
-from .analysis.estimation import AnalysisOptions, analyse, analyse_payoffs
+from .analysis.estimation import (
+    AnalysisOptions,
+    SeatsOptions,
+    analyse,
+    analyse_bimatrix,
+    analyse_payoffs,
+    analyse_seats,
+)
 from .analysis.providers import Providers
-from .analysis.spreads import Spread
-from .empirical.bootstrap import BestResponses, Bootstrap, bootstrap_equilibrium, resampled
-from .empirical.games import EmpiricalBimatrix, EmpiricalGame
+from .analysis.two_seats import PAYOFF, SeatsAnalysis
+from .empirical.bootstrap import (
+    BestResponses,
+    Bootstrap,
+    Spread,
+    bootstrap_equilibrium,
+    resampled,
+)
+from .empirical.empirical_games import EmpiricalBimatrix, EmpiricalGame
 from .empirical.metrics import Metric
 from .empirical.model_choice import ModelChoice, model_choice
 from .empirical.next_cells import NextCells, propose_cells

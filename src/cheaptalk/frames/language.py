@@ -95,8 +95,13 @@ def _measured(
             continue
         own, whole, place = (counts[name].to_numpy() for name in ("own", "whole", "deal"))
         value, without = (_entropies if n else _sizes)(own, whole, place - 1, deals)
-        yield [entropy_name(n) if n else VOCABULARY, value, *_limits(value, without, level),
-               int(own.sum()), deals]  # fmt: skip
+        error = low = high = None
+        if deals > 1 and not np.isnan(without).any():  # else it is from one deal, or said on one
+            error = math.sqrt((deals - 1) / deals * float(((without - without.mean()) ** 2).sum()))
+            width = float(stdtrit(deals - 1, (1 + level) / 2)) * error
+            low, high = max(0.0, value - width), value + width
+        name = entropy_name(n) if n else VOCABULARY
+        yield [name, value, error, low, high, int(own.sum()), deals]
 
 
 def _counts(words: pl.DataFrame, n: int) -> pl.DataFrame:
@@ -139,15 +144,3 @@ def _weights(counts: NDArray[Any]) -> NDArray[np.float64]:
     """c log2 c, 0 for none."""
     found: NDArray[np.float64] = counts * np.log2(np.maximum(counts, 1))
     return found
-
-
-def _limits(
-    value: float, without: NDArray[np.float64], level: float
-) -> tuple[float | None, float | None, float | None]:
-    """Standard error and interval; none from one deal, or where all is said on one."""
-    deals = len(without)
-    if deals < 2 or np.isnan(without).any():
-        return None, None, None
-    error = math.sqrt((deals - 1) / deals * float(((without - without.mean()) ** 2).sum()))
-    width = float(stdtrit(deals - 1, (1 + level) / 2)) * error
-    return error, max(0.0, value - width), value + width

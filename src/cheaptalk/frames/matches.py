@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, failed
+from cheaptalk.frames.reader import Frames, Reader, RowValues, check_free, chosen, failed
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Measure
+from cheaptalk.studies.lookup import reads_study
 
 KINDS = tuple(kind.value for kind in Kind)
 SCORED = (pl.col("status") == Status.FINISHED.value) & ~pl.col("dropped")
@@ -33,9 +34,10 @@ HEAD = {
 """The columns that every game's frame begins with."""
 
 
+@reads_study
 def match_frames(
     store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
-) -> dict[str, pl.DataFrame]:
+) -> Frames:
     """The matches of a study, as one frame a game.
 
     Every match is a row, whatever its status. Measures and payoffs are null unless it finished and
@@ -72,7 +74,7 @@ def match_frames(
     }
     for record in store.records(study, bodies=any(wanted.values())):
         games[record.game].add(record)
-    return {name: rows.frame() for name, rows in games.items() if rows.rows}
+    return Frames({name: rows.frame() for name, rows in games.items() if rows.rows})
 
 
 class _Rows:
@@ -92,6 +94,7 @@ class _Rows:
         labels = {place: record.label(place) for place in record.seats}
         configuration = self.reader.configuration(record)
         self.configurations.setdefault(configuration, record.parameters)
+        paid = (record.payoffs or {}) if self.reader.counts(record) else {}
         kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
         self.rows.append(
             [
@@ -101,14 +104,9 @@ class _Rows:
                 record.finished,
                 *map(labels.get, self.places),
                 *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
-                *self.payoffs(record), *self.measured(record),
+                *map(paid.get, self.places), *self.measured(record),
             ]
         )  # fmt: skip
-
-    def payoffs(self, record: MatchRecord) -> RowValues:
-        if record.payoffs is None or not self.reader.counts(record):
-            return [None] * len(self.places)
-        return [record.payoffs.get(place) for place in self.places]
 
     def measured(self, record: MatchRecord) -> RowValues:
         result = self.reader.result(record) if self.measures else None

@@ -1,8 +1,7 @@
 """What frames by match and frames by round share: which matches count, and reading them."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import polars as pl
@@ -10,6 +9,7 @@ import polars as pl
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.rules import CheaptalkError, GameBox, Quantity, Result, game_box, unknown
+from cheaptalk.rules.display import brief, html_table
 
 RowValues = list[Any]
 Q = TypeVar("Q", bound=Quantity[Any])
@@ -70,19 +70,6 @@ def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> Measu
     )
 
 
-@contextmanager
-def naming(kind: str, name: str, record: MatchRecord) -> Iterator[None]:
-    """Say which measure or series failed on which match.
-
-    Raises:
-        MeasureError: something failed inside.
-    """
-    try:
-        yield
-    except Exception as error:
-        raise failed(kind, name, record, error) from error
-
-
 def chosen(
     games: Iterable[str], kind: str, of: Callable[[GameBox], Mapping[str, Q]],
     only: Collection[str] | None,
@@ -125,9 +112,39 @@ def places_in(frame: pl.DataFrame) -> list[str]:
     return [name.removeprefix("player.") for name in frame.columns if name.startswith("player.")]
 
 
+def parameters_in(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """The parameters of each configuration in a frame of matches, as they first appear."""
+    names = [name for name in frame.columns if name.startswith("game.")]
+    rows = frame.select("configuration", *names).unique("configuration", maintain_order=True)
+    plain = [name.removeprefix("game.") for name in names]
+    return {
+        key: dict(zip(plain, map(decoded, values), strict=True))
+        for key, *values in rows.iter_rows()
+    }
+
+
+def varying(configurations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The parameters in which some configurations differ."""
+    names = dict.fromkeys(name for one in configurations.values() for name in one)
+    values = {name: {json.dumps(one[name]) for one in configurations.values()} for name in names}
+    return [name for name, of in values.items() if len(of) > 1]
+
+
 def decoded(value: Any) -> Any:
     """A parameter's value, back from the JSON that stands in a frame for lists and the like."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:  # a text of its own
         return value
+
+
+class Frames(dict[str, pl.DataFrame]):
+    """A frame for each game, by its name."""
+
+    def __repr__(self) -> str:
+        sizes = (f"{name} ({len(one):,} rows)" for name, one in self.items())
+        return brief(self, ", ".join(sizes))
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{len(one):,}", ", ".join(one.columns)) for name, one in self.items()]
+        return html_table("Frames", ["game", "rows", "columns"], rows)

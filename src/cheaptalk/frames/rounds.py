@@ -5,18 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Reader, RowValues, check_free, chosen, naming
+from cheaptalk.frames.matches import HEAD
+from cheaptalk.frames.reader import Frames, Reader, RowValues, check_free, chosen, failed
 from cheaptalk.records import MatchRecord, Store, line_up
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Series
+from cheaptalk.studies.lookup import reads_study
 
-MATCH = {
-    "match": pl.String,
-    "configuration": pl.String,
-    "deal": pl.String,
-    "repeat": pl.Int64,
-    "pairing": pl.String,
-}
+MATCH = {name: HEAD[name] for name in ("match", "configuration", "deal", "repeat", "pairing")}
 """The columns that tell the match, as in the frames of :func:`.match_frames`."""
 WHERE = {"at": pl.Int64, "round": pl.Int64, "seat": pl.Int64}
 """What a row is of, by number; places are numbered in the game's order."""
@@ -24,9 +20,10 @@ PART = 100_000
 """Rows that are gathered before they become columns."""
 
 
+@reads_study
 def round_frames(
     store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
-) -> dict[str, pl.DataFrame]:
+) -> Frames:
     """The matches of a study round by round, as one frame for each game that has series.
 
     A match counts as in :func:`.match_frames`: it has finished, was not dropped (see
@@ -58,7 +55,7 @@ def round_frames(
     for record in store.records(study, bodies=True):
         if record.game in games:
             games[record.game].add(record)
-    return {name: rounds.frame() for name, rounds in games.items()}
+    return Frames({name: rounds.frame() for name, rounds in games.items()})
 
 
 class _Rounds:
@@ -75,12 +72,8 @@ class _Rounds:
         self.matches: list[RowValues] = []
         self.players: list[RowValues] = []
         self.rows: list[RowValues] = []
+        self.schema: dict[str, Any] = WHERE | {one.name: pl.Float64 for one in series}
         self.parts = [pl.DataFrame(schema=self.schema)]
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The columns by number."""
-        return WHERE | {one.name: pl.Float64 for one in self.series}
 
     def add(self, record: MatchRecord) -> None:
         result = self.reader.result(record)
@@ -88,10 +81,12 @@ class _Rounds:
             return
         at, found = len(self.matches), dict[tuple[int, int | None], RowValues]()
         for column, one in enumerate(self.series):
-            with naming("series", one.name, record):
+            try:
                 for number, place, value in one.variant(self.as_published)(result):
                     key = number, self.places[place]
                     found.setdefault(key, [None] * len(self.series))[column] = value
+            except Exception as error:
+                raise failed("series", one.name, record, error) from error
         labels = {place: record.label(place) for place in record.seats}
         self.matches.append(
             [record.id, self.reader.configuration(record), record.deal_key, record.repeat,
@@ -108,19 +103,15 @@ class _Rounds:
         self.rows = []
 
     def frame(self) -> pl.DataFrame:
-        names = [one.name for one in self.series]
         check_free("series", self.series, [*MATCH, *WHERE, "place", "player"])
         self.pack()
         matches = pl.DataFrame(self.matches, schema=MATCH, orient="row").with_row_index("at")
-        players = pl.DataFrame(
-            self.players,
-            schema={"at": pl.Int64, "seat": pl.Int64, "place": pl.String, "player": pl.String},
-            orient="row",
-        )
+        seated = {"at": pl.Int64, "seat": pl.Int64, "place": pl.String, "player": pl.String}
+        players = pl.DataFrame(self.players, schema=seated, orient="row")
         return (
             pl.concat(self.parts)
             .sort("at", "round", "seat", nulls_last=False)
             .join(matches.cast({"at": pl.Int64}), on="at", how="left", maintain_order="left")
             .join(players, on=["at", "seat"], how="left", maintain_order="left")
-            .select(*MATCH, "round", "place", "player", *names)
+            .select(*MATCH, "round", "place", "player", *(one.name for one in self.series))
         )

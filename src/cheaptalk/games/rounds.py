@@ -3,8 +3,9 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from statistics import fmean
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field
 
@@ -32,13 +33,10 @@ UNLIMITED = 10**9
 """The greatest size of a number where the rules of a game set no limit to it."""
 
 
-class RoundsPlayed(Outcome):
-    """What every player chose and got in every round: one row a round, players in order.
+class RoundsPlayed(Outcome, Generic[C]):
+    """What every player chose and got in every round: one row a round, players in order."""
 
-    A game narrows ``choices`` to the type of its own.
-    """
-
-    choices: tuple[tuple[Any, ...], ...]
+    choices: tuple[tuple[C, ...], ...]
     gains: tuple[tuple[float, ...], ...]
 
 
@@ -53,14 +51,13 @@ class Rounds(Game):
     """N players decide at once, in each of K rounds, and then each gets a report of its own.
 
     The players are player_1, player_2 and so on, all of one role. A game of this kind declares its
-    parameters, one action (in ``actions``), its events, and five methods: what is told at first
-    (:meth:`briefings`), what is told with each question (:meth:`questions`), what a choice is
-    (:meth:`choice`), what a round pays (:meth:`gains`) and what is told of it (:meth:`reports`).
-    All that nature decides stands in the deal. Each player's payoff is the sum of its gains, and
-    is told last (:class:`Over`).
+    parameters, one action of one field (in ``actions``), its events, of which the first is told at
+    the start and the second with each question, and two methods: what a round pays (:meth:`gains`)
+    and what is told of it (:meth:`reports`). All that nature decides stands in the deal. Each
+    player's payoff is the sum of its gains, and is told last (:class:`Over`).
     """
 
-    roles: ClassVar[tuple[str, ...]] = ("player",)
+    roles = ("player",)
     outcome_type: ClassVar[type[Outcome]] = RoundsPlayed
 
     players: int = Field(10, ge=2, le=1_000, strict=True)
@@ -73,25 +70,22 @@ class Rounds(Game):
         """player_1 to player_N."""
         return numbered("player", self.players)
 
-    @abstractmethod
-    def briefings(self, deal: Any) -> Iterable[Event]:
+    def _told(self, kind: Any, *known: Any) -> list[Event]:
+        """The same event for all: what is known, then parameters by the names of its fields."""
+        rest = kind.__struct_fields__[len(known) :]
+        return [kind(*known, *(getattr(self, name) for name in rest))] * self.players
+
+    def briefings(self, deal: Any) -> list[Event]:
         """What each player knows at the start, in the order of the players."""
+        return self._told(self.events[0])
 
-    @abstractmethod
-    def questions(self, number: int, deal: Any) -> Iterable[Event]:
+    def questions(self, number: int, deal: Any) -> list[Event]:
         """What each player is told when it is asked in a round, numbered from 1."""
+        return self._told(self.events[1], number)
 
-    @abstractmethod
-    def choice(self, action: Any) -> Any:
-        """The choice that an action stands for, a plain value."""
-
-    def objection(self, action: Any) -> str | None:
-        """Why a player may not choose this, or None if it may."""
+    def objection(self, question: Any, action: Any) -> str | None:
+        """Why a player may not choose this when it is asked so, or None if it may."""
         return None
-
-    def ask(self, seat: str, question: Any) -> Ask:
-        """The question to one player; a game where each has limits of its own makes its own."""
-        return Ask(seat, self.actions[0], question, self.objection)
 
     @abstractmethod
     def gains(self, number: int, choices: Sequence[Any], deal: Any) -> Sequence[float]:
@@ -113,12 +107,15 @@ class Rounds(Game):
         seats = tuple(self.places)
         for seat, briefing in zip(seats, self.briefings(deal), strict=True):
             yield Tell(seat, briefing)
+        (field,) = self.actions[0].model_fields
         choices: list[tuple[Any, ...]] = []
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
-            questions = zip(seats, self.questions(number, deal), strict=True)
-            answers = yield tuple(self.ask(seat, question) for seat, question in questions)
-            chosen = tuple(self.choice(answers[seat]) for seat in seats)
+            answers = yield tuple(
+                Ask(seat, self.actions[0], question, partial(self.objection, question))
+                for seat, question in zip(seats, self.questions(number, deal), strict=True)
+            )
+            chosen = tuple(getattr(answers[seat], field) for seat in seats)
             gained = tuple(self.gains(number, chosen, deal))
             reports = self.reports(number, chosen, gained, deal)
             for seat, report in zip(seats, reports, strict=True):

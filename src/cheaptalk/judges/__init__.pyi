@@ -2,10 +2,10 @@ from .agreement import CHECK, Agreement, Interval, Share, agreements
 from .coding import code_answers
 from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
+from .judge_runs import Judging, judge, verdict_frame
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, take_labels, write_sheet
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
-from .runs import Judging, judge, verdict_frame
 
 __all__ = [
     "CHECK",

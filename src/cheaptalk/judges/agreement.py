@@ -1,7 +1,7 @@
 """How well judges agree: with the exact check of a game, and with one another."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cheaptalk.judges.items import move_name
+from cheaptalk.judges.judge_runs import label
 from cheaptalk.judges.rubrics import Rubric
-from cheaptalk.judges.runs import label
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import deals_of, judges_of, read_judgements
 from cheaptalk.records.store.queries import some
-from cheaptalk.rules import game_box
+from cheaptalk.rules import counted, game_box
+from cheaptalk.rules.display import brief, html_table
+from cheaptalk.studies.lookup import reads_study
 
 DRAWS = 2_000
 """Resamples of a bootstrap."""
@@ -26,6 +28,8 @@ ENOUGH = 10
 """Deals from which on an interval is given."""
 VerdictTables = NDArray[np.int64]
 """How often the reference said one verdict (rows) and the judge another (columns), by deal."""
+Cells = NDArray[np.bool_]
+"""Which verdicts of both count, shape of a table."""
 TableStatistic = Callable[[NDArray[Any]], NDArray[np.float64]]
 """A number of each of some tables; not a number where it is not defined."""
 CHECK = "exact check"
@@ -104,12 +108,24 @@ class Agreement:
     recall: Share
     alike: Share
 
+    def __repr__(self) -> str:
+        kappa = "undefined" if self.kappa.value is None else f"{self.kappa.value:.3f}"
+        return brief(
+            self,
+            f"{self.judge} with {self.reference}, {counted(self.items, 'item')}, kappa {kappa}",
+        )
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.labels, *zip(*self.table, strict=True), strict=True)
+        return html_table(repr(self)[1:-1], ["reference said", *self.labels], rows)
+
     @property
     def items(self) -> int:
         """Items of which both said something."""
         return sum(map(sum, self.table))
 
 
+@reads_study
 def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     """How well each judge of a study agrees with the exact check, and with the other judges.
 
@@ -150,7 +166,6 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
 
 
 def _valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
-    """The valid verdicts of a judge."""
     found: dict[str, dict[str, str]] = {}
     for one in read_judgements(store, study=study, judge=judge):
         if one.verdict is not None:
@@ -181,77 +196,55 @@ def _compare(
     deals: Mapping[str, Hashable],
     seed: int,
 ) -> Agreement:
-    """One judge against a reference."""
     labels = list(rubric.labels)
     labels += sorted({one for of in referred.values() for one in of.values()} - set(labels))
-    pairs = dict(_pairs(said, referred))
     by_deal: defaultdict[Hashable, VerdictTables] = defaultdict(
         lambda: np.zeros((len(labels), len(labels)), np.int64)
     )
-    for match, both in pairs.items():
-        for theirs, ours in both:
-            by_deal[deals[match]][labels.index(theirs), labels.index(ours)] += 1
+    matches = set()
+    for match, verdicts in sorted(said.items()):
+        theirs = referred.get(match, {})
+        for item in verdicts.keys() & theirs.keys():
+            matches.add(match)
+            at = labels.index(theirs[item]), labels.index(verdicts[item])
+            by_deal[deals[match]][at] += 1
     tables = np.array([*by_deal.values()]).reshape(-1, len(labels), len(labels))
-    found = np.isin(labels, rubric.finds)
-    everywhere = np.full_like(found, True)
+    find = np.isin(labels, rubric.finds)
+    other, ours = np.meshgrid(find, find, indexing="ij")
+    everything = np.full_like(ours, True)
     weighted = rubric.scale is not None
     weights = _weights(labels, squared=weighted)
     share = partial(_share, tables, seed=seed)
     items, table = sum(map(len, said.values())), tables.sum(axis=0)
     return Agreement(
         judge, reference, tuple(labels), tuple(map(tuple, table.tolist())), tuple(rubric.finds),
-        len(pairs), items - int(table.sum()), weighted,
-        interval(tables, partial(kappa, weights=weights), _of(everywhere, everywhere), seed),
-        share(_same, _of(everywhere, everywhere)),
-        share(_of(found, found), _of(everywhere, found)),
-        share(_of(found, found), _of(found, everywhere)),
-        share(_both(_of(found, found), _of(~found, ~found)), _of(everywhere, everywhere)),
+        len(matches), items - int(table.sum()), weighted,
+        interval(tables, partial(kappa, weights=weights), partial(_count, cells=everything), seed),
+        share(np.eye(len(labels), dtype=bool), everything),
+        share(other & ours, ours),
+        share(other & ours, other),
+        share(other == ours, everything),
     )  # fmt: skip
 
 
-def _share(
-    tables: VerdictTables, part: TableStatistic, whole: TableStatistic, *, seed: int
-) -> Share:
-    """A part of a whole, both counted in tables."""
+def _share(tables: VerdictTables, part: Cells, whole: Cells, *, seed: int) -> Share:
+    """A part of a whole, both cells of tables."""
+    upper, lower = (partial(_count, cells=cells) for cells in (part, whole))
 
     def value(some: NDArray[Any]) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return part(some) / whole(some)
+            return upper(some) / lower(some)
 
-    table = tables.sum(axis=0)[None]
+    table = tables.sum(axis=0)
     return Share(
-        int(part(table)[0]), int(whole(table)[0]), interval(tables, value, whole, seed)
-    )  # fmt: skip
+        int(table[part].sum()), int(table[whole].sum()), interval(tables, value, lower, seed)
+    )
 
 
-def _same(tables: NDArray[Any]) -> NDArray[np.float64]:
-    """Items of which both said the same."""
-    counts: NDArray[np.float64] = tables.trace(axis1=1, axis2=2, dtype=float)
+def _count(tables: NDArray[Any], cells: Cells) -> NDArray[np.float64]:
+    """The items in some cells of each of some tables."""
+    counts: NDArray[np.float64] = tables[:, cells].sum(axis=1, dtype=float)
     return counts
-
-
-def _of(rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> TableStatistic:
-    """Counts the items of which the reference said one of some verdicts, and the judge too."""
-
-    def count(tables: NDArray[Any]) -> NDArray[np.float64]:
-        counts: NDArray[np.float64] = tables[:, rows][:, :, columns].sum(axis=(1, 2), dtype=float)
-        return counts
-
-    return count
-
-
-def _both(one: TableStatistic, other: TableStatistic) -> TableStatistic:
-    """The sum of two counts."""
-    return lambda tables: one(tables) + other(tables)
-
-
-def _pairs(said: Verdicts, referred: Verdicts) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """By match, what the reference and the judge said of items of which both said something."""
-    for match, verdicts in sorted(said.items()):
-        theirs = referred.get(match, {})
-        both = [(theirs[item], ours) for item, ours in verdicts.items() if item in theirs]
-        if both:
-            yield match, both
 
 
 def _weights(labels: Sequence[str], *, squared: bool) -> NDArray[np.float64]:

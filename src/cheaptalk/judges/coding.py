@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from cheaptalk.calls.budget import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
-from cheaptalk.calls.purse import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.judges.items import Item, quote
+from cheaptalk.judges.judge_runs import CONCURRENCY, label
 from cheaptalk.judges.judges import Judge, Verdict
-from cheaptalk.judges.runs import CONCURRENCY, label
-from cheaptalk.models import Reply
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest
@@ -70,7 +69,6 @@ def code_answers(
         coding = _Coding(store, by, items)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         drive(coding.go(purse, concurrency, models), lambda: coding.desk)
-    coding.check()
     verdicts = {
         key: None if one.data is None else label(one.data) for key, one in coding.verdicts.items()
     }
@@ -97,33 +95,25 @@ class _Coding:
         async with open_desk(self.store, purse, models=models, concurrency=concurrency) as desk:
             self.desk = desk
             await desk.work_on(self.items, partial(self.code, desk=desk))
-
-    async def code(self, key: str, desk: Desk) -> None:
-        """Put one answer to the judge."""
-        name = ledger_id(self.by.digest, key)
-        try:
-            caller = Caller(name, desk)
-            thinking = self.by.think(self.items[key])
-            thought = await caller.think(thinking, 0, "judge", self.by.seat)
-            self.settle(key, thought.said, thought.last)
-        except Halted as halt:
-            desk.halt(str(halt))
-
-    def settle(self, key: str, verdict: Verdict, reply: Reply | None) -> None:
-        """Note a verdict, or why there is none yet."""
-        if verdict.kind is Kind.PROVIDER_ERROR:
-            self.problem = (reply and reply.detail) or "the provider failed"
-        else:
-            self.verdicts[key] = verdict
-
-    def check(self) -> None:
-        """Refuse to go on with some answers only."""
-        halted = self.desk.halted if self.desk else None
-        if halted == INTERRUPTED:
+        if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
         missing = len(self.items) - len(self.verdicts)
         if missing:
             raise CheaptalkError(
                 f"{counted(missing, 'answer')} of {len(self.items)} could not be coded: "
-                f"{halted or self.problem}; the others are kept, and not asked for again"
+                f"{desk.halted or self.problem}; the others are kept, and not asked for again"
             )
+
+    async def code(self, key: str, desk: Desk) -> None:
+        """Put one answer to the judge; note its verdict, or why there is none yet."""
+        try:
+            caller = Caller(ledger_id(self.by.digest, key), desk)
+            thinking = self.by.think(self.items[key])
+            thought = await caller.think(thinking, 0, "judge", self.by.seat)
+        except Halted as halt:
+            desk.halt(str(halt))
+            return
+        if thought.result.kind is Kind.PROVIDER_ERROR:
+            self.problem = (thought.last and thought.last.detail) or "the provider failed"
+        else:
+            self.verdicts[key] = thought.result

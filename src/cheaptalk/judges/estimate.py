@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.calls.purse import characters
+from cheaptalk.calls.budget import characters
 from cheaptalk.judges.items import items_of
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
@@ -14,6 +14,7 @@ from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.estimate import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
+from cheaptalk.studies.lookup import reads_study
 
 READ = 400
 """Matches whose items are read and measured, at the most."""
@@ -52,6 +53,7 @@ class JudgingEstimate:
         return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | told
 
 
+@reads_study
 def estimate_judging(
     store: Store,
     study: str,

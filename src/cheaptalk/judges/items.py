@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Line, MatchRecord, text_of, transcript
-from cheaptalk.rules import Action, ReplayMismatch
+from cheaptalk.rules import ReplayMismatch
 from cheaptalk.styles.quotes import disarmed
+from cheaptalk.text import visible
 
 
 class Item(NamedTuple):
@@ -45,19 +46,13 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
     actions = {(one.request, one.seat): one.action for one in record.replay().given if one.action}
     spoken = [where for where, action in actions.items() if getattr(action, "message", None)]
     if rubric.item == "move":
-        wanted = [
-            where for where, action in actions.items() if _wanted(where in spoken, action, rubric)
-        ]
+        wanted = spoken
+        if rubric.actions is not None:
+            wanted = [at for at, one in actions.items() if type(one).__name__ in rubric.actions]
         return [_move(lines, *where) for where in wanted]
     if rubric.item == "seat":
         return [_seat(lines, seat) for seat in dict.fromkeys(seat for _, seat in spoken)]
     return [Item("match", 0, "", _quoted(lines), "the whole match")] if spoken else []
-
-
-def _wanted(spoken: bool, action: Action, rubric: Rubric) -> bool:
-    if rubric.actions is None:
-        return spoken
-    return type(action).__name__ in rubric.actions
 
 
 def _move(lines: Iterable[Line], request: int, seat: str) -> Item:
@@ -97,10 +92,10 @@ def _parts(line: Line) -> Iterator[str]:
 
 
 def quote(text: str) -> str:
-    """A text with a ``>`` before each of its lines.
+    """A text with a ``>`` before each of its lines, and hidden characters by their codes.
 
-    >>> print(quote("one\\ntwo"))
+    >>> print(quote("one\\ntwo \\u202eowt"))
     > one
-    > two
+    > two \\u202eowt
     """
-    return "\n".join(f"> {line}" for line in text.splitlines())
+    return "\n".join(f"> {visible(line)}" for line in text.splitlines())

@@ -3,19 +3,21 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, create_model
 
 from cheaptalk.judges.items import Item, items_of, quote
 from cheaptalk.judges.rubrics import Rubric, find_rubric
-from cheaptalk.models import AnswerForm, Message, ModelCall, ModelSettings, Reply
+from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import FAILED
 from cheaptalk.records import Status, Store, digest, digest_key
 from cheaptalk.records.store.queries import ended_matches, some
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
 from cheaptalk.rules.errors import first_problem
+from cheaptalk.studies.lookup import reads_study
 from cheaptalk.styles import Illegal, Unreadable
 from cheaptalk.styles.codec import JsonCodec
 
@@ -89,22 +91,24 @@ class Judge:
                     None, FAILED[reply.failure] if reply.failure else Kind.PROVIDER_ERROR
                 )
             try:
-                said = codec.read(reply.text, ask, cut_off=reply.truncated)
+                answer = codec.read(reply.text, ask, cut_off=reply.truncated)
             except Unreadable as problem:
                 kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
                 reason = str(problem)
                 if reply.truncated:
                     kind, reason = Kind.TRUNCATED, CUT_OFF
                 messages += [
-                    Message(role="assistant", content=reply.text),
-                    Message(role="user", content=f"That does not count: {reason}.\n\n{self.how()}"),
+                    ChatMessage(role="assistant", content=reply.text),
+                    ChatMessage(
+                        role="user", content=f"That does not count: {reason}.\n\n{self.how()}"
+                    ),
                 ]
             else:
                 kind = Kind.REPAIRED if attempt else Kind.OK
-                return Verdict(said.model_dump(mode="json"), kind)
+                return Verdict(answer.model_dump(mode="json"), kind)
         return Verdict(None, kind)
 
-    def call(self, messages: Sequence[Message]) -> ModelCall:
+    def call(self, messages: Sequence[ChatMessage]) -> ModelCall:
         """The call in which the model reads these messages."""
         form = AnswerForm(name="verdict", json_schema=self.answer.model_json_schema())
         settings = self.seat.settings()
@@ -112,7 +116,7 @@ class Judge:
             model=self.seat.model, messages=tuple(messages), settings=settings, form=form
         )
 
-    def messages(self, item: Item) -> list[Message]:
+    def messages(self, item: Item) -> list[ChatMessage]:
         """What the judge reads of an item: the rubric, alike for all items, then the record."""
         examples = [
             f"For example, of this record:\n{quote(one.seen)}\n"
@@ -122,8 +126,8 @@ class Judge:
         rubric = [BRIEFING, self.rubric.question, self._verdicts(), *examples]
         record = [f"The record:\n\n{item.seen}", f"Judge {item.judged}. {self.how()}"]
         return [
-            Message(role="system", content="\n\n".join(rubric)),
-            Message(role="user", content="\n\n".join(record)),
+            ChatMessage(role="system", content="\n\n".join(rubric)),
+            ChatMessage(role="user", content="\n\n".join(record)),
         ]
 
     def _verdicts(self) -> str:
@@ -144,7 +148,7 @@ class Judge:
         )
 
 
-def judge_of(rubric: Rubric | str, model: object) -> Judge:
+def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
     """A judge by a rubric (or its name, or its file), with a model.
 
     Args:
@@ -163,8 +167,7 @@ def judge_of(rubric: Rubric | str, model: object) -> Judge:
     for name in data:
         if name not in SETTINGS:
             raise CheaptalkError(f"a judge has no setting {suggest(str(name), SETTINGS)}")
-    if isinstance(rubric, str):
-        rubric = find_rubric(rubric)
+    rubric = find_rubric(rubric)
     rubric.check()
     try:
         return Judge(rubric, ModelSeat.model_validate(data))
@@ -172,6 +175,7 @@ def judge_of(rubric: Rubric | str, model: object) -> Judge:
         raise CheaptalkError(f"the judge's model: {first_problem(error)}") from None
 
 
+@reads_study
 def matches_for(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
 ) -> list[str]:
@@ -195,6 +199,7 @@ def matches_for(
     return [id_ for id_ in found if id_ in drawn]
 
 
+@reads_study
 def first_item(
     store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
 ) -> tuple[str, Item]:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.judges.items import Item, items_of
+from cheaptalk.judges.judge_runs import label
 from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
-from cheaptalk.judges.rubrics import Rubric
-from cheaptalk.judges.runs import label
+from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest, digest_key
 from cheaptalk.records.judgements import (
@@ -27,6 +27,7 @@ from cheaptalk.records.judgements import (
 )
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.studies.lookup import reads_study
 
 COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")
 NEEDED = ("match", "item", "verdict")
@@ -48,8 +49,15 @@ class Labels(NamedTuple):
     empty: int
 
 
+@reads_study
 def write_sheet(
-    store: Store, study: str, rubric: Rubric, path: Path, *, sample: int = 100, seed: int = 0
+    store: Store,
+    study: str,
+    rubric: Rubric | Path | str,
+    path: Path | str,
+    *,
+    sample: int = 100,
+    seed: int = 0,
 ) -> int:
     """Write a sheet of items to label, drawn at random; of those that were judged, if any were.
 
@@ -67,6 +75,7 @@ def write_sheet(
         StoreError: there is no such study.
         CheaptalkError: there is nothing to judge, or the file exists.
     """
+    rubric, path = find_rubric(rubric), Path(path)
     if path.exists():
         raise CheaptalkError(f"{path} exists: labels may stand in it; name another file")
     by = judge_of(rubric, "script/legal")  # of whom only the rubric counts
@@ -82,7 +91,10 @@ def write_sheet(
     return len(chosen)
 
 
-def take_labels(store: Store, study: str, rubric: Rubric, path: Path, *, by: str) -> Labels:
+@reads_study
+def take_labels(
+    store: Store, study: str, rubric: Rubric | Path | str, path: Path | str, *, by: str
+) -> Labels:
     """Take in the verdicts of a sheet as those of a judge.
 
     Rows without a verdict are left out. What was taken in before is not taken in again.
@@ -97,30 +109,31 @@ def take_labels(store: Store, study: str, rubric: Rubric, path: Path, *, by: str
         CheaptalkError: the file cannot be read, a row names what is not in the study or a verdict
             that the rubric does not have, or there is another verdict by the same judge.
     """
+    rubric, path = find_rubric(rubric), Path(path)
     store.study(study)
     rows = _read(path)
-    said = [(number, row) for number, row in enumerate(rows, start=2) if row["verdict"]]
-    for number, row in said:
+    filled = [(number, row) for number, row in enumerate(rows, start=2) if row["verdict"]]
+    for number, row in filled:
         if row["verdict"] not in rubric.labels:
             wrong = suggest(row["verdict"], rubric.labels)
             raise CheaptalkError(f"{path}, row {number}: {rubric.name} has no verdict {wrong}")
-    _exist(store, study, rubric, path, said)
+    _exist(store, study, rubric, path, filled)
     written = hand_judge(rubric, by)
     key = digest("judge", digest_key(written))
     before = {
         (one.match_id, one.item): label(one.verdict or {})
         for one in read_judgements(store, study=study, judge=key)
     }
-    for number, row in said:
+    for number, row in filled:
         earlier = before.get((row["match"], row["item"]), row["verdict"])
         if earlier != row["verdict"]:
             raise CheaptalkError(
                 f"{path}, row {number}: {by} said {earlier} before; give another name with --by"
             )
-    fresh = [row for _, row in said if (row["match"], row["item"]) not in before]
+    fresh = [row for _, row in filled if (row["match"], row["item"]) not in before]
     with store.writing():
         _store(store, key, written, fresh)
-    return Labels(len(fresh), len(said) - len(fresh), len(rows) - len(said))
+    return Labels(len(fresh), len(filled) - len(fresh), len(rows) - len(filled))
 
 
 def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
@@ -179,13 +192,13 @@ def _exist(
     study: str,
     rubric: Rubric,
     path: Path,
-    said: Sequence[tuple[int, Mapping[str, str]]],
+    filled: Sequence[tuple[int, Mapping[str, str]]],
 ) -> None:
     """Refuse a sheet with an item that is not in the study."""
     known = deals_of(store, study)
-    matches = sorted({row["match"] for _, row in said if row["match"] in known})
+    matches = sorted({row["match"] for _, row in filled if row["match"] in known})
     found = _found(store, study, rubric, matches)
-    for number, row in said:
+    for number, row in filled:
         if row["item"] not in found.get(row["match"], {}):
             raise CheaptalkError(
                 f"{path}, row {number}: {study} has no item {row['item']} of match {row['match']}"
@@ -200,7 +213,7 @@ def _store(
     with store.transaction() as connection:
         for row in rows:
             verdict = row["verdict"]
-            said: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
-            said |= {"reason": row.get("reason", "")}
-            made = Judgement(row["match"], key, row["item"], Kind.OK, said, [], time.time())
+            answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
+            answer |= {"reason": row.get("reason", "")}
+            made = Judgement(row["match"], key, row["item"], Kind.OK, answer, [], time.time())
             write_judgement(connection, made, [])

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.rules import CheaptalkError, UnknownName, Value, game_box, games, suggest
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.studies.study import read_yaml
 from cheaptalk.yaml_files import yaml_files
 
-OURS = yaml_files(Path(__file__).parent / "rubrics")
+OURS = yaml_files(__file__, "rubrics")
 RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", instances(Path), several)
 """All rubrics by name; an entry point refers to a mapping of their files."""
 RubricText = Annotated[str, Field(min_length=1, max_length=10_000)]
@@ -76,6 +77,9 @@ class Rubric(Value):
     found: list[str] | None = None
     examples: list[Example] = Field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}: {self.question}")
+
     @model_validator(mode="after")
     def _fits_together(self) -> "Rubric":
         if (self.categories is None) == (self.scale is None):
@@ -85,16 +89,13 @@ class Rubric(Value):
         for name in self.found or ():
             self._known(name, "found")
         for example in self.examples:
-            self._fits(example)
+            if self.scale is None:
+                self._known(example.category, "examples")
+            elif example.score is None or not self.scale.low <= example.score <= self.scale.high:
+                raise ValueError("examples: each needs a score on the scale")
         if self.actions is not None and self.item != "move":
             raise ValueError("actions go with item: move")
         return self
-
-    def _fits(self, example: Example) -> None:
-        if self.scale is None:
-            self._known(example.category, "examples")
-        elif example.score is None or not self.scale.low <= example.score <= self.scale.high:
-            raise ValueError("examples: each needs a score on the scale")
 
     def _known(self, name: str | None, where: str) -> None:
         if name not in (self.categories or {}):
@@ -145,27 +146,31 @@ def rubric_names() -> list[str]:
     return sorted(RUBRICS)
 
 
-def find_rubric(name: str) -> Rubric:
-    """A rubric from a file (``.yaml`` or ``.yml``), or one that comes with the package.
+def find_rubric(name: Rubric | Path | str) -> Rubric:
+    """A rubric as it is, from a file (``.yaml`` or ``.yml``), or one that comes with the package.
 
     Raises:
         RubricError: there is none, or it is not legal.
     """
+    if isinstance(name, Rubric):
+        return name
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         return load_rubric(path)
     if name not in rubric_names():
-        raise RubricError(f"no rubric {suggest(name, rubric_names())}; a file's name ends in .yaml")
-    return load_rubric(RUBRICS.find(name))
+        raise RubricError(
+            f"no rubric {suggest(str(name), rubric_names())}; a file's name ends in .yaml"
+        )
+    return load_rubric(RUBRICS.find(str(name)))
 
 
-def load_rubric(source: Path) -> Rubric:
+def load_rubric(source: Path | str) -> Rubric:
     """Read a rubric file.
 
     Raises:
         RubricError: it cannot be read, or is not legal.
     """
-    data: Any = read_yaml(source)
+    data: Any = read_yaml(Path(source))
     if not isinstance(data, dict):
         raise RubricError(f"{source}: a rubric is a mapping with a name, an item and a question")
     try:

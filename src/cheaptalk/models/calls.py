@@ -7,11 +7,13 @@ from msgspec import Meta
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
+    """Plain data, immutable and without other fields."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Message(_Frozen):
+class ChatMessage(Frozen):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -29,7 +31,7 @@ AskedRoute: TypeAlias = Literal["auto", Route]
 """A route, or the strictest that the server knows."""
 
 
-class ModelSettings(_Frozen):
+class ModelSettings(Frozen):
     """How a model is to answer. What is not set is left to the provider and not sent.
 
     Not every model takes every setting: :func:`~cheaptalk.models.check_settings` says which. With
@@ -45,7 +47,7 @@ class ModelSettings(_Frozen):
     stream: Literal[True] | None = None
 
 
-class AnswerForm(_Frozen):
+class AnswerForm(Frozen):
     """The form of the answer that is wanted.
 
     Attributes:
@@ -61,7 +63,7 @@ class AnswerForm(_Frozen):
     example: str | None = None
 
 
-class ModelCall(_Frozen):
+class ModelCall(Frozen):
     """A request to a model.
 
     Attributes:
@@ -74,7 +76,7 @@ class ModelCall(_Frozen):
     """
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     settings: ModelSettings = ModelSettings()
     form: AnswerForm | None = None
     game: str | None = None
@@ -92,11 +94,11 @@ class Failure(StrEnum):
     PROVIDER_ERROR = "provider_error"
 
 
-Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+TokenCount: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 """Tokens of one call as a server tells them: below none and above this they are no count."""
 
 
-class Usage(_Frozen):
+class Usage(Frozen):
     """Tokens of one call, as the provider counts them.
 
     Attributes:
@@ -112,15 +114,10 @@ class Usage(_Frozen):
     reasoning_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-        )
+        return Usage(**{name: count + getattr(other, name) for name, count in self})
 
 
-class Reply(_Frozen):
+class Reply(Frozen):
     """What a call brought.
 
     Attributes:
@@ -135,6 +132,9 @@ class Reply(_Frozen):
         fingerprint: what the provider calls the system behind it.
         finish: the provider's finish reason; ``length`` where the text was cut off.
         route: how the answer was asked for.
+        rerouted: true where the server refused that way, and another is left: sent again, the call
+            takes it.
+        tools: the tools that the model called, by name; None where it called none.
         sent: the settings that went over the wire.
         reasoning: the model's reasoning, where the provider gives it; never part of the answer.
         usage: tokens used.
@@ -156,6 +156,8 @@ class Reply(_Frozen):
     fingerprint: str | None = None
     finish: str | None = None
     route: Route | None = None
+    rerouted: Literal[True] | None = None
+    tools: tuple[str, ...] | None = None
     sent: dict[str, Any] | None = None
     reasoning: str | None = None
     usage: Usage = Usage()

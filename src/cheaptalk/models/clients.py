@@ -1,18 +1,27 @@
 """Clients for all models and for all batch endpoints, chosen by the model string."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 from typing import Protocol as TypingProtocol
 
 from cheaptalk.models.batch.anthropic import AnthropicBatches
 from cheaptalk.models.batch.openai import OpenAIBatches
 from cheaptalk.models.batch.protocol import BatchServer
-from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.calls import ModelCall, Reply, Route
+from cheaptalk.models.http import anthropic, openai
 from cheaptalk.models.http.agent import AgentModels
-from cheaptalk.models.http.anthropic import AnthropicModels
-from cheaptalk.models.http.openai import OpenAIModels
-from cheaptalk.models.http.transport import Wire
+from cheaptalk.models.http.transport import CALL_HEADER, Wire
 from cheaptalk.models.local import LocalModels
-from cheaptalk.models.model_strings import ModelName, Protocol
+from cheaptalk.models.model_strings import OURS, ModelName, Protocol
 from cheaptalk.models.scripted import ScriptedModels
+from cheaptalk.models.settings import wire as settings_sent
+from cheaptalk.models.structured_output import Known, offered
+
+NOT_FOUND = 404
+"""The status of what is not there: the model, or the page behind a wrong URL."""
+USUAL_ENDS = ("/v1", OURS["gemini"].url)
+"""How URLs end at which the chat format is spoken."""
 
 
 class Client(TypingProtocol):
@@ -29,20 +38,66 @@ class Client(TypingProtocol):
             ValueError: the model does not take the call's settings.
         """
 
-    async def close(self) -> None:
-        """Close all connections."""
+
+@dataclass
+class HttpModels:
+    """Makes calls over HTTP in one format.
+
+    An answer is asked for by the strictest way that the server has not refused yet. Such a refusal
+    comes back as a reply that says so (``rerouted``): sent again, the call takes the next way.
+
+    Attributes:
+        wire: carries them.
+        path: what stands behind a server's URL.
+        headers: what a request carries, by the key.
+        body: a call as it is sent, asked for by a route.
+        read: makes a reply of what came back; raises ValueError where it is none.
+        routes: ways of asking that are left for each model.
+    """
+
+    wire: Wire
+    path: str
+    headers: Callable[[str | None], dict[str, str]]
+    body: Callable[[ModelCall, Route], dict[str, Any]]
+    read: Callable[[Any], Reply]
+    routes: Known = field(default_factory=Known)
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call, as :meth:`Client.call` says."""
+        name = ModelName.parse(call.model)
+        url = f"{name.url}/{self.path}"
+        headers = self.headers(name.key) | {CALL_HEADER: number}
+        route, *others = self.routes.left(call)
+        body = self.body(call, route)
+        reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
+        refused = self.routes.note(call.model, route, reply)
+        how = {
+            "sent": settings_sent(call.settings, call.model),
+            "route": route if call.form else None,
+        }
+        reply = reply.model_copy(update=how | {"rerouted": (refused and bool(others)) or None})
+        usual = name.protocol != "chat" or name.url.endswith(USUAL_ENDS)
+        if reply.status != NOT_FOUND or usual:
+            return offered(reply, call)
+        hint = f"the URL mostly ends in /v1, and calls go to {url}"
+        return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
 
 
 class AllModels:
     """A client for every model string. Close it, or use it as an asynchronous context manager."""
 
-    def __init__(self) -> None:
-        wire = Wire()
+    def __init__(self, routes: Known) -> None:
+        self._wire = wire = Wire()
+        self._local = LocalModels()
         self._clients: dict[Protocol, Client] = {
-            "chat": OpenAIModels(wire),
-            "messages": AnthropicModels(wire),
+            "chat": HttpModels(
+                wire, "chat/completions", openai.headers, openai.body, openai.read, routes
+            ),
+            "messages": HttpModels(
+                wire, "messages", anthropic.headers, anthropic.body, anthropic.read, routes
+            ),
             "agent": AgentModels(wire),
-            "in process": LocalModels(),
+            "in process": self._local,
             "script": ScriptedModels(),
         }
 
@@ -59,13 +114,17 @@ class AllModels:
 
     async def close(self) -> None:
         """Close all connections."""
-        for client in self._clients.values():
-            await client.close()
+        await self._wire.close()
+        await self._local.close()
 
 
-def open_models() -> AllModels:
-    """A client for every model string."""
-    return AllModels()
+def open_models(routes: Known | None = None) -> AllModels:
+    """A client for every model string.
+
+    Args:
+        routes: which ways of asking for an answer's form servers are known to refuse.
+    """
+    return AllModels(routes or Known())
 
 
 def open_batches(name: ModelName) -> BatchServer:

@@ -12,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
 from cheaptalk.models.calls import Failure, Reply
@@ -66,7 +67,8 @@ FIRST_WAIT = 0.5
 
 
 def trouble_of(reply: Reply) -> Trouble | None:
-    """The trouble that a reply tells of; None where the model, or a filter, has spoken.
+    """The trouble that a reply tells of; None where the model, or a filter, has spoken, or the
+    server refused only the way in which it was asked.
 
     >>> trouble_of(Reply(text="Yes."))
     >>> trouble_of(Reply(failure=Failure.PROVIDER_ERROR, status=429, retry=True))
@@ -74,7 +76,7 @@ def trouble_of(reply: Reply) -> Trouble | None:
     """
     if reply.failure is Failure.TIMED_OUT:
         return Trouble.TIMED_OUT
-    if reply.failure is not Failure.PROVIDER_ERROR:
+    if reply.failure is not Failure.PROVIDER_ERROR or reply.rerouted:
         return None
     if reply.retry:
         return Trouble.OVERLOADED if reply.status in OVERLOAD else Trouble.BROKEN
@@ -96,6 +98,8 @@ class Retries:
 
     def wait(self, reply: Reply) -> float | None:
         """Seconds until the call is sent again; None where this reply is final."""
+        if reply.rerouted:
+            return 0.0
         trouble = trouble_of(reply)
         if trouble is None or not reply.retry:
             return None
@@ -113,10 +117,11 @@ class Retries:
 
 
 class Sent(NamedTuple):
-    """A call under way: when it went out, and in which turn of its lane."""
+    """A call under way: when it went out, and in which turn of which lane."""
 
     at: float
     turn: int
+    lane: "Lane"
 
 
 class GivenUp(NamedTuple):
@@ -207,7 +212,7 @@ class Lane:
             self._full_at = now
         if not self._rising:
             self._next = max(now, self._next) + self.round_trip / (SPREAD * self.width)
-        return Sent(now, self._turn)
+        return Sent(now, self._turn, self)
 
     def back(self, sent: Sent, reply: Reply | None) -> None:
         """Note what a call brought; None where it was given up and nobody knows."""
@@ -301,13 +306,6 @@ class Lane:
         return None
 
 
-class Slot(NamedTuple):
-    """A place in a lane that one call takes while it is under way."""
-
-    lane: Lane
-    sent: Sent
-
-
 class _Door:
     """Where calls wait for a place in their lane, first come, first served."""
 
@@ -368,11 +366,10 @@ class Lanes:
         clock: Callable[[], float] = time.monotonic,
         luck: random.Random | None = None,
     ) -> None:
-        self.start = max(START, concurrency / 2)
-        self.ceiling = max(ceiling, concurrency)
-        self.patience = patience
-        self.clock = clock
-        self.luck = luck or random.SystemRandom()
+        self._new_lane = partial(
+            Lane, start=max(START, concurrency / 2), ceiling=max(ceiling, concurrency),
+            patience=patience, clock=clock, luck=luck,
+        )  # fmt: skip
         self.paused = False
         self._stopped = False
         self._doors: dict[str, _Door] = {}
@@ -388,17 +385,15 @@ class Lanes:
         """Whether some lane is not given up."""
         return any(door.lane.given_up is None for door in self._doors.values())
 
-    async def enter(self, model: str) -> Slot:
+    async def enter(self, model: str) -> Sent:
         """Wait for a place in a model's lane; once the run stops, everyone gets one."""
         door = self._door(model)
-        if self._stopped:
-            return Slot(door.lane, door.lane.go())
-        return Slot(door.lane, await door.enter())
+        return door.lane.go() if self._stopped else await door.enter()
 
-    def leave(self, slot: Slot, reply: Reply | None) -> None:
+    def leave(self, sent: Sent, reply: Reply | None) -> None:
         """Give a place back, with what the call brought; None where nobody knows."""
-        slot.lane.back(slot.sent, reply)
-        self._doors[slot.lane.name].admit()
+        sent.lane.back(sent, reply)
+        self._doors[sent.lane.name].admit()
 
     def pause(self) -> None:
         """Send nothing more for now; what is under way comes back."""
@@ -430,9 +425,5 @@ class Lanes:
     def _door(self, model: str) -> _Door:
         door = self._doors.get(model)
         if door is None:
-            lane = Lane(
-                model, start=self.start, ceiling=self.ceiling, patience=self.patience,
-                clock=self.clock, luck=self.luck,
-            )  # fmt: skip
-            door = self._doors[model] = _Door(lane, closed=self.paused)
+            door = self._doors[model] = _Door(self._new_lane(model), closed=self.paused)
         return door

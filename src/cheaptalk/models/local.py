@@ -22,7 +22,7 @@ TOGETHER = 16
 """Calls that are answered together at most."""
 
 
-class Waiting(NamedTuple):
+class PendingCall(NamedTuple):
     """A call that waits for its answer until a point of the clock."""
 
     call: ModelCall
@@ -61,7 +61,7 @@ class LocalModels:
         if problem is not None:
             return broken(problem, retry=False)
         started = time.monotonic()
-        waiting = Waiting(call, started + deadline, Future())
+        waiting = PendingCall(call, started + deadline, Future())
         worker.queue.put(waiting)
         try:
             async with asyncio.timeout(deadline):
@@ -86,7 +86,7 @@ class Worker:
         self.name = name
         self.loaded: Future[str | None] = Future()
         self.loaded.set_running_or_notify_cancel()
-        self.queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self.queue: SimpleQueue[PendingCall | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name=f"hf/{name}", daemon=True)
         self._thread.start()
 
@@ -102,7 +102,7 @@ class Worker:
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return
         self.loaded.set_result(None)
-        kept: list[Waiting] = []
+        kept: list[PendingCall] = []
         going = True
         while going or kept:
             going = going and self._take_what_waits(kept)
@@ -110,7 +110,7 @@ class Worker:
                 now, kept = together(kept)
                 self._answer(asked, now)
 
-    def _take_what_waits(self, kept: list[Waiting]) -> bool:
+    def _take_what_waits(self, kept: list[PendingCall]) -> bool:
         """Take all that waits, at least one call; whether the thread is to go on."""
         going = True
         with contextlib.suppress(Empty):
@@ -122,14 +122,14 @@ class Worker:
                     kept.append(one)
         return going
 
-    def _answer(self, asked: "Generator", calls: list[Waiting]) -> None:
+    def _answer(self, asked: "Generator", calls: list[PendingCall]) -> None:
         live = [one for one in calls if one.reply.set_running_or_notify_cancel()]
         if live:
             for one, reply in zip(live, answers(asked, live), strict=True):
                 one.reply.set_result(reply)
 
 
-def answers(asked: "Generator", calls: list[Waiting]) -> list[Reply]:
+def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
     """What a model says to calls together; to each alone where one, or their number, breaks it."""
     try:
         return asked.answer([one.call for one in calls], max(one.until for one in calls))
@@ -139,7 +139,7 @@ def answers(asked: "Generator", calls: list[Waiting]) -> list[Reply]:
     return [reply for one in calls for reply in answers(asked, [one])]
 
 
-def together(waiting: list[Waiting]) -> tuple[list[Waiting], list[Waiting]]:
+def together(waiting: list[PendingCall]) -> tuple[list[PendingCall], list[PendingCall]]:
     """The calls to answer at once, with the first of those that wait, and the rest."""
     settings = waiting[0].call.settings
     most = 1 if settings.seed is not None else TOGETHER
@@ -170,10 +170,12 @@ class Generator:
         """Answer calls with equal settings together, by a point of the clock."""
         settings = calls[0].settings
         tokens = wire(settings, calls[0].model)["max_tokens"]
+        level = settings.reasoning
+        thinking = {} if level is None else {"enable_thinking": level != "none"}
         inputs = self.tokenizer.apply_chat_template(
             [[one.model_dump() for one in call.messages] for call in calls],
             add_generation_prompt=True, tokenize=True, padding=True, return_dict=True,
-            return_tensors="pt", **_template(settings),
+            return_tensors="pt", **thinking,
         ).to(self.model.device)  # fmt: skip
         left = max(0.0, until - time.monotonic())
         with self.torch.random.fork_rng(), self.torch.inference_mode():
@@ -194,7 +196,9 @@ class Generator:
         ]
 
     def _reply(self, settings: ModelSettings, asked: int, answer: list[int]) -> Reply:
-        ends = self._ends()
+        listed = self.model.generation_config.eos_token_id
+        ends = {*(listed if isinstance(listed, list) else [listed])}
+        ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
         length = next((place for place, token in enumerate(answer) if token in ends), len(answer))
         text = self.tokenizer.decode(answer[:length], skip_special_tokens=True)
         stopped = [text.find(stop) for stop in settings.stop or () if stop in text]
@@ -205,18 +209,6 @@ class Generator:
             finish="length" if cut else "stop",
             usage=Usage(input_tokens=asked, output_tokens=min(length + 1, len(answer))),
         )
-
-    def _ends(self) -> set[int]:
-        """The tokens that end an answer."""
-        ends = self.model.generation_config.eos_token_id
-        listed = ends if isinstance(ends, list) else [ends]
-        return {*listed, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id} - {None}
-
-
-def _template(settings: ModelSettings) -> dict[str, Any]:
-    """What a chat template is told of the settings."""
-    level = settings.reasoning
-    return {} if level is None else {"enable_thinking": level != "none"}
 
 
 def _generation(settings: ModelSettings, tokens: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -73,13 +73,6 @@ class Price(Value):
         return self.input == self.output == 0
 
 
-class Listed(NamedTuple):
-    """A price with the file that it stands in."""
-
-    price: Price
-    source: str
-
-
 class Prices:
     """The prices of models; those of earlier files go before those of later ones.
 
@@ -91,9 +84,9 @@ class Prices:
         self.lists = lists
         self._found: dict[str, Price | None] = {}
 
-    def listed(self) -> list[Listed]:
-        """All prices, in the order in which they are looked up."""
-        return [Listed(price, source) for source, prices in self.lists.items() for price in prices]
+    def listed(self) -> list[tuple[Price, str]]:
+        """All prices with their files' names, in the order in which they are looked up."""
+        return [(price, source) for source, prices in self.lists.items() for price in prices]
 
     def of(self, model: str) -> Price | None:
         """The price of a model string: the longest pattern that matches, in the first file with
@@ -136,7 +129,7 @@ def own_prices() -> Traversable:
     return files("cheaptalk.models") / "prices.yaml"
 
 
-def load_prices(file: Path | None = None) -> Prices:
+def load_prices(file: Path | str | None = None) -> Prices:
     """The prices of the package, with a user's own before them.
 
     Args:
@@ -147,7 +140,7 @@ def load_prices(file: Path | None = None) -> Prices:
         PriceError: a file cannot be read, or is no list of prices.
     """
     named = os.environ.get(VARIABLE)
-    own = file or (Path(named) if named else FILE if FILE.exists() else None)
+    own = Path(file) if file else (Path(named) if named else FILE if FILE.exists() else None)
     lists = {} if own is None else {str(own): read_prices(own)}
     return Prices(lists | {PACKAGE: read_prices(own_prices())})
 
@@ -167,11 +160,10 @@ def read_prices(source: Path | Traversable) -> tuple[Price, ...]:
             f"{source}: a file of prices is a list; write one to edit with: "
             "cheaptalk prices --init FILE"
         )
-    return tuple(_price(entry, f"{source}: entry {n}") for n, entry in enumerate(data, start=1))
-
-
-def _price(data: object, place: str) -> Price:
-    try:
-        return Price.model_validate(data)
-    except ValidationError as error:
-        raise PriceError(f"{place}: {first_problem(error)}") from None
+    found = []
+    for number, entry in enumerate(data, start=1):
+        try:
+            found.append(Price.model_validate(entry))
+        except ValidationError as error:
+            raise PriceError(f"{source}: entry {number}: {first_problem(error)}") from None
+    return tuple(found)

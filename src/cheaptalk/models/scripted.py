@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 from cheaptalk.models.calls import AnswerForm, Failure, ModelCall, Reply, Usage
@@ -18,9 +19,6 @@ class ScriptedModels:
     A token is a word. What a model says depends on the messages and the form alone: settings are
     noted as sent, so that a roster can be rehearsed with them, and heeded by nobody.
     """
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call; no time passes.
@@ -49,15 +47,8 @@ class ScriptedModels:
         )
 
 
-def _last(call: ModelCall) -> str:
-    return call.messages[-1].content
-
-
-def _nothing(_call: ModelCall) -> str:
-    return ""
-
-
-def _legal(call: ModelCall) -> str:
+def legal(call: ModelCall) -> str:
+    """An answer of the form that is asked for: a legal one where the call has an example."""
     if call.form is None:
         return WORDS
     return call.form.example or made_up(
@@ -65,7 +56,11 @@ def _legal(call: ModelCall) -> str:
     )
 
 
-SAYS = {"legal": _legal, "echo": _last, "silent": _nothing}
+SAYS: dict[str, Callable[[ModelCall], str]] = {
+    "legal": legal,
+    "echo": lambda call: call.messages[-1].content,
+    "silent": lambda _: "",
+}
 """What scripted models answer, where they do."""
 
 
@@ -80,7 +75,6 @@ def made_up(form: AnswerForm, seed: str) -> str:
 
 
 def _value(spec: dict[str, Any], defs: dict[str, Any], seed: str) -> Any:
-    """A value that fits a JSON schema."""
     luck = int(hashlib.sha256(seed.encode()).hexdigest()[:12], 16)
     if "$ref" in spec:
         return _value(defs[spec["$ref"].rpartition("/")[2]], defs, seed)

@@ -167,9 +167,6 @@ def family(name: ModelName) -> Family:
     )
 
 
-SAMPLED = ("temperature", "top_p")
-
-
 def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "auto") -> None:
     """Refuse settings that a model would not take or would not heed.
 
@@ -197,7 +194,7 @@ def check_settings(settings: ModelSettings, model: str, answers: AskedRoute = "a
     if settings.reasoning is not None:
         _check_reasoning(settings.reasoning, kind, name)
     if kind.either and settings.reasoning not in (None, "none"):
-        for setting in SAMPLED:
+        for setting in SAMPLING:
             if setting in given:
                 raise ValueError(
                     f"{name.short} takes no {setting} while it reasons: leave out one of them"

@@ -1,7 +1,7 @@
 """Structured output: ways to ask for an answer of a given form, and those that a server knows."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import msgspec
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.settings import routes, wire
+from cheaptalk.models.settings import routes
 
 KEPT = frozenset({
     "type", "description", "properties", "required", "additionalProperties", "items",
@@ -109,11 +109,29 @@ def refuses(reply: Reply, route: Route | None) -> bool:
     )
 
 
-class Known:
-    """Which ways the servers of models are still to be asked by: one refused is not tried again."""
+def offered(reply: Reply, call: ModelCall) -> Reply:
+    """A reply as an answer to a call: what a tool says that was not offered is none.
 
-    def __init__(self) -> None:
+    Its words are kept in the detail.
+    """
+    others = sorted({*(reply.tools or ())} - {call.form.name if call.form else ""})
+    if not others or reply.text is None:
+        return reply
+    said = f"called {', '.join(others)}, which was not offered: {reply.text}"
+    return reply.model_copy(update={"text": "", "detail": said})
+
+
+class Known:
+    """Which ways the servers of models are still to be asked by: one refused is not tried again.
+
+    Args:
+        earlier: replies that may have been refusals, with their models.
+    """
+
+    def __init__(self, earlier: Iterable[tuple[str, Reply]] = ()) -> None:
         self._refused: set[tuple[str, Route]] = set()
+        for model, reply in earlier:
+            self.note(model, reply.route, reply)
 
     def left(self, call: ModelCall) -> Sequence[Route]:
         """The ways to ask for a call's answer, in the order in which they are to be tried."""
@@ -128,28 +146,3 @@ class Known:
         if refused and route is not None:
             self._refused.add((model, route))
         return refused
-
-    async def ask(
-        self,
-        call: ModelCall,
-        deadline: float,
-        send: Callable[[Route, float], Awaitable[Reply]],
-    ) -> Reply:
-        """Make a call by the strictest way that its server takes.
-
-        Args:
-            deadline: seconds for all ways together.
-            send: makes the call by a way, within so many seconds.
-
-        Returns:
-            The reply, with the way that was taken and the settings that were sent.
-        """
-        seconds = 0.0
-        for route in self.left(call):
-            reply = await send(route, deadline - seconds)
-            seconds += reply.seconds
-            if not self.note(call.model, route, reply):
-                break
-        used = route if call.form else None
-        sent = wire(call.settings, call.model)
-        return reply.model_copy(update={"sent": sent, "route": used, "seconds": seconds})

@@ -50,11 +50,8 @@ class Person:
 
 def since_answer(asked: Asked) -> list[Moment]:
     """What the seat was told since it last answered; everything if it never did."""
-    last = 0
-    for place, moment in enumerate(asked.heard):
-        if moment.action is not None:
-            last = place + 1
-    return list(asked.heard[last:])
+    answered = [place for place, moment in enumerate(asked.heard) if moment.action is not None]
+    return list(asked.heard[answered[-1] + 1 if answered else 0 :])
 
 
 class PersonSeat(SeatSpec):

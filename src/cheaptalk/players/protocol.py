@@ -84,8 +84,8 @@ def think(thinking: Generator[C, Reply, T], reply: Callable[[C], Reply]) -> T:
         while True:
             call = thinking.send(reply(call))
     except StopIteration as end:
-        said: T = end.value
-        return said
+        result: T = end.value
+        return result
 
 
 class Player(Protocol):

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from cheaptalk.players.seats import Entry, labelled
+from cheaptalk.players.seats import RosterEntry, labelled
 from cheaptalk.rules import Value, suggest
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.yaml_files import read_yaml
@@ -40,14 +41,17 @@ class Roster(Value):
     def _labelled(cls, data: Any) -> Any:
         return labelled(data) if isinstance(data, Mapping) else data
 
+    def __repr__(self) -> str:
+        return brief(self, ", ".join(self.players))
+
     def entries(self) -> dict[str, dict[str, Any]]:
         """The players as they are written in a study file, by label."""
-        return {label: self._entry(written) for label, written in self.players.items()}
-
-    def _entry(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        whole = self.settings | dict(written)
-        named = {"model": whole["model"]} if "model" in whole else {}
-        return named | {key: one for key, one in whole.items() if key != "note"}
+        found = {}
+        for label, written in self.players.items():
+            whole = self.settings | written
+            named = {"model": whole["model"]} if "model" in whole else {}
+            found[label] = named | {key: one for key, one in whole.items() if key != "note"}
+        return found
 
     @property
     def notes(self) -> dict[str, str]:
@@ -79,7 +83,7 @@ def roster(name: str) -> Roster:
         raise ValueError(f"{name}: {first_problem(error)}") from None
     for label, entry in found.entries().items():
         try:
-            Entry.model_validate(entry)
+            RosterEntry.model_validate(entry)
         except ValidationError as error:
             raise ValueError(f"{name}: players.{label}: {first_problem(error)}") from None
     return found

@@ -10,6 +10,7 @@ It registers under the key by which a roster entry tells it::
 and is then written ``{policy: NAME, ...}`` wherever a player is.
 """
 
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -69,6 +70,7 @@ class RosterForm(Value):
             ValueError: with the reason and the cure.
         """
 
+    @abstractmethod
     def seat(self, game: Game, place: str) -> "SeatSpec | None":
         """What fills this place of this game; None where this player cannot.
 
@@ -76,7 +78,6 @@ class RosterForm(Value):
             ValueError: the settings do not go with the game.
             UnknownName: they name what the game does not have.
         """
-        raise NotImplementedError
 
     def parts(self, game: str) -> list[str]:
         """The roles and places of a game that are named; none where one player plays all."""
@@ -110,13 +111,13 @@ class SeatSpec(RosterForm):
         """The same player, with whatever is to be noted of this game."""
         return self
 
+    @abstractmethod
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Player:
         """Who sits down at a game with these settings.
 
         Raises:
             CheaptalkError: nobody can.
         """
-        raise NotImplementedError
 
     def decide(self) -> Decide:
         """The function that an instant player is."""
@@ -139,15 +140,26 @@ class SeatSpec(RosterForm):
         return CALL_DEADLINE
 
 
-def _is_form(thing: Any) -> bool:
-    return isinstance(thing, type) and issubclass(thing, RosterForm)
-
-
-SEATS: Registry[type[RosterForm]] = Registry("kind of player", "cheaptalk.seats", _is_form)
+SEATS: Registry[type[RosterForm]] = Registry(
+    "kind of player",
+    "cheaptalk.seats",
+    lambda thing: isinstance(thing, type) and issubclass(thing, RosterForm),
+)
 """All kinds of players by the key that tells them."""
 
 
-class Entry(Value):
+def entry_of(written: object) -> object:
+    """A player as an entry: of a strategy's name, a model string or a function, else as written.
+
+    >>> entry_of("linear"), entry_of("openai/gpt-4o")
+    ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
+    """
+    if isinstance(written, str):
+        return {"model" if "/" in written else "strategy": written}
+    return {"strategy": written} if callable(written) else written
+
+
+class RosterEntry(Value):
     """A roster entry: a player of any kind that is registered."""
 
     form: SerializeAsAny[RosterForm]
@@ -155,6 +167,7 @@ class Entry(Value):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, data: Any) -> Any:
+        data = entry_of(data)
         if isinstance(data, RosterForm):
             return {"form": data}
         if not isinstance(data, Mapping):
@@ -182,7 +195,7 @@ class Entry(Value):
     def parts(self, game: str) -> list[str]:
         """The roles and places of a game that the entry names; none where one player plays all.
 
-        >>> entry = Entry.model_validate({"strategies": {"persuasion": {"alice": "honest"}}})
+        >>> entry = RosterEntry.model_validate({"strategies": {"persuasion": {"alice": "honest"}}})
         >>> entry.parts("persuasion")
         ['alice']
         """
@@ -198,6 +211,9 @@ class Entry(Value):
         return self.form.seat(game, place)
 
 
+LONGEST_LABEL = 200
+
+
 def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
     """Entries under their labels; numbers become text.
 
@@ -209,4 +225,9 @@ def labelled(players: Mapping[Any, Any]) -> dict[str, Any]:
             raise ValueError("a player has no name; write LABEL: before its entry")
         if label is None or isinstance(label, bool):
             raise ValueError(f"YAML reads a label as {shown(label)}; put it in quotes")
+        if not str(label).isprintable() or len(str(label)) > LONGEST_LABEL:
+            raise ValueError(
+                f"{shown(label)} is no label: write up to {LONGEST_LABEL} characters in one line, "
+                "none of them invisible"
+            )
     return {str(label): entry for label, entry in players.items()}

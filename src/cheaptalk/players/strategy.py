@@ -2,7 +2,7 @@
 
 On a roster ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its settings, and
 ``{strategies: {bargaining: linear, persuasion: {alice: honest, bob: trusting}}}`` one for each
-game, or for each role or place of it.
+game, or for each role or place of it. In Python a function may stand for a strategy's name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,19 @@ from cheaptalk.rules import (
     Asked,
     Decide,
     Game,
+    Strategy,
     StrategyError,
     decided,
+    game_box,
     games,
+    register,
     strategies,
+    strategy,
     strategy_named,
     suggest,
 )
 from cheaptalk.rules.errors import shown
-from cheaptalk.rules.registry import GAMES, STRATEGIES
+from cheaptalk.rules.registry import GAMES, STRATEGIES, is_function
 
 
 class Scripted:
@@ -60,6 +64,12 @@ class StrategySeat(SeatSpec):
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
 
+    def seat(self, game: Game, place: str) -> "StrategySeat | None":
+        return StrategiesForm.model_validate(self.written()).seat(game, place)
+
+    def written(self) -> dict[str, Any]:
+        return {"strategies": {self.game: {"strategy": self.strategy} | self.settings}}
+
     def decide(self) -> Decide:
         """The strategy with its settings."""
         return strategy_named(self.game, self.strategy).with_settings(**self.settings)
@@ -83,20 +93,24 @@ class StrategyForm(RosterForm):
     @classmethod
     def _read(cls, data: Any) -> Any:
         _check_strategy(data)
-        return {"chosen": dict(data)}
+        named = data["strategy"]
+        return {"chosen": dict(data) | {"strategy": named.name if _is_packaged(named) else named}}
 
     def written(self) -> dict[str, Any]:
-        return dict(self.chosen)
+        return {key: _named(value) for key, value in self.chosen.items()}
 
     def seat(self, game: Game, place: str) -> StrategySeat | None:
-        if self.chosen["strategy"] not in strategies(game.name):
+        named = self.chosen["strategy"]
+        if isinstance(named, str) and named not in strategies(game.name):
             return None
         return strategy_seat(game.name, game.places[place], self.chosen)
 
     def why_idle(self, games: Sequence[str]) -> str:
         """The name is most likely misspelt, or that of a model."""
         known = sorted({name for game in games for name in strategies(game)})
-        written = str(self.chosen["strategy"])
+        written = self.chosen["strategy"]
+        if not isinstance(written, str):
+            return super().why_idle(games)
         return "unknown strategy " + "; ".join(
             filter(None, (suggest(written, known), hint(written)))
         )
@@ -123,6 +137,9 @@ class StrategiesForm(RosterForm):
                 raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
         return {"strategies": dict(found)}
 
+    def written(self) -> dict[str, Any]:
+        return {"strategies": _named(self.strategies)}
+
     def parts(self, game: str) -> list[str]:
         named = self.strategies.get(game)
         return list(named) if _by_part(named) else []
@@ -141,11 +158,53 @@ def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _check_strategy(written: Any) -> None:
-    if not isinstance(written, Mapping) or not isinstance(written.get("strategy"), str):
+    named = written.get("strategy") if isinstance(written, Mapping) else None
+    if not isinstance(named, str | Strategy) and not is_function(named):
         raise ValueError(
             f"{shown(written)} is no strategy: write its name, or "
             "{strategy: NAME, SETTING: VALUE}"
         )
+    if not str(_named(named)).isidentifier() and is_function(named):
+        raise ValueError("a store knows a function by its name; write def NAME(asked): ...")
+
+
+def _named(written: Any) -> Any:
+    """What is written with functions by their names, as a store knows them."""
+    if isinstance(written, Mapping):
+        return {key: _named(value) for key, value in written.items()}
+    if isinstance(written, Strategy):
+        return written.name
+    return written.__name__ if is_function(written) else written
+
+
+def _is_packaged(named: Any) -> bool:
+    """Whether this is a strategy that an installed game or package has."""
+    return isinstance(named, Strategy) and any(
+        box.strategies.get(named.name) == named and f"{game}.{named.name}" not in STRATEGIES.here
+        for game, box in games().items()
+    )
+
+
+def _found(game: str, named: Any) -> Strategy:
+    """A strategy of a game by its name; a function is registered in this process under its own.
+
+    Raises:
+        UnknownName: the game has no such strategy.
+        ValueError: the game has another one of the function's name.
+    """
+    if isinstance(named, str):
+        return strategy_named(game, named)
+    box = game_box(game)
+    made = named if isinstance(named, Strategy) else strategy(*box.rules.roles)(named)
+    known = box.strategies.get(made.name)
+    if known is not None and known.function is made.function:
+        return known
+    if known is not None and f"{game}.{made.name}" not in STRATEGIES.here:
+        raise ValueError(
+            f'{game} has a strategy named "{made.name}" already; give the function another name'
+        )
+    register(made, game=game)
+    return made
 
 
 def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
@@ -154,9 +213,9 @@ def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
     Returns:
         None where the strategy does not play the role.
     """
-    data = {"strategy": written} if isinstance(written, str) else written
+    data = {"strategy": written} if isinstance(written, str) or callable(written) else written
     _check_strategy(data)
-    found = strategy_named(game, data["strategy"])
+    found = _found(game, data["strategy"])
     if role not in found.roles:
         return None
     chosen = {key: value for key, value in data.items() if key != "strategy"}

@@ -87,7 +87,7 @@ class Request(NamedTuple):
         return {part: _digest(self.data.get(part)) for part in PARTS}
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     """A stored reply with the request that it answers.
 
     Attributes:
@@ -186,7 +186,7 @@ class Cache:
             }
         )  # fmt: skip
 
-    def find(self, request: Request) -> Entry | None:
+    def find(self, request: Request) -> CacheEntry | None:
         """The entry that answers a request exactly; None where there is none to be trusted."""
         with self._clear_errors():
             row = self._file.execute(f"{SELECT} WHERE key = ?", [request.key]).fetchone()
@@ -203,7 +203,7 @@ class Cache:
         with self._clear_errors(), self._file as file:
             file.execute(INSERT, [*row, _proof(request.key, *packed)])
 
-    def near(self, request: Request, but_not_of: str | None = None) -> list[Entry]:
+    def near(self, request: Request, but_not_of: str | None = None) -> list[CacheEntry]:
         """Stored requests that have most parts in common with this one, the most alike first.
 
         Args:
@@ -218,7 +218,7 @@ class Cache:
             rows = self._file.execute(query, request.parts() | {"match": but_not_of}).fetchall()
         return [entry for entry in map(self._read, rows) if entry is not None]
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[CacheEntry]:
         """Everything it holds, oldest first; damaged entries are left out and counted."""
         with self._clear_errors(), closing(self._file.execute(f"{SELECT} ORDER BY made")) as rows:
             for row in rows:
@@ -261,12 +261,12 @@ class Cache:
             self._file.execute("VACUUM")
         return dropped
 
-    def _read(self, row: tuple[Any, ...]) -> Entry | None:
+    def _read(self, row: tuple[Any, ...]) -> CacheEntry | None:
         key, request, reply, match, made, proof = row
         if proof != _proof(key, request, reply):
             self.damaged += 1
             return None
-        return Entry(unpack(request), unpack(reply), match, made)
+        return CacheEntry(unpack(request), unpack(reply), match, made)
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -300,7 +300,7 @@ SHOWN = 60
 """Characters that are shown in all."""
 
 
-def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> Entry | None:
+def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> CacheEntry | None:
     """The stored request that is most like this one, the latest of those that are equally so.
 
     One for the same sample comes first: that other samples are stored too explains no miss.

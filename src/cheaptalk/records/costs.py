@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 from cheaptalk.models import Usage
@@ -48,16 +49,13 @@ class Cost:
         unknown = self.unpriced or (self.calls and self.calls == self.unresolved)
         return None if unknown and not self.dollars else self.dollars
 
+    @property
+    def unknown(self) -> bool:
+        """Whether some calls may have taken more than was counted."""
+        return bool(self.unresolved or self.uncounted)
+
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(
-            self.calls + other.calls,
-            self.usage + other.usage,
-            self.dollars + other.dollars,
-            self.unpriced + other.unpriced,
-            self.unresolved + other.unresolved,
-            self.unreached + other.unreached,
-            self.uncounted + other.uncounted,
-        )
+        return Cost(*map(add, vars(self).values(), vars(other).values()))
 
     def as_json(self) -> dict[str, Any]:
         """The cost as plain data, tokens by kind; dollars None where no price is known."""

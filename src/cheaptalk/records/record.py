@@ -3,7 +3,6 @@
 import json
 import time
 import zlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.encoding import pack, unpack
+from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.rules import (
     Deal,
@@ -29,6 +28,7 @@ from cheaptalk.rules import (
     game_box,
     give,
 )
+from cheaptalk.rules.display import brief, html_table
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -139,10 +139,10 @@ def ended(
 
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
     places = {seat.name: seat.place for seat in table.game.seats}
-    found = Counter((places[answer.seat], str(answer.kind)) for answer in answers)
     kinds: dict[str, dict[str, int]] = {}
-    for (place, kind), count in found.items():
-        kinds.setdefault(place, {})[kind] = count
+    for answer in answers:
+        counts, kind = kinds.setdefault(places[answer.seat], {}), str(answer.kind)
+        counts[kind] = counts.get(kind, 0) + 1
     return kinds
 
 
@@ -200,6 +200,27 @@ class MatchRecord:
     dollars: float | None = None
     unpriced: int | None = None
     uncounted: int | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.id}, {self.game}, {self._players}, {self.status.value}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one.request,
+                one.seat,
+                text_of(one.action) if one.action else "forfeited",
+            )
+            for one in self.answers
+        ]
+        gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in (self.payoffs or {}).items())
+        notes = [*filter(None, [gains and f"payoffs: {gains}", self.reason])]
+        title = f"{self.game}, {self._players}: {self.status.value}"
+        return html_table(title, ["request", "seat", "answer"], rows, notes)
+
+    @property
+    def _players(self) -> str:
+        return " / ".join(map(self.label, self.seats))
 
     @cached_property
     def body(self) -> dict[str, Any]:

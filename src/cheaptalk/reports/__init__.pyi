@@ -5,8 +5,9 @@ from .recipes.comparison import compare, comparison
 from .recipes.exports import latex, write_tables
 from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.leaderboard import leaderboard
-from .recipes.parts import RECIPES, Charts, ReportTable
-from .report import report
+from .recipes.parts import RECIPES, Charts, Header, Lacking, Recipe, RecipePart, ReportTable
+from .score_lines import ScoreEstimate
+from .study_page import report
 from .transcripts import Exchange, exchanges, talk
 
 __all__ = [
@@ -14,9 +15,14 @@ __all__ = [
     "Charts",
     "Exchange",
     "Findings",
+    "Header",
     "JudgeSection",
+    "Lacking",
     "Played",
+    "Recipe",
+    "RecipePart",
     "ReportTable",
+    "ScoreEstimate",
     "agreement_lines",
     "analyses_by_seat",
     "analysis_json",

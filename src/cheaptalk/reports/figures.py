@@ -44,9 +44,12 @@ class Panel(NamedTuple):
 def gains(game: GameScores) -> list[Panel]:
     """For every score, what players got in each role, over all others: dots with whiskers.
 
+    Those with a scored match are shown, who gained most in the first role on top.
+
     Payoffs are shown of roles with several places, whose players no measure tells apart.
     """
-    order = _order(game)
+    played = [line for role in game.roles for line in game.players[role] if line.estimates]
+    order = list(dict.fromkeys(label for line in played for label in line.players.values()))
     panels = []
     for score in game.scores:
         if score.key.startswith("payoff.") and not game.shared(score.role or ""):
@@ -58,12 +61,6 @@ def gains(game: GameScores) -> list[Panel]:
             layout["xaxis"] = {"range": [0, 1]}  # of nothing but zeros, Plotly shows -1 to 1
         panels.append(Panel(score.title, score.unit, 60 + 34 * len(order), data, layout))
     return panels
-
-
-def _order(game: GameScores) -> list[str]:
-    """All players with a scored match, those who gained most in the first role on top."""
-    lines = [line for role in game.roles for line in game.players[role] if line.estimates]
-    return list(dict.fromkeys(label for line in lines for label in line.players.values()))
 
 
 def _dots(game: GameScores, role: str, score: Score) -> Trace:
@@ -141,9 +138,14 @@ def matrices(game: GameScores) -> list[Panel]:
     rows = sorted({line.players[down] for line in scored})
     columns = sorted({line.players[across] for line in scored})
     height = 110 + max(4, len(rows)) * (34 if len(rows) < 8 else 24)
+    layout = {
+        "yaxis": {"type": "category", "autorange": "reversed", "title": {"text": capital(down)},
+                  "tickvals": rows, "ticktext": list(map(short, rows))},
+        "xaxis": {"type": "category", "side": "top", "title": {"text": capital(across)},
+                  "tickvals": columns, "ticktext": list(map(short, columns))},
+    }  # fmt: skip
     return [
-        Panel(score.title, score.unit, height, [_heat(game, score, rows, columns)],
-              _heat_layout(down, across, rows, columns))
+        Panel(score.title, score.unit, height, [_heat(game, score, rows, columns)], layout)
         for score in game.pairing_scores
         if not score.key.startswith("payoff.")
         or (game.shares and score.key == f"payoff.{down}")
@@ -154,20 +156,16 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
     places = game.decimals[score.key]
     seated = {tuple(line.players.values()): line for line in game.pairings}
     cells = [[seated.get((row, column)) for column in columns] for row in rows]
-
-    def read(line: ScoreLine | None) -> ScoreEstimate | None:
-        return line.estimates.get(score.key) if line else None
-
-    found = [[read(line) for line in row] for row in cells]
+    found = [[line and line.estimates.get(score.key) for line in row] for row in cells]
     said = [[_hover_text(one, places) if one else "no value" for one in row] for row in found]
     down, across = map(capital, game.places)
     trace: Trace = {
         "type": "heatmap",
         "x": columns,
         "y": rows,
-        "z": [[one.mean if one else None for one in row] for row in found],
+        "z": [[one and one.mean for one in row] for row in found],
         "text": said,
-        "customdata": [[line.query if line else None for line in row] for row in cells],
+        "customdata": [[line and line.query for line in row] for row in cells],
         "hovertemplate": f"{down} %{{y}}, {across} %{{x}}<br>%{{text}}<extra></extra>",
         "xgap": 1,
         "ygap": 1,
@@ -176,15 +174,6 @@ def _heat(game: GameScores, score: Score, rows: list[str], columns: list[str]) -
     if max(len(rows), len(columns)) <= PRINTED:
         trace |= {"texttemplate": f"%{{z:,.{min(places, 2)}f}}", "showscale": False}
     return trace
-
-
-def _heat_layout(down: str, across: str, rows: list[str], columns: list[str]) -> dict[str, Any]:
-    return {
-        "yaxis": {"type": "category", "autorange": "reversed", "title": {"text": capital(down)},
-                  "tickvals": rows, "ticktext": list(map(short, rows))},
-        "xaxis": {"type": "category", "side": "top", "title": {"text": capital(across)},
-                  "tickvals": columns, "ticktext": list(map(short, columns))},
-    }  # fmt: skip
 
 
 def trade_off(game: GameScores) -> list[Panel]:

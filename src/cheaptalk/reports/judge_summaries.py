@@ -1,5 +1,6 @@
 """What judges said of a study, summed up by judge and player, and how well they agree."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,11 +11,10 @@ from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.reports.score_lines import ScoreEstimate
+from cheaptalk.reports.score_lines import ScoreEstimate, score_estimates
 from cheaptalk.rules import SHARE, counted
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.studies.lookup import reads_study
 
-EVERYONE = "all"
 SHARES = ("same", "alike", "precision", "recall")
 
 
@@ -123,6 +123,7 @@ class JudgeSection:
         }  # fmt: skip
 
 
+@reads_study
 def judge_sections(store: Store, study: str) -> list[JudgeSection]:
     """All judges of a study with their verdicts; intervals are clustered by deal, as for scores.
 
@@ -131,7 +132,13 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
     """
     frame = verdict_frame(store, study)
     judges = judges_of(store, study)
-    names = {key: _name(key, judges) for key in judges}
+    called = {
+        key: f"{of['rubric']['name']} by {of['model']['model']}" for key, of in judges.items()
+    }
+    alike = Counter(called.values())
+    names = {  # with the digest where rubric and model do not tell two judges apart
+        key: name if alike[name] == 1 else f"{name} ({key[:6]})" for key, name in called.items()
+    }
     found = agreements(store, study) if judges else []
     sections = []
     for key, spec in judges.items():
@@ -140,7 +147,7 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         labels = own["player"].drop_nulls().unique().sort().to_list()
         bounds = (rubric.scale.low, rubric.scale.high) if rubric.scale else SHARE
         players = [_player(own.filter(pl.col("player") == one), one, bounds) for one in labels]
-        players.append(_player(own, EVERYONE, bounds))
+        players.append(_player(own, "all", bounds))
         between = [one for one in found if one.judge == key]
         followers = [names[one.judge] for one in found if one.reference == key]
         sections.append(
@@ -150,24 +157,10 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
     return sections
 
 
-def _name(key: str, judges: dict[str, dict[str, Any]]) -> str:
-    """Rubric and model, with the digest where that does not tell two judges apart."""
-    called = {
-        one: f"{of['rubric']['name']} by {of['model']['model']}" for one, of in judges.items()
-    }
-    alike = sum(name == called[key] for name in called.values()) > 1
-    return f"{called[key]} ({key[:6]})" if alike else called[key]
-
-
 def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> JudgedPlayer:
-    cells = mean_intervals(frame, ["score"]).rows(named=True)
-    estimate = None
-    if cells:
-        cell = cells[0]
-        numbers = (cell[name] for name in ("mean", "low", "high", "n", "clusters"))
-        estimate = ScoreEstimate(*numbers).within(*bounds)
-        if estimate.clusters < ENOUGH:
-            estimate = estimate._replace(low=None, high=None, cut=False)
+    estimate = score_estimates(frame, [], {"score": bounds}).get((), {}).get("score")
+    if estimate and estimate.clusters < ENOUGH:
+        estimate = estimate._replace(low=None, high=None, cut=False)
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),

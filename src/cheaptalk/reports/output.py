@@ -1,10 +1,8 @@
 """Writing a page: one file that needs nothing else, whole or not at all."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from plotly.offline import get_plotlyjs
 
@@ -19,7 +17,7 @@ SAVING = "saving.js"
 
 def write_page(
     template: str,
-    out: Path,
+    out: Path | str,
     *,
     charts: bool,
     scripts: tuple[str, ...],
@@ -46,17 +44,11 @@ def write_page(
         .stream(scripts=code, policy=policy(*code), viewer=f"http://127.0.0.1:{port}", **shown)
     )
     page.enable_buffering(100)
-    with written_whole(out) as file:
-        file.writelines(page)
-
-
-@contextmanager
-def written_whole(out: Path) -> Iterator[IO[str]]:
-    """A file that takes its name when it is complete; after an error nothing is left of it."""
+    out = Path(out)
     half = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with half.open("w", encoding="utf-8") as file:
-            yield file
+            file.writelines(page)
         half.replace(out)
     except OSError as error:
         raise CheaptalkError(f"{out}: cannot be written: {error.strerror}") from error

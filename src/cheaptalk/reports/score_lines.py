@@ -1,6 +1,6 @@
 """Rows of tables of scores: matches that have players in common, counted and averaged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
@@ -118,42 +118,35 @@ def lines_of(
 ) -> list[ScoreLine]:
     """A line for each combination of players in these places, or in a role."""
     by = [f"player.{name}" for name in names]
-    counts: dict[SeatLabels, dict[str, int]] = {}
-    counted = _keyed(frame.group_by(*by, "status").len(), len(by))
-    for labels, (status, number) in counted:
-        counts.setdefault(labels, {})[status] = number
-    kinds = {
-        labels: dict(zip(KINDS, numbers, strict=True))
-        for labels, numbers in _keyed(_summed(frame, roles, by), len(by))
-    }
-    estimates = _estimates(frame, by, scores)
-    lines = []
-    for labels in sorted(counts, key=lambda labels: [label or "" for label in labels]):
-        seated = dict(zip(names, labels, strict=True))
-        players = {name: label for name, label in seated.items() if label is not None}
-        without = next((name for name in names if name not in players), None)
-        found = estimates.get(labels, {})
-        lines.append(ScoreLine(players, counts[labels], kinds[labels], found, without))
-    return lines
-
-
-def _summed(frame: pl.DataFrame, roles: list[str], by: list[str]) -> pl.DataFrame:
-    """Answers of these roles by kind, for each combination of players."""
     sums = [
         pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(kind)
         for kind in KINDS
     ]
-    return frame.group_by(by).agg(sums)
+    rows = _keyed(frame.group_by(by).agg(pl.col("status").value_counts(), *sums), len(by))
+    bounds = {score.key: score.bounds for score in scores}
+    estimates = score_estimates(frame.filter(SCORED), by, bounds, strata=STRATA)
+    lines = []
+    for labels, (statuses, *kinds) in sorted(rows, key=lambda row: [one or "" for one in row[0]]):
+        players = {name: label for name, label in zip(names, labels, strict=True)
+                   if label is not None}  # fmt: skip
+        without = next((name for name in names if name not in players), None)
+        counts = {one["status"]: one["count"] for one in statuses}
+        answers = dict(zip(KINDS, kinds, strict=True))
+        lines.append(ScoreLine(players, counts, answers, estimates.get(labels, {}), without))
+    return lines
 
 
-def _estimates(
-    frame: pl.DataFrame, by: list[str], scores: list[Score]
+def score_estimates(
+    frame: pl.DataFrame,
+    by: list[str],
+    bounds: Mapping[str, tuple[float, float]],
+    *,
+    strata: Sequence[str] = (),
 ) -> dict[SeatLabels, dict[str, ScoreEstimate]]:
-    """Means of these scores in finished matches, for each combination of players."""
+    """Means of scores, of which ``bounds`` has what they can be, for each combination of ``by``."""
     wanted = ("measure", "mean", "low", "high", "n", "clusters")
     found: dict[SeatLabels, dict[str, ScoreEstimate]] = {}
-    bounds = {score.key: score.bounds for score in scores}
-    cells = mean_intervals(frame.filter(SCORED), list(bounds), by, strata=STRATA)
+    cells = mean_intervals(frame, list(bounds), by, strata=strata)
     for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
         found.setdefault(labels, {})[key] = ScoreEstimate(*numbers).within(*bounds[key])
     return found

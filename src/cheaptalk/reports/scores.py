@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from cheaptalk.frames.matches import KINDS, SCORED
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import decoded, parameters_in
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
 from cheaptalk.reports.score_lines import (
@@ -58,12 +58,7 @@ class GameScores:
         self.roles = places_by_role(places, self.rules.roles)
         self.frame = frame = with_roles(frame, self.roles)
         self.scored = frame.filter(SCORED)
-        measures = self._measures()
-        self.scores = self._in_order(measures, self._payoffs())
-        self.pairing_scores = self._in_order(measures, self._payoffs_apart())
-
-    def _measures(self) -> list[Score]:
-        return [
+        measures = [
             Score(
                 measure.name, capital(measure.name), inspect.getdoc(measure.of) or "", measure.unit,
                 measure.role,
@@ -72,18 +67,14 @@ class GameScores:
             )
             for measure in self.box.measures.values()
         ]  # fmt: skip
-
-    def _in_order(self, measures: list[Score], payoffs: list[Score]) -> list[Score]:
-        """Payoffs go first where no measure tells the players of a role apart."""
-        return [*payoffs, *measures] if self.shares else [*measures, *payoffs]
-
-    def _payoffs(self) -> list[Score]:
-        return [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
-
-    def _payoffs_apart(self) -> list[Score]:
-        if len(self.places) > FEW:
-            return self._payoffs()
-        return [self._payoff(at, role) for role, places in self.roles.items() for at in places]
+        pooled = [self._payoff(role, role, POOLED * self.shared(role)) for role in self.roles]
+        seated = [self._payoff(at, role) for role, those in self.roles.items() for at in those]
+        apart = seated if len(self.places) <= FEW else pooled
+        # payoffs go first where no measure tells the players of a role apart
+        self.scores, self.pairing_scores = (
+            [*payoffs, *measures] if self.shares else [*measures, *payoffs]
+            for payoffs in (pooled, apart)
+        )  # fmt: skip
 
     def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
@@ -97,11 +88,8 @@ class GameScores:
 
         There are none where parameters do not fit the installed rules.
         """
-        columns = {name: name.removeprefix("game.") for name in self.frame.columns
-                   if name.startswith("game.")}  # fmt: skip
-        rows = self.frame.select(*columns).unique().rename(columns).iter_rows(named=True)
-        given = [{name: decoded(value) for name, value in row.items() if value is not None}
-                 for row in rows]  # fmt: skip
+        given = [{name: value for name, value in one.items() if value is not None}
+                 for one in parameters_in(self.frame).values()]  # fmt: skip
         try:
             found = [self.rules.model_validate(one).payoff_bounds() for one in given]
         except ValidationError:

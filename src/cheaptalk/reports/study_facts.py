@@ -110,10 +110,15 @@ def study_facts(
         "spec": yaml.safe_dump(
             _stated(summary.spec), sort_keys=False, allow_unicode=True, default_flow_style=None
         ),
-        "versions": {"cheaptalk": __version__, "Python": platform.python_version()}
-        | {name: version(name) for name in TOOLS},
+        "versions": versions(),
         "rules": {name: game_box(name).rules.version for name in frames},
     }
+
+
+def versions() -> dict[str, str]:
+    """Of what made a page."""
+    made = {"cheaptalk": __version__, "Python": platform.python_version()}
+    return made | {name: version(name) for name in TOOLS}
 
 
 def dollars_text(cost: Cost) -> str:
@@ -151,9 +156,8 @@ def exclusions(spec: Mapping[str, Any], frames: Mapping[str, pl.DataFrame]) -> E
 
 def _with(frame: pl.DataFrame, kind: str) -> int:
     """Matches in which some answer was of this kind."""
-    columns = [name for name in frame.columns
-               if name.startswith("kind.") and name.endswith(f".{kind}")]  # fmt: skip
-    return frame.filter(pl.any_horizontal(pl.col(columns) > 0)).height
+    answers = pl.col(rf"^kind\..*\.{kind}$")
+    return frame.filter(pl.any_horizontal(answers > 0)).height
 
 
 def served(sendings: Iterable[Sending]) -> tuple[list[Served], dict[str, Cost]]:

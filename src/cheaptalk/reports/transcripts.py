@@ -10,6 +10,7 @@ import jinja2
 import polars as pl
 from pydantic import ValidationError
 
+from cheaptalk.frames.reader import places_in
 from cheaptalk.models import Usage
 from cheaptalk.records import (
     FEW,
@@ -139,40 +140,32 @@ def talk(record: MatchRecord, ledger: Calls = ()) -> Talk:
         ledger: its calls that are no part of its record: failed sendings, and those of a match
             under way.
     """
-    places = list(record.seats)
-    waiting = _by_question(ledger)
-    if "answers" not in record.body:
-        return Talk(places, [], [], _outside(waiting), None)
+    waiting: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for call in ledger:
+        waiting.setdefault((call["request"], call["seat"]), []).append(call)
+    places, problem = list(record.seats), None
+    lines: list[Line] = []
     try:
-        columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
-        lines = transcript(record)
+        if "answers" in record.body:
+            columns = {seat.name: places.index(seat.place) for seat in record.rules.seats}
+            lines = transcript(record)
     except UNREADABLE as error:
-        return Talk(places, [], [], _outside(waiting), str(error))
+        problem = str(error)
 
     def turn(line: Line) -> Turn:
         failed = () if line.request is None else waiting.pop((line.request, line.seat), ())
         return Turn(columns[line.seat], line, exchanges(line.calls, failed))
 
+    turns, blocks = [], []
     if len(places) <= FEW:
-        return Talk(places, [turn(line) for line in lines], [], _outside(waiting), None)
-    blocks = [
-        TurnGroup(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
-        for scene in gathered(lines)
-    ]
-    return Talk(places, [], blocks, _outside(waiting), None)
-
-
-def _by_question(ledger: Calls) -> dict[tuple[int, str], list[Mapping[str, Any]]]:
-    found: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
-    for call in ledger:
-        found.setdefault((call["request"], call["seat"]), []).append(call)
-    return found
-
-
-def _outside(
-    waiting: Mapping[tuple[int, str], Calls],
-) -> list[tuple[str, int, list[Exchange]]]:
-    return [(seat, request, exchanges((), calls)) for (request, seat), calls in waiting.items()]
+        turns = [turn(line) for line in lines]
+    else:
+        blocks = [
+            TurnGroup(scene.head(len(columns)), scene.shown, [turn(line) for line in scene.lines])
+            for scene in gathered(lines)
+        ]
+    outside = [(seat, at, exchanges((), calls)) for (at, seat), calls in waiting.items()]
+    return Talk(places, turns, blocks, outside, problem)
 
 
 def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
@@ -190,6 +183,11 @@ def exchanges(answered: Calls, ledger: Calls = ()) -> list[Exchange]:
 def _exchange(call: Mapping[str, Any], place: int) -> Exchange:
     asked, reply = call["call"], call.get("reply") or {}
     state = call.get("state", "answered")
+    usage = Usage.model_validate(reply.get("usage", {}))
+    facts = {
+        "model string": asked.get("model"), "settings": asked.get("settings"),
+        "sent": reply.get("sent"),
+    } | {title: reply.get(key) for key, title in FACTS.items()}  # fmt: skip
     return Exchange(
         call=place,
         sending=call.get("sending") or call.get("try") or 1,
@@ -199,23 +197,10 @@ def _exchange(call: Mapping[str, Any], place: int) -> Exchange:
         text=reply.get("text"),
         reasoning=reply.get("reasoning"),
         detail=reply.get("detail"),
-        usage=_usage(reply),
+        usage=usage if usage.input_tokens or usage.output_tokens else None,
         seconds=reply.get("seconds"),
-        facts=_facts(asked, reply),
+        facts={name: of for name, of in facts.items() if of not in (None, False, {}, [])},
     )
-
-
-def _usage(reply: Mapping[str, Any]) -> Usage | None:
-    """The tokens of a reply; None where nobody counted any."""
-    usage = Usage.model_validate(reply.get("usage", {}))
-    return usage if usage.input_tokens or usage.output_tokens else None
-
-
-def _facts(asked: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"model string": asked.get("model"), "settings": asked.get("settings")}
-    found["sent"] = reply.get("sent")
-    found |= {title: reply.get(key) for key, title in FACTS.items()}
-    return {name: value for name, value in found.items() if value not in (None, False, {}, [])}
 
 
 def _messages(asked: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -240,7 +225,7 @@ def sampled(
     """
     chosen: list[str] = []
     for game, frame in frames.items():
-        players = [name for name in frame.columns if name.startswith("player.")]
+        players = [f"player.{place}" for place in places_in(frame)]
         apart = [*players, "status", *by]
         ended = frame.filter(pl.col("status") != Status.LIVE.value)
         groups = ended.group_by(apart).agg(pl.col("match").sort()).sort(apart)

@@ -18,7 +18,9 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel, create_model
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
+from cheaptalk.rules.errors import counted
 from cheaptalk.rules.game import Deal, Game, Outcome, Value
 from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import Asked, Given
@@ -167,6 +169,10 @@ class StyleFile:
     codec: str = "json"
 
 
+PARTS = {"strategies": "strategy", "measures": "measure", "styles": "style"}
+"""What a box is counted by, and what one of each is called."""
+
+
 @dataclass(frozen=True)
 class GameBox:
     """Everything that belongs to one game.
@@ -194,6 +200,10 @@ class GameBox:
     @property
     def name(self) -> str:
         return self.rules.name
+
+    def __repr__(self) -> str:
+        parts = (counted(len(getattr(self, part)), one) for part, one in PARTS.items())
+        return brief(self, f"{self.name}, {', '.join(parts)}")
 
     @classmethod
     def of(

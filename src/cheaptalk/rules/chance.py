@@ -15,6 +15,8 @@ from itertools import count
 from struct import Struct
 from typing import TypeVar
 
+from cheaptalk.rules.display import brief
+
 T = TypeVar("T")
 
 SEPARATOR = "\x1f"
@@ -83,6 +85,9 @@ class Chance:
     def __init__(self, seed: str, *part: int | str) -> None:
         self._seed = seed
         self._part = part
+
+    def __repr__(self) -> str:
+        return brief(self, self.seed.replace(SEPARATOR, "/"))
 
     @property
     def seed(self) -> str:

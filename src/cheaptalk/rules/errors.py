@@ -52,6 +52,20 @@ def shown(written: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def expect(thing: object, kind: type, wanted: str) -> None:
+    """Refuse a thing of another type.
+
+    Raises:
+        CheaptalkError: what is wanted, and what came.
+
+    >>> expect(5, str, "a name")
+    Traceback (most recent call last):
+    cheaptalk.rules.errors.CheaptalkError: a name is wanted, not 5
+    """
+    if not isinstance(thing, kind):
+        raise CheaptalkError(f"{wanted} is wanted, not {shown(thing)}")
+
+
 def counted(number: int, what: str) -> str:
     """So many of something, in words as they stand behind a number.
 

@@ -1,10 +1,11 @@
 """What a game is: parameters, seats, a deal, rules, an outcome and its payoffs."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, NamedTuple, Self
+from types import UnionType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -26,6 +27,23 @@ def suggest(name: str, known: Sequence[str]) -> str:
     return f'"{name}" ({hint})'
 
 
+def _is_boolean_for_number(value: Any, wanted: Any) -> bool:
+    """Whether yes or no, or a list with one of them, stands where only numbers make sense."""
+    if isinstance(value, list):
+        return any(_is_boolean_for_number(one, kind) for one in value for kind in get_args(wanted))
+    if not isinstance(value, bool):
+        return False
+    kinds = _alternatives(wanted)
+    return not kinds.isdisjoint((int, float)) and bool not in kinds
+
+
+def _alternatives(wanted: Any) -> set[Any]:
+    """The types that a field may be of, whatever else is said of them."""
+    if get_origin(wanted) in (Union, UnionType, Annotated):
+        return set().union(*map(_alternatives, get_args(wanted)))
+    return {wanted} if isinstance(wanted, Hashable) else set()
+
+
 class Value(BaseModel):
     """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
 
@@ -36,9 +54,11 @@ class Value(BaseModel):
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             known = cls.model_fields
-            for key in data:
+            for key, value in data.items():
                 if key not in known:
                     raise ValueError(f"unknown key {suggest(str(key), list(known))}")
+                if _is_boolean_for_number(value, known[key].annotation):
+                    raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
         return data
 
     @classmethod

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
-from cheaptalk.rules.errors import CheaptalkError
+from cheaptalk.rules.errors import CheaptalkError, shown
 from cheaptalk.rules.game import Deal, Game
 from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import Asked, IllegalAction, Table
@@ -37,12 +37,11 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
+        CheaptalkError: a place has no player, or what is no function.
     """
     table = Table(game, deal, seed)
-    places = game.places
     seated = {
-        seat.name: players[seat.place if seat.place in players else places[seat.place]]
-        for seat in game.seats
+        seat.name: _player(players, seat.place, game.places[seat.place]) for seat in game.seats
     }
     while table.pending:
         for seat in tuple(table.pending):
@@ -53,6 +52,17 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
             except IllegalAction as illegal:
                 raise StrategyError.illegal(asked, str(illegal)) from illegal
     return table
+
+
+def _player(players: Mapping[str, Decide], place: str, role: str) -> Decide:
+    found = players.get(place, players.get(role))
+    if not callable(found):
+        what = "nobody" if found is None else shown(found)
+        raise CheaptalkError(
+            f'"{place}" is played by a function, such as one of ct.game_box(NAME).strategies, '
+            f"not by {what}"
+        )
+    return found
 
 
 def decided(asked: Asked, decide: Decide) -> Action:

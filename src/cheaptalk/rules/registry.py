@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
 from cheaptalk.rules.box import Check, GameBox, Measure, Series, Strategy, StyleFile
-from cheaptalk.rules.errors import CheaptalkError
+from cheaptalk.rules.display import brief
+from cheaptalk.rules.errors import CheaptalkError, counted
 from cheaptalk.rules.game import suggest
 
 T = TypeVar("T")
@@ -32,10 +33,6 @@ class PluginWarning(UserWarning):
 def unknown(what: str, name: str, known: list[str]) -> UnknownName:
     """Say that a name is unknown, with the nearest or all of the known ones."""
     return UnknownName(f"unknown {what} {suggest(name, sorted(known))}")
-
-
-def _alone(name: str, thing: Any) -> Mapping[str, Any]:
-    return {name: thing}
 
 
 def several(_: str, things: Any) -> Mapping[str, Any]:
@@ -71,7 +68,7 @@ class Registry(Mapping[str, T]):
         what: str,
         group: str,
         holds: Callable[[Any], bool],
-        read: Callable[[str, Any], Mapping[str, T]] = _alone,
+        read: Callable[[str, Any], Mapping[str, T]] = lambda name, thing: {name: thing},
     ) -> None:
         self.what = what
         self.group = group
@@ -98,6 +95,9 @@ class Registry(Mapping[str, T]):
     def here(self) -> frozenset[str]:
         """The names that this process registered; other processes do not know them."""
         return frozenset(self._here)
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.what}, {counted(len(self), 'name')}")
 
     def find(self, name: str) -> T:
         """One thing by its name.
@@ -132,6 +132,7 @@ class Registry(Mapping[str, T]):
 
     def forget(self) -> None:
         """Look at what packages register anew when it is next asked for."""
+        _entry_points.cache_clear()
         self._packaged = None
         self._changed()
 
@@ -153,7 +154,8 @@ class Registry(Mapping[str, T]):
     def _look(self) -> dict[str, T]:
         found: dict[str, T] = {}
         owners: dict[str, str] = {}
-        for point in sorted(entry_points(group=self.group), key=_ours_first):
+        points = _entry_points().select(group=self.group)
+        for point in sorted(points, key=lambda one: (_owner(one) != OURS, _owner(one), one.name)):
             owner = _owner(point)
             for name, thing in self._loaded(point).items():
                 if name in found:
@@ -192,13 +194,14 @@ def instances(*kinds: type) -> Callable[[Any], bool]:
     return lambda thing: isinstance(thing, kinds)
 
 
+@cache
+def _entry_points() -> Any:  # of another class in Python 3.12 than in 3.11
+    """What all packages register; to look at their files takes milliseconds."""
+    return entry_points()
+
+
 def _owner(point: EntryPoint) -> str:
-    """The package that an entry point is of."""
     return point.dist.name if point.dist is not None else point.module
-
-
-def _ours_first(point: EntryPoint) -> tuple[bool, str, str]:
-    return _owner(point) != OURS, _owner(point), point.name
 
 
 def _warn(message: str) -> None:
@@ -219,11 +222,9 @@ def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
     return read
 
 
-def _boxes(_: str, loaded: Any) -> Mapping[str, GameBox]:
-    return {loaded.name: loaded}
-
-
-GAMES: Registry[GameBox] = Registry("game", "cheaptalk.games", instances(GameBox), _boxes)
+GAMES: Registry[GameBox] = Registry(
+    "game", "cheaptalk.games", instances(GameBox), lambda _, box: {box.name: box}
+)
 STRATEGIES: Registry[Strategy] = Registry(
     "strategy", "cheaptalk.players", instances(Strategy), _of_game(Strategy)
 )

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.chance import Chance
+from cheaptalk.rules.display import brief, html_table
+from cheaptalk.rules.errors import counted, expect
 from cheaptalk.rules.game import Deal, Game, Outcome
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
@@ -43,6 +45,9 @@ class Asked(NamedTuple):
     heard: Sequence[Moment]
     chance: Chance
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.seat} in request {self.request}, {self.event!r}")
+
     @property
     def seat(self) -> str:
         return self.ask.seat
@@ -70,6 +75,8 @@ class Table:
     """
 
     def __init__(self, game: Game, deal: Deal, seed: str) -> None:
+        expect(game, Game, "a game, such as ct.game_box(NAME).rules(),")
+        expect(deal, Deal, "a deal, such as game.deal(ct.Chance(SEED)),")
         self.game = game
         self.deal = deal
         self.chance = Chance(seed)
@@ -88,6 +95,25 @@ class Table:
     @property
     def over(self) -> bool:
         return not self.pending
+
+    @property
+    def standing(self) -> str:
+        """How far the match is, in words."""
+        if self.pending:
+            return f"asks {', '.join(ask.seat for ask in self.unanswered())}"
+        return f"forfeited by {', '.join(sorted(self.forfeited))}" if self.forfeited else "over"
+
+    def __repr__(self) -> str:
+        return brief(
+            self, f"{self.game.name}, {counted(len(self.given), 'answer')}, {self.standing}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(one.request, one.seat, one.action or "forfeited") for one in self.given]
+        return html_table(
+            f"{self.game.name}: {self.standing}", ["request", "seat", "answer"], rows,
+            [] if self.outcome is None else [repr(self.outcome)],
+        )  # fmt: skip
 
     def asked(self, seat: str) -> Asked:
         """The open question to this seat, as the seat sees it."""

@@ -1,12 +1,17 @@
 from .baselines import Baselines, prediction_baselines
-from .corrections import benjamini_hochberg, holm
+from .columns import StatisticsError
 from .correlations import Correlation, correlation
-from .errors import StatisticsError
 from .intervals import DEALS, STRATA, mean_intervals
-from .permutation import PairwiseTests, PermutationTest, pairwise_tests, permutation_test
-from .predicted import PredictedMeans, predicted_means
+from .permutation import (
+    PairwiseTests,
+    PermutationTest,
+    benjamini_hochberg,
+    holm,
+    pairwise_tests,
+    permutation_test,
+)
 from .ranks import RankRanges, rank_ranges
-from .regression import Regression, ols, regressions
+from .regression import PredictedMeans, Regression, ols, predicted_means, regressions
 from .resampling import Resampled, bootstrap
 
 __all__ = [

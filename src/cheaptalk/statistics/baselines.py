@@ -1,6 +1,6 @@
 """How well other learners predict an outcome from the same factors: is a linear model enough?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -12,17 +12,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.statistics.columns import StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.design_matrix import level_texts, one_hot
-from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.printout import Tabular
 
 Task = Literal["number", "yes or no"]
 METRICS = {"number": ("rmse", "r2"), "yes or no": ("accuracy", "auc")}
-LEARNERS = ("linear", "xgboost", "catboost")
+LEARNERS = {
+    "linear": ("sklearn.linear_model", "LinearRegression", "LogisticRegression"),
+    "xgboost": ("xgboost", "XGBRegressor", "XGBClassifier"),
+    "catboost": ("catboost", "CatBoostRegressor", "CatBoostClassifier"),
+}
+"""By name the package, and what it learns numbers with, and yes or no."""
 
 
-@dataclass(frozen=True, eq=False)
-class Baselines:
+@dataclass(frozen=True, eq=False, repr=False)
+class Baselines(Tabular):
     """Learners compared on rows that they had not seen.
 
     Attributes:
@@ -46,9 +51,9 @@ class Baselines:
             splits=pl.col("score").count(),
         )
 
-    def __str__(self) -> str:
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The comparison as a table."""
-        return printed(f"{self.outcome}: {self.label}", self.frame)
+        return f"{self.outcome}: {self.label}", self.frame, ()
 
 
 def prediction_baselines(
@@ -56,7 +61,7 @@ def prediction_baselines(
     outcome: str,
     factors: Sequence[str],
     *,
-    learners: Sequence[str] = LEARNERS,
+    learners: Sequence[str] = tuple(LEARNERS),
     seeds: Sequence[int] = tuple(range(100)),
     test: float = 0.2,
 ) -> Baselines:
@@ -88,13 +93,14 @@ def prediction_baselines(
     if strange or not learners or not len(seeds) or not 0 < test < 1:
         raise ValueError(f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)")
     features, values, task = _prepared(frame, outcome, factors)
-    makers = {name: _maker(name, task) for name in learners}
+    for name in learners:
+        _package(LEARNERS[name][0])
     split = _package("sklearn.model_selection").train_test_split
     rows: list[tuple[str, int, str, float | None]] = []
     for seed in seeds:
         parts = split(features, values, test_size=test, random_state=seed)
-        for name, make in makers.items():
-            found = _scores(make(seed), parts, task)
+        for name in learners:
+            found = _scores(_learner(name, task, seed), parts, task)
             rows += [(name, seed, metric, score) for metric, score in found.items()]
     schema = {"learner": pl.String, "seed": pl.Int64, "metric": pl.String, "score": pl.Float64}
     label = f"{len(seeds)} random splits, {test:.0%} of {len(values)} rows held out"
@@ -128,7 +134,6 @@ def _prepared(
 
 
 def _scores(learner: Any, parts: Sequence[Any], task: Task) -> dict[str, float | None]:
-    """A learner's scores on the rows held out."""
     seen, unseen, known, truth = parts
     metrics = _package("sklearn.metrics")
     varies = bool(np.ptp(truth))
@@ -144,20 +149,14 @@ def _scores(learner: Any, parts: Sequence[Any], task: Task) -> dict[str, float |
     return {"accuracy": float(metrics.accuracy_score(truth, guess)), "auc": area}
 
 
-def _maker(name: str, task: Task) -> Callable[[int], Any]:
-    """Makes a learner of a name for a seed."""
-    number = task == "number"
-    if name == "linear":
-        linear = _package("sklearn.linear_model")
-        return lambda seed: (
-            linear.LinearRegression() if number else linear.LogisticRegression(max_iter=1_000)
-        )
-    package = _package(name)
-    if name == "xgboost":
-        kind = package.XGBRegressor if number else package.XGBClassifier
-        return lambda seed: kind(random_state=seed)
-    kind = package.CatBoostRegressor if number else package.CatBoostClassifier
-    return lambda seed: kind(random_seed=seed, verbose=False, allow_writing_files=False)
+def _learner(name: str, task: Task, seed: int) -> Any:
+    package, *kinds = LEARNERS[name]
+    settings: dict[str, dict[str, Any]] = {
+        "linear": {} if task == "number" else {"max_iter": 1_000},
+        "xgboost": {"random_state": seed},
+        "catboost": {"random_seed": seed, "verbose": False, "allow_writing_files": False},
+    }
+    return getattr(_package(package), kinds[task != "number"])(**settings[name])
 
 
 def _package(name: str) -> ModuleType:

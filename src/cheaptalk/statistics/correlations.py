@@ -11,9 +11,10 @@ import polars as pl
 from scipy import stats
 from scipy.special import ndtri
 
-from cheaptalk.statistics.errors import StatisticsError, with_numbers
+from cheaptalk.rules.display import brief
+from cheaptalk.statistics.columns import StatisticsError, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import bootstrap
 
 Method = Literal["pearson", "spearman", "kendall"]
@@ -21,8 +22,8 @@ IntervalKind = Literal["fisher", "bootstrap"]
 TESTS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
-@dataclass(frozen=True)
-class Correlation:
+@dataclass(frozen=True, repr=False)
+class Correlation(Tabular):
     """A correlation of two columns.
 
     Attributes:
@@ -50,15 +51,21 @@ class Correlation:
     @property
     def frame(self) -> pl.DataFrame:
         """One row: the attributes but the notes, the label as ``interval``."""
-        numbers = dict.fromkeys(("estimate", "low", "high", "p"), pl.Float64)
-        names = dict.fromkeys(("x", "y", "method"), pl.String)
-        row = (self.x, self.y, self.method, self.n, self.estimate, self.low, self.high, self.p)
-        schema = {**names, "n": pl.Int64, **numbers, "interval": pl.String}
-        return pl.DataFrame([(*row, self.label)], schema=schema, orient="row")
+        names = ("x", "y", "method", "n", "estimate", "low", "high", "p")
+        row = {name: getattr(self, name) for name in names} | {"interval": self.label}
+        return pl.DataFrame([row], schema_overrides=dict.fromkeys(names[4:], pl.Float64))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        return brief(
+            self,
+            f"{self.x} with {self.y}: {self.estimate:.4g}; {self.label}"
+            if self.estimate is not None
+            else f"{self.x} with {self.y}: undefined",
+        )
+
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The correlation as a table of one row."""
-        return printed(self.label, self.frame.drop("interval"), self.notes)
+        return self.label, self.frame.drop("interval"), self.notes
 
 
 def correlation(

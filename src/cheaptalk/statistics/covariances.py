@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from cheaptalk.statistics.arrays import FloatArray
+from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.design_matrix import Design, one_hot
 
 EXACT = 1e-9
@@ -29,36 +30,32 @@ class Covariance:
     why: str = ""
 
 
-def classical(design: Design, inverse: FloatArray, residuals: FloatArray) -> Covariance:
+def classical(design: Design, residuals: FloatArray) -> Covariance:
     """One variance for all rows: sum of squared residuals / (n - p), times (X'X)^-1."""
     freedom = len(residuals) - design.width
     variance = residuals @ residuals / max(freedom, 1)
-    return Covariance(variance * inverse, freedom, np.zeros(design.width, dtype=bool))
+    return Covariance(variance * design.inverse, freedom, np.zeros(design.width, dtype=bool))
 
 
-def hc3(design: Design, inverse: FloatArray, residuals: FloatArray) -> Covariance:
+def hc3(design: Design, residuals: FloatArray) -> Covariance:
     """A variance for each row: its residual over 1 less its leverage, squared.
 
     MacKinnon and White (1985), Journal of Econometrics 29(3). A row with leverage 1 shows nothing
     of its variance, so the errors of the effects that rest on it are unknown.
     """
-    leverage = _leverage(design, inverse)
+    leverage = _leverage(design)
     alone = leverage > 1 - EXACT
     scaled = np.where(alone, 0, residuals / np.where(alone, 1, 1 - leverage))
-    matrix = design.matrix()
-    scores = matrix * scaled[:, None]
-    unknown = (np.abs(matrix[alone] @ inverse) > EXACT).any(axis=0)
+    unknown = (np.abs(design.matrix[alone] @ design.inverse) > EXACT).any(axis=0)
     return Covariance(
-        _sandwich(inverse, (scores.T @ scores).toarray()),
+        _sandwich(design, design.matrix * scaled[:, None]),
         len(residuals) - design.width,
         unknown,
         "a level that one row has alone is fitted exactly, and HC3 then knows no error",
     )
 
 
-def clustered(
-    design: Design, inverse: FloatArray, residuals: FloatArray, clusters: NDArray[np.int64]
-) -> Covariance:
+def clustered(design: Design, residuals: FloatArray, clusters: NDArray[np.int64]) -> Covariance:
     """A variance for each cluster, CR1 of Cameron and Miller (2015), section II.
 
     The sum over clusters of the outer product of X_g' e_g, between two (X'X)^-1, is multiplied by
@@ -66,23 +63,29 @@ def clustered(
     that cluster's own luck, so its error is unknown.
     """
     rows, count = len(residuals), int(clusters.max()) + 1
-    scores = one_hot(clusters, count).T @ (design.matrix() * residuals[:, None])
     small = count / max(count - 1, 1) * (rows - 1) / max(rows - design.width, 1)
     return Covariance(
-        small * _sandwich(inverse, (scores.T @ scores).toarray()),
+        small * _sandwich(design, cluster_scores(design, residuals, clusters)),
         count - 1 if rows > design.width else 0,
         _in_one_cluster(design, clusters, count),
         "a level that occurs in one cluster alone cannot be told from that cluster's own luck",
     )
 
 
-def _sandwich(inverse: FloatArray, meat: FloatArray) -> FloatArray:
-    return np.asarray(inverse @ meat @ inverse)
+def cluster_scores(
+    design: Design, residuals: FloatArray, clusters: NDArray[np.int64]
+) -> sparse.csr_array:
+    """X_g' e_g of each cluster g, shape (clusters, columns)."""
+    return one_hot(clusters, int(clusters.max()) + 1).T @ (design.matrix * residuals[:, None])
 
 
-def _leverage(design: Design, inverse: FloatArray) -> FloatArray:
+def _sandwich(design: Design, scores: sparse.csr_array) -> FloatArray:
+    return np.asarray(design.inverse @ (scores.T @ scores).toarray() @ design.inverse)
+
+
+def _leverage(design: Design) -> FloatArray:
     """The diagonal of X (X'X)^-1 X', from the columns that are 1 in each row."""
-    padded = np.pad(inverse, (0, 1))
+    padded = np.pad(design.inverse, (0, 1))
     active = design.active
     parts = (padded[active[:, [at]], active].sum(axis=1) for at in range(active.shape[1]))
     return np.asarray(np.sum(list(parts), axis=0))

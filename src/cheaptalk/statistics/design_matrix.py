@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg import eigh
 
-from cheaptalk.statistics.errors import StatisticsError
+from cheaptalk.statistics.columns import StatisticsError
 
+SINGULAR = 1e-10
+"""The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
 SHOWN = 12
 """How many levels an error names at most."""
 
@@ -92,10 +96,31 @@ class Design:
         found = np.bincount(self.active.ravel(), minlength=self.width + 1)
         return found[: self.width] / len(self.active)
 
+    @cached_property
     def matrix(self) -> sparse.csr_array:
-        """The columns themselves, shape (rows, ``width``)."""
+        """The columns themselves, X, shape (rows, ``width``)."""
         each = len(self.factors) + 1
         return one_hot(self.active.ravel(), self.width + 1, each)[:, : self.width]
+
+    @cached_property
+    def inverse(self) -> NDArray[np.float64]:
+        """The inverse of X'X, by way of columns scaled to length 1.
+
+        Raises:
+            StatisticsError: columns add up to one another; the message names their factors.
+        """
+        crossed = (self.matrix.T @ self.matrix).toarray()
+        scale = 1 / np.sqrt(np.diag(crossed))
+        values, vectors = eigh(crossed * np.outer(scale, scale))
+        if values[0] < SINGULAR * values[-1]:
+            mixed = np.abs(vectors[:, 0]) > 1e-6
+            names = list(dict.fromkeys(self.names[at][0] for at in np.flatnonzero(mixed) if at))
+            raise StatisticsError(
+                f"the effects of {' and '.join(names)} cannot be told apart: their levels always "
+                "go together; leave one out, or join them as a composite"
+            )
+        found: NDArray[np.float64] = (vectors / values) @ vectors.T * np.outer(scale, scale)
+        return found
 
 
 def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_array:

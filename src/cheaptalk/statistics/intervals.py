@@ -13,6 +13,13 @@ DEALS = ("configuration", "deal")
 """The columns that tell which matches share a deal."""
 STRATA = ("configuration",)
 """The column that tells which matches share a configuration."""
+FEW = 20
+"""Fewer clusters than this make intervals too narrow more often than not."""
+
+
+def few_clusters(count: int) -> str:
+    """What to note of fewer clusters than :data:`FEW`."""
+    return f"{count} clusters are few: the intervals are likely too narrow"
 
 
 def mean_intervals(

@@ -1,6 +1,5 @@
-"""Permutation tests: is a difference more than a shuffle of the labels would show?"""
+"""Permutation tests, is a difference more than a shuffle of labels shows; p-values corrected."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -8,19 +7,19 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 from scipy import stats
+from scipy.special import comb
 
-from cheaptalk.statistics.arrays import FloatArray
-from cheaptalk.statistics.corrections import benjamini_hochberg, holm
-from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
+from cheaptalk.rules.display import Printed
+from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.printout import Tabular
 
 CELLS = 10_000_000
 """How many shuffled numbers are held in memory at once."""
 
 
-@dataclass(frozen=True)
-class PermutationTest:
+@dataclass(frozen=True, repr=False)
+class PermutationTest(Printed):
     """A two-sided test of no difference between two means.
 
     Attributes:
@@ -85,8 +84,8 @@ def permutation_test(
         )
     if not (np.isfinite(one).all() and np.isfinite(other).all()):
         raise ValueError("Tests take finite numbers; leave undefined values out")
-    arrangements = 2.0 ** min(len(one), 60) if paired else _ways(len(one), len(other))
     sizes = (len(one), len(other))
+    arrangements = 2.0 ** min(len(one), 60) if paired else comb(sum(sizes), len(one))
     difference = float(one.mean() - other.mean())
     if len(one) + len(other) == 2 or np.array_equal(one, other):
         return PermutationTest(difference, 1.0, sizes, paired, exact=True)
@@ -97,21 +96,16 @@ def permutation_test(
         vectorized=True, n_resamples=draws, batch=max(1, CELLS // sum(sizes)),
         rng=np.random.default_rng(seed),
     )  # fmt: skip
-    return PermutationTest(difference, float(found.pvalue), sizes, paired, arrangements <= draws)
+    exact = bool(arrangements < draws + 0.5)
+    return PermutationTest(difference, float(found.pvalue), sizes, paired, exact)
 
 
 def _difference(first: FloatArray, second: FloatArray, axis: int) -> FloatArray:
     return np.asarray(np.mean(first, axis=axis) - np.mean(second, axis=axis))
 
 
-def _ways(first: int, second: int) -> float:
-    """In how many ways values can be dealt out to two groups; inf where that is beyond number."""
-    logarithm = math.lgamma(first + second + 1) - math.lgamma(first + 1) - math.lgamma(second + 1)
-    return round(math.exp(logarithm)) if logarithm < 40 else math.inf
-
-
-@dataclass(frozen=True, eq=False)
-class PairwiseTests:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairwiseTests(Tabular):
     """Every two groups compared.
 
     Attributes:
@@ -125,9 +119,9 @@ class PairwiseTests:
     frame: pl.DataFrame = field(repr=False)
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The tests as a table."""
-        return printed(f"Differences in {self.value}", self.frame, self.notes)
+        return f"Differences in {self.value}", self.frame, self.notes
 
 
 def pairwise_tests(
@@ -193,3 +187,46 @@ def _corrected(rows: list[tuple[str, str, int, int, float, float, str]]) -> pl.D
         p_holm=pl.Series(holm(p), dtype=pl.Float64),
         p_bh=pl.Series(benjamini_hochberg(p), dtype=pl.Float64),
     ).select(*made.columns[:-1], "p_holm", "p_bh", "test")
+
+
+def holm(p: Sequence[float] | FloatArray) -> FloatArray:
+    """p-values corrected by Holm's step-down rule: the chance of any false finding is held.
+
+    The k-th smallest of m becomes the largest of (m - j + 1) p_j over j up to k, at most 1 (Holm
+    1979, A Simple Sequentially Rejective Multiple Test Procedure).
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+
+    Raises:
+        ValueError: a p-value is not in [0, 1].
+    """
+    values = _checked(p)
+    order = np.argsort(values)
+    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    corrected = np.empty(len(values))
+    corrected[order] = np.minimum(1, steps)
+    return corrected
+
+
+def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
+    """p-values corrected so that the expected share of false findings is held.
+
+    The k-th smallest of m becomes the smallest of m p_j / j over j from k on, at most 1 (Benjamini
+    and Hochberg 1995, Controlling the False Discovery Rate).
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.04, 0.04]
+
+    Raises:
+        ValueError: a p-value is not in [0, 1].
+    """
+    values = _checked(p)
+    return np.asarray(stats.false_discovery_control(values)) if len(values) else values
+
+
+def _checked(p: Sequence[float] | FloatArray) -> FloatArray:
+    values = np.asarray(p, dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError("p-values lie between 0 and 1; leave out those that are not defined")
+    return values

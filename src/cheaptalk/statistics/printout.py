@@ -1,9 +1,12 @@
 """Results as text: a line that says how they were made, a table, and notes."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+
+from cheaptalk.rules.display import Printed, html_table
 
 
 def printed(head: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> str:
@@ -19,6 +22,24 @@ def printed(head: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join([head, *lines, *(f"Note: {note}." for note in notes)])
+
+
+class Tabular(Printed):
+    """A result that is a table: of plain text where it is printed, of HTML in a notebook."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
+        """What stands over the table, the table, and notes."""
+
+    def __str__(self) -> str:
+        return printed(*self.printout())
+
+    def _repr_html_(self) -> str:
+        head, frame, notes = self.printout()
+        rows = (map(_cell, row) for row in frame.iter_rows())
+        return html_table(head, frame.columns, rows, notes)
 
 
 def _cell(value: Any) -> str:

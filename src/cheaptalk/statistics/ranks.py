@@ -8,15 +8,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cheaptalk.statistics.arrays import FloatArray
-from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
 
-@dataclass(frozen=True, eq=False)
-class RankRanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankRanges(Tabular):
     """Groups in order of their means.
 
     Attributes:
@@ -34,9 +33,9 @@ class RankRanges:
     frame: pl.DataFrame = field(repr=False)
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The ranking as a table."""
-        return printed(f"Ranks by {self.value}; {self.label}", self.frame, self.notes)
+        return f"Ranks by {self.value}; {self.label}", self.frame, self.notes
 
 
 def rank_ranges(

@@ -1,32 +1,27 @@
-"""Ordinary least squares on categorical factors, with intervals that say how they were made."""
+"""Ordinary least squares on categorical factors, and the means that they predict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from scipy.linalg import eigh
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.arrays import FloatArray
+from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
-from cheaptalk.statistics.design_matrix import Design, design_of, factor_of
-from cheaptalk.statistics.errors import StatisticsError, demand_columns, with_numbers
-from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.design_matrix import SINGULAR, Design, design_of, factor_of
+from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
+from cheaptalk.statistics.printout import Tabular
 
-SINGULAR = 1e-10
-"""The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
 Errors = Literal["classical", "HC3", "cluster"]
-FEW = 20
-"""Fewer clusters than this make cluster-robust intervals too narrow more often than not."""
 
 
-@dataclass(frozen=True, eq=False)
-class Regression:
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression(Tabular):
     """A regression of an outcome on factors.
 
     Attributes:
@@ -81,7 +76,8 @@ class Regression:
         """
         effects = self.estimates(np.eye(self.design.width))
         tested = zip(effects["estimate"], effects["error"], strict=True)
-        p = [self._p(estimate, error) for estimate, error in tested]
+        freedom = self.covariance.freedom
+        p = [2 * stdtr(freedom, -abs(at) / error) if error else None for at, error in tested]
         counts = np.bincount(self.design.active.ravel(), minlength=self.design.width + 1)
         lines = effects.with_columns(p=pl.Series(p, dtype=pl.Float64)).rows()
         rows: list[tuple[Any, ...]] = [("(constant)", None, False, self.rows, *lines[0])]
@@ -120,17 +116,11 @@ class Regression:
             pl.when(pl.Series(known)).then(pl.col(name)).alias(name) for name in columns
         )
 
-    def _p(self, estimate: float, error: float | None) -> float | None:
-        """Two-sided, of no effect; None where there is no error to compare with."""
-        if not error:
-            return None
-        return float(2 * stdtr(self.covariance.freedom, -abs(estimate) / error))
-
-    def __str__(self) -> str:
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The effects as a table."""
         r2 = "undefined" if self.r2 is None else f"{self.r2:.4f}"
         head = f"{self.outcome}: n = {self.rows}, R2 = {r2}\nIntervals: {self.label}"
-        return printed(head, self.frame.drop("interval", "reference"), self.notes)
+        return head, self.frame.drop("interval", "reference"), self.notes
 
 
 def ols(
@@ -209,54 +199,46 @@ def regressions(
     for kind in errors:
         _check(kind, level, factors)
     by_cluster = f"cluster-robust (CR1) by {', '.join(cluster)}"
-    laid: dict[bytes, _FittedDesign] = {}
+    designs: dict[bytes, tuple[Design, list[str]]] = {}
     found: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
         used, notes = _with_outcome(frame, outcome)
         rows = frame[outcome].is_null().to_numpy().tobytes()
-        if rows not in laid:
-            laid[rows] = _fitted_design(used, factors, composites or {}, reference)
-        one = laid[rows]
+        if rows not in designs:
+            designs[rows] = _design(used, factors, composites or {}, reference)
+        design, idle = designs[rows]
         values = used[outcome].to_numpy()
         base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
-        coefficients = one.inverse @ (one.design.matrix().T @ (values - base))
-        residuals = values - base - one.design.matrix() @ coefficients
+        coefficients = design.inverse @ (design.matrix.T @ (values - base))
+        residuals = values - base - design.matrix @ coefficients
         residuals[np.abs(residuals) < 1e-12 * np.abs(values).max()] = 0
         coefficients[0] += base
         total = float(((values - values.mean()) ** 2).sum()) if np.ptp(values) else 0.0
         r2 = 1 - float(residuals @ residuals) / total if total else None
         for kind in errors:
-            covariance, clusters = _covariance(used, one, residuals, kind, cluster)
-            warnings = _warnings(one.design, covariance, residuals, clusters)
+            covariance, clusters = _covariance(used, design, residuals, kind, cluster)
+            warnings = _warnings(design, covariance, residuals, clusters)
             found[outcome, kind] = Regression(
-                outcome, one.design, coefficients, covariance, len(used), clusters, r2,
-                by_cluster if kind == "cluster" else kind, level, (*notes, *one.notes, *warnings),
+                outcome, design, coefficients, covariance, len(used), clusters, r2,
+                by_cluster if kind == "cluster" else kind, level, (*notes, *idle, *warnings),
             )  # fmt: skip
     return found
 
 
-class _FittedDesign(NamedTuple):
-    """Factors over some rows: the design, the inverse of X'X, and what became of factors."""
-
-    design: Design
-    inverse: FloatArray
-    notes: tuple[str, ...]
-
-
-def _fitted_design(
+def _design(
     frame: pl.DataFrame,
     factors: Sequence[str],
     composites: Mapping[str, Sequence[str]],
     reference: Mapping[str, Any],
-) -> _FittedDesign:
+) -> tuple[Design, list[str]]:
+    """Factors over some rows, and notes on those without an effect."""
     made = [factor_of(frame, name, composites.get(name, [name]), reference) for name in factors]
-    design = design_of(frame, [one for one in made if one.others])
-    notes = tuple(
+    idle = [
         f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
         for one in made
         if not one.others
-    )
-    return _FittedDesign(design, _inverse(design), notes)
+    ]
+    return design_of(frame, [one for one in made if one.others]), idle
 
 
 def _check(errors: str, level: float, factors: Sequence[str]) -> None:
@@ -278,44 +260,22 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
     return used, [note] if lost else []
 
 
-def _inverse(design: Design) -> FloatArray:
-    """The inverse of X'X, by way of columns scaled to length 1.
-
-    Raises:
-        StatisticsError: columns add up to one another; the message names their factors.
-    """
-    matrix = design.matrix()
-    crossed = (matrix.T @ matrix).toarray()
-    scale = 1 / np.sqrt(np.diag(crossed))
-    values, vectors = eigh(crossed * np.outer(scale, scale))
-    if values[0] < SINGULAR * values[-1]:
-        mixed = np.abs(vectors[:, 0]) > 1e-6
-        names = list(dict.fromkeys(design.names[at][0] for at in np.flatnonzero(mixed) if at))
-        raise StatisticsError(
-            f"the effects of {' and '.join(names)} cannot be told apart: their levels always go "
-            "together; leave one out, or join them as a composite"
-        )
-    inverse: FloatArray = (vectors / values) @ vectors.T * np.outer(scale, scale)
-    return inverse
-
-
 def _covariance(
     frame: pl.DataFrame,
-    laid: _FittedDesign,
+    design: Design,
     residuals: FloatArray,
     errors: Errors,
     cluster: Sequence[str],
 ) -> tuple[Covariance, int | None]:
     """The covariance of a kind, and how many clusters it rests on."""
-    design, inverse = laid.design, laid.inverse
     if errors != "cluster":
-        return (hc3 if errors == "HC3" else classical)(design, inverse, residuals), None
+        return (hc3 if errors == "HC3" else classical)(design, residuals), None
     demand_columns(frame, cluster, "cluster by")
     if not cluster:
         raise ValueError("Clusters are told apart by one column or more, and cluster has none")
     codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
     clusters = np.asarray(codes, dtype=np.int64)
-    return clustered(design, inverse, residuals, clusters), int(clusters.max()) + 1
+    return clustered(design, residuals, clusters), int(clusters.max()) + 1
 
 
 def _warnings(
@@ -330,7 +290,7 @@ def _warnings(
     elif not residuals.any():
         notes.append("the factors fit the outcome exactly: nothing varies beyond them")
     elif clusters is not None and clusters < FEW:
-        notes.append(f"{clusters} clusters are few: the intervals are likely too narrow")
+        notes.append(few_clusters(clusters))
     if covariance.unknown.any() and covariance.freedom:
         notes.append(covariance.why)
     left = len(residuals) - design.width
@@ -340,3 +300,105 @@ def _warnings(
             "the intervals are likely too narrow"
         )
     return notes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictedMeans(Tabular):
+    """Predicted means of the cells of some factors.
+
+    Attributes:
+        regression: whose predictions they are.
+        over: what the other factors are averaged over, in words.
+        frame: one row a cell: a column for each factor of the cells, then ``estimate``, ``error``,
+            ``low``, ``high`` (null where not defined) and ``interval`` (the label).
+    """
+
+    regression: Regression
+    over: str
+    frame: pl.DataFrame = field(repr=False)
+
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
+        """The means as a table."""
+        fit = self.regression
+        head = f"{fit.outcome} predicted over {self.over}\nIntervals: {fit.label}"
+        return head, self.frame.drop("interval"), fit.notes
+
+
+def predicted_means(
+    regression: Regression,
+    by: Sequence[str] = (),
+    *,
+    configurations: pl.DataFrame | None = None,
+    weight: str | None = None,
+) -> PredictedMeans:
+    """The mean outcome of each cell, had all cells met the same configurations.
+
+    A cell's raw mean mixes what its players do with the configurations they happened to meet. Here
+    every other factor has one distribution for all cells: that of the regression's own rows, or
+    that of other configurations, to ask how agents would fare where, say, inflation is high (000,
+    footnote 11). Intervals hold that distribution fixed.
+
+    Args:
+        by: factors of the regression whose combinations of levels are the cells; none: one mean.
+        configurations: a row for each configuration to average over, with the columns of one or
+            more of the other factors; factors whose columns it lacks keep the distribution they
+            have in the regression's rows, and ``over`` says which.
+        weight: the column of ``configurations`` that says how often each occurs, >= 0; all alike
+            without one.
+
+    Raises:
+        StatisticsError: ``configurations`` has a level that the regression does not know.
+        ValueError: there is no such factor, or weights make no sense.
+    """
+    design = regression.design
+    for name in by:
+        design.columns(name)  # refuses what is no factor
+    cells = [next(one for one in design.factors if one.name == name) for name in by]
+    shares, over = design.active_shares(), "its own configurations"
+    if configurations is not None:
+        shares, over = _reweighted(design, shares, by, configurations, weight)
+    elif weight is not None:
+        raise ValueError("A weight is a column of configurations, and there are none")
+    combinations = list(product(*(factor.levels for factor in cells)))
+    weights = np.tile(shares, (len(combinations), 1))
+    for row, levels in zip(weights, combinations, strict=True):
+        for factor, level in zip(cells, levels, strict=True):
+            columns = design.columns(factor.name)
+            row[columns] = [float(level == other) for other in factor.others]
+    names = pl.DataFrame(combinations, schema=dict.fromkeys(by, pl.String), orient="row")
+    means = regression.estimates(weights)
+    labelled = (names.hstack(means) if by else means).with_columns(
+        interval=pl.lit(regression.label)
+    )
+    return PredictedMeans(regression, over, labelled)
+
+
+def _reweighted(
+    design: Design,
+    shares: FloatArray,
+    by: Sequence[str],
+    configurations: pl.DataFrame,
+    weight: str | None,
+) -> tuple[FloatArray, str]:
+    """The shares of each column among weighted configurations, and what they are in words."""
+    if configurations.is_empty():
+        raise StatisticsError("there are no configurations to average over")
+    weights = np.ones(len(configurations))
+    if weight is not None:
+        if weight not in configurations.columns:
+            raise ValueError(f'configurations have no column "{weight}" of weights')
+        weights = configurations[weight].cast(pl.Float64).to_numpy()
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise ValueError(f'The weights in "{weight}" must be >= 0, and not all 0')
+    changed, kept = shares.copy(), []
+    for factor in design.factors:
+        if factor.name in by:
+            continue
+        if not set(factor.columns) <= set(configurations.columns):
+            kept.append(factor.name)
+            continue
+        codes = factor.codes(configurations)
+        found = np.bincount(codes + 1, weights, minlength=len(factor.others) + 1)
+        changed[design.columns(factor.name)] = found[1:] / weights.sum()
+    own = f", {' and '.join(kept)} as in its own rows" if kept else ""
+    return changed, f"{len(configurations)} given configurations{own}"

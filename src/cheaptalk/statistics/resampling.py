@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.errors import StatisticsError, demand_columns
-from cheaptalk.statistics.intervals import DEALS
-from cheaptalk.statistics.printout import printed
+from cheaptalk.statistics.columns import StatisticsError, demand_columns
+from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
+from cheaptalk.statistics.printout import Tabular
 
 Places = NDArray[np.int64]
-FEW = 20
-"""Fewer clusters than this make bootstrap intervals too narrow more often than not."""
 Statistic = Callable[[pl.DataFrame], Mapping[str, float | None]]
 """Numbers of a frame by name; None (or NaN) where one is not defined."""
 
 
-@dataclass(frozen=True, eq=False)
-class Resampled:
+@dataclass(frozen=True, eq=False, repr=False)
+class Resampled(Tabular):
     """Statistics of a frame, and of frames drawn from it.
 
     Attributes:
@@ -40,9 +38,9 @@ class Resampled:
     label: str
     notes: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The statistics as a table."""
-        return printed(self.label, self.frame.drop("interval"), self.notes)
+        return self.label, self.frame.drop("interval"), self.notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +75,7 @@ class Clusters:
     @property
     def notes(self) -> tuple[str, ...]:
         """A warning where there are few clusters."""
-        if self.count >= FEW:
-            return ()
-        return (f"{self.count} clusters are few: the intervals are likely too narrow",)
+        return () if self.count >= FEW else (few_clusters(self.count),)
 
     def draws(self, number: int, generator: np.random.Generator) -> Iterator[Places]:
         """Clusters drawn with replacement, as many from each stratum as it has."""
@@ -145,27 +141,21 @@ def bootstrap(
     label = (
         f"{level * 100:g} %, expanded percentiles of {draws} bootstrap draws of {clusters.label}"
     )
-    tail = expanded(level, clusters.freedom)
-    rows = [
-        (name, _known(estimate[name]), *_summary(drawn[name].drop_nulls().to_numpy(), tail),
-         drawn[name].null_count() / draws, label)
-        for name in estimate
-    ]  # fmt: skip
-    numbers = dict.fromkeys(("estimate", "error", "low", "high", "undefined"), pl.Float64)
-    schema = {"statistic": pl.String, **numbers, "interval": pl.String}
-    if not rows:
+    if not estimate:
         raise StatisticsError("the statistic gives no numbers")
-    return Resampled(pl.DataFrame(rows, schema=schema, orient="row"), drawn, label, clusters.notes)
-
-
-def _summary(
-    drawn: NDArray[np.float64], tail: float
-) -> tuple[float | None, float | None, float | None]:
-    """The standard deviation and percentiles of draws; all None of fewer than two."""
-    if len(drawn) < 2:
-        return None, None, None
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return float(drawn.std(ddof=1)), float(low), float(high)
+    tail, value = expanded(level, clusters.freedom), pl.col("value")
+    numbers = pl.Series([_known(one) for one in estimate.values()], dtype=pl.Float64)
+    long = drawn.unpivot(variable_name="statistic")
+    summary = long.group_by("statistic", maintain_order=True).agg(
+        error=value.std(),
+        low=pl.when(value.count() > 1).then(value.quantile(tail, "linear")),
+        high=pl.when(value.count() > 1).then(value.quantile(1 - tail, "linear")),
+        undefined=value.null_count() / draws,
+        interval=pl.lit(label),
+    )
+    return Resampled(
+        summary.insert_column(1, numbers.alias("estimate")), drawn, label, clusters.notes
+    )
 
 
 def _known(value: float | None) -> float | None:

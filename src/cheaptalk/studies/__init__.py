@@ -1,10 +1,10 @@
 """A study is data: games x deals x seatings x repeats; plan it, run it, resume it."""
 
 from cheaptalk.calls.batches import Batching
+from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.calls.orders import ControlError, LaneState, RunState, give_order, watch
-from cheaptalk.calls.purse import Budget, Cap, Halted, amount_text
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range

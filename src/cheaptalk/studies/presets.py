@@ -7,18 +7,17 @@ from typing import TypeAlias
 import yaml
 
 from cheaptalk.rules import suggest
+from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function, several
-from cheaptalk.studies.study import Study, StudyError, load_study
+from cheaptalk.studies.study import FILES, Study, StudyError, load_study
 
 Preset: TypeAlias = Path | Callable[[], Study]
 """A study file, or a function that makes the study."""
 
 
-def _is_preset(thing: object) -> bool:
-    return isinstance(thing, Path) or is_function(thing)
-
-
-PRESETS: Registry[Preset] = Registry("preset", "cheaptalk.presets", _is_preset, several)
+PRESETS: Registry[Preset] = Registry(
+    "preset", "cheaptalk.presets", lambda one: isinstance(one, Path) or is_function(one), several
+)
 """All presets; an entry point refers to a mapping of them by name."""
 OURS: dict[str, Preset] = {"quickstart": Path(__file__).parent / "quickstart.yaml"}
 """Those that reproduce no paper."""
@@ -48,11 +47,11 @@ def study_of(named: Study | Path | str) -> Study:
             return named
         case str() if named in PRESETS:
             return preset(named) or load_study(named)
-        case str() if not named.endswith((".yaml", ".yml", ".json")) and not Path(named).is_file():
+        case str() if not named.endswith(FILES) and not Path(named).is_file():
             raise StudyError(f"no study file or preset {suggest(named, preset_names())}")
         case str() | Path():
             return load_study(named)
-    raise StudyError(f"a study, a preset's name or a study file is wanted, not {named!r}")
+    raise StudyError(f"a study, a preset's name or a study file is wanted, not {shown(named)}")
 
 
 def preset_text(name: str) -> str:

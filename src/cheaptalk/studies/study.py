@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from cheaptalk.calls.purse import Budget
-from cheaptalk.players import Entry, ModelSeat
+from cheaptalk.calls.budget import Budget
+from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.rosters import chosen
-from cheaptalk.players.seats import labelled
+from cheaptalk.players.seats import entry_of, labelled
 from cheaptalk.records.exclusions import Unanswered
-from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, game_box, suggest
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, game_box, suggest
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, shown
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -43,7 +45,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
         players.setdefault(label, entry)
     shared = study.get("models") or {}
     _check_shared(shared)
-    study["players"] = {label: _with(shared, entry) for label, entry in players.items()}
+    study["players"] = {label: _with(shared, entry_of(entry)) for label, entry in players.items()}
     return study
 
 
@@ -116,8 +118,12 @@ class StudyError(CheaptalkError, ValueError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 
+FILES = (".yaml", ".yml", ".json")
+"""How the names of study files end."""
 LARGEST = 1_000_000_000
 """Matches that a study may have: more than anybody can play or store."""
+MOST_CONFIGURATIONS = 100_000
+"""Configurations of a game, which are held in memory."""
 MOST_SEATINGS = 5_000_000
 """Seatings that a game may have, which are listed in memory."""
 
@@ -200,6 +206,12 @@ class GameGrid(Value):
         twice = [key for key, count in Counter(listed).items() if count > 1]
         if twice:
             raise ValueError(f'"{twice[0]}" stands in more than one of fixed, cases and grid')
+        size = len(self.cases) * prod(map(len, self.grid.values()))
+        if size > MOST_CONFIGURATIONS:
+            raise ValueError(
+                f"the grid has {size:,} configurations, more than {MOST_CONFIGURATIONS:,}; "
+                "leave values out, or write several studies"
+            )
         self.configurations()
         return self
 
@@ -254,7 +266,7 @@ class Study(Value):
     seed: int = 0
     games: list[GameGrid] = Field(default_factory=list)
     deals_from: str | None = None
-    players: dict[str, Entry]
+    players: dict[str, RosterEntry]
     roster: list[str] = Field(default_factory=list, exclude=True)
     models: dict[str, Any] = Field(default_factory=dict)
     pairing: Pairing | Sample = "all"
@@ -274,10 +286,10 @@ class Study(Value):
     def _is_name(cls, data: Any) -> Any:
         if isinstance(data, int | float | date):
             raise ValueError(f"{data} is no text to YAML; put it in quotes")
-        if not isinstance(data, str) or not re.fullmatch(r"[\w.-]{1,80}", data):
+        if not isinstance(data, str) or not re.fullmatch(r"(?!-)[\w.-]{1,80}", data):
             raise ValueError(
                 f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
-                "underscores"
+                "underscores, a dash not first"
             )
         return data
 
@@ -310,6 +322,10 @@ class Study(Value):
         if self.swap and not any(isinstance(one, list) for one in pairings):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
         return self
+
+    def __repr__(self) -> str:
+        games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
+        return brief(self, f"{self.name}, {games}, {players}")
 
     def written(self) -> dict[str, Any]:
         """The study as plain data, complete."""

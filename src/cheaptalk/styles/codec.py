@@ -84,12 +84,23 @@ class JsonCodec:
         rest = reply[end:]
         if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
             raise Unreadable(TWO)
+        words = set[str]().union(*_words(ask.action).values())
+        given = {str(one).casefold() for one in vars(answer).values()}
+        if _beside(reply, found) in words - given:
+            raise Unreadable(TWO)
         if cut_off and rest.strip(" `\t\r\n"):
             raise Unreadable(CUT_OFF)
         reason = ask.refuse(answer)
         if reason is not None:
             raise Illegal(reason)
         return answer
+
+
+def _beside(reply: str, found: Iterable[Braced]) -> str:
+    """What a reply says beside its objects, in small letters and without marks."""
+    for one in found:
+        reply = reply.replace(one.text, "")
+    return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
 
 
 def _answer(found: Iterable[Braced], action: type[Action]) -> tuple[Action | None, int, str]:

@@ -43,7 +43,7 @@ LANDMARK = re.compile(
     re.IGNORECASE,
 )
 """What matters between objects: a brace that begins one, other braces, and bounds of thinking."""
-INSIDE = re.compile(r'\\.|"(?:[^"\\]++|\\.?)*+(?P<closed>")?|[{}]', re.DOTALL)
+INSIDE = re.compile(r'\\.|"[^"\\]*(?:\\.[^"\\]*)*\\?(?P<closed>")?|[{}]', re.DOTALL)
 """What matters within one: strings and, outside them, braces and escaped characters."""
 
 FAULTS = (

@@ -6,18 +6,13 @@ What is recorded stays as it was written; these rules are for showing it.
 import json
 import re
 
+from cheaptalk.text import HIDDEN
+
 TOKEN = re.compile(r"[<\u25c1](?=[|\uff5c/<A-Za-z_]|0x)|\[(?=/?[A-Z_]+\])")
 """Where a token of a chat template can begin, such as ``<|im_start|>``, ``</s>`` or ``[INST]``, or
 a tag such as ``<think>``."""
 TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 """Where a tag of a codec can begin, such as ``[propose]``."""
-HIDDEN = re.compile(
-    "[\x7f-\x9f\xad\u061c\u06dd\u070f\u08e2\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-"""Characters that end lines, turn the direction of writing or cannot be seen, but for the joiners
-that some scripts and emoji need."""
 
 
 def disarmed(text: str) -> str:

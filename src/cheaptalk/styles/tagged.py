@@ -12,7 +12,11 @@ from cheaptalk.styles.codec import CUT_OFF, EMPTY, Illegal
 from cheaptalk.styles.json_objects import Unreadable, after_thinking
 
 LETTER = r"[^\W\d_]"
-NUMBER = rf"(?<!{LETTER})[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d++(?:[.,/]\d++)*+(?!{LETTER})"
+NUMBER = (
+    rf"(?<!{LETTER})(?<!\d)[-+\N{{MINUS SIGN}}\N{{EN DASH}}]?\d+(?:[.,/]\d+)*"
+    rf"(?!\d|[.,/]\d|{LETTER})"
+)
+"""A number as it is written; no possessive groups, which Python before 3.11.5 misreads."""
 
 
 class TaggedCodec:
@@ -62,7 +66,8 @@ class TaggedCodec:
         elif tag == self.text and fields.text is not None:
             found = {fields.text: body.removeprefix(" ")}
         else:
-            raise Illegal(f"no {tag} is possible now: begin with {self._tags(fields)}")
+            tags = " or ".join(form.partition(" ")[0] for form in self._forms(fields))
+            raise Illegal(f"no {tag} is possible now: begin with {tags}")
         try:
             action = ask.action.model_validate(found)
         except ValidationError as error:
@@ -88,9 +93,6 @@ class TaggedCodec:
                 f"{self.text} and {self.numbers} may stand only once, at the beginning of a reply"
             )
         return begun.group().lower(), body
-
-    def _tags(self, fields: "Fields") -> str:
-        return " or ".join(form.partition(" ")[0] for form in self._forms(fields))
 
     def _forms(self, fields: "Fields") -> Iterator[str]:
         if fields.text is not None:

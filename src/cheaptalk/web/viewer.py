@@ -20,7 +20,7 @@ from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, Study
 from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.store.queries import (
-    Pairing,
+    PlayedPairing,
     Wanted,
     count,
     match,
@@ -35,8 +35,6 @@ from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 
 HOST = "127.0.0.1"
-SIZE = 50
-"""Matches on a page."""
 
 
 def listen(port: int = PORT) -> socket.socket:
@@ -87,7 +85,7 @@ class _Overview(NamedTuple):
 
     stamp: object
     summary: StudySummary
-    pairings: list[Pairing]
+    pairings: list[PlayedPairing]
     places: dict[str, dict[str, str]]
     problems: dict[str, int]
     excluded: Excluded
@@ -109,7 +107,6 @@ class _Pages:
         }
 
     def render(self, template: str, code: int = 200, **values: Any) -> HTMLResponse:
-        """A page from its template."""
         text = self.templates.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 
@@ -141,7 +138,7 @@ class _Pages:
 
     def study(self, study: str) -> HTMLResponse:
         seen = self.overview(study)
-        met: dict[str, list[Pairing]] = {}
+        met: dict[str, list[PlayedPairing]] = {}
         for pairing in seen.pairings:
             met.setdefault(pairing.game, []).append(pairing)
         return self.render(
@@ -159,7 +156,7 @@ class _Pages:
         asked = {name: value for name, value in request.query_params.items() if value}
         people = _people([one for one in found if one.game == game], places)
         wanted = _wanted(game, places, asked)
-        shown = page(self.store, study, wanted, after=asked.get("after"), size=SIZE)
+        shown = page(self.store, study, wanted, after=asked.get("after"))
         return self.render(
             "matches.html.jinja", study=study, game=game, places=list(places), people=people,
             choices=_choices(places), seated=_seated(places, asked), asked=asked, page=shown,
@@ -184,7 +181,7 @@ class _Pages:
         )  # fmt: skip
 
 
-def _people(found: Iterable[Pairing], places: Mapping[str, str]) -> dict[str, list[str]]:
+def _people(found: Iterable[PlayedPairing], places: Mapping[str, str]) -> dict[str, list[str]]:
     """Who played each place, and each role."""
     people: dict[str, set[str]] = {}
     for pairing in found:
@@ -206,7 +203,6 @@ def _seated(places: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, st
 
 
 def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> Wanted:
-    """What a query asks for."""
     names = dict.fromkeys([*places, *places.values()])
     return Wanted(
         game,

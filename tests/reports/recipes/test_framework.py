@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.parts import (
     RecipePart,
     ReportTable,
 )
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 from tests.conftest import Command
 from tests.pages import Page
 from tests.reports.browser import Tab, browse

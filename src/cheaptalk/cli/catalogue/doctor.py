@@ -1,29 +1,27 @@
 """The command that checks the installation: doctor."""
 
-from __future__ import annotations
-
 import platform
 import sqlite3
 import sys
 import warnings
-from pathlib import Path
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import EXTRAS, missing
+from cheaptalk.cli.shared.lookup import opened
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.rules import counted
 from cheaptalk.rules.registry import PluginWarning, Registry
 
-Finding = tuple[str, bool, str]
+Diagnosis = tuple[str, bool, str]
 """What was looked at, whether it is well, and what there is to say of it."""
 
 
 def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
     """Check the installation and the store, and say what is missing for what."""
-    checks: list[Finding] = [
+    checks: list[Diagnosis] = [
         ("python", sys.version_info >= (3, 11), platform.python_version()),
         ("cheaptalk", True, ct.__version__),
         ("sqlite", True, sqlite3.sqlite_version),
@@ -50,7 +48,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
         raise typer.Exit(1)
 
 
-def _broken_plugins() -> list[Finding]:
+def _broken_plugins() -> list[Diagnosis]:
     """What installed packages register and cannot be used, from looking at everything anew."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PluginWarning)
@@ -65,14 +63,14 @@ def _broken_plugins() -> list[Finding]:
     return [("plug-in", False, one) for one in dict.fromkeys(said)]
 
 
-def _store_check(path: Path) -> Finding:
-    if not path.exists():
-        return ("store", True, f"{path} does not exist yet; the first run makes it")
+def _store_check(where: str) -> Diagnosis:
     try:
-        with ct.Store.open(path) as opened:
-            problem = opened.check()
-            count = sum(sum(one.counts.values()) for one in opened.studies())
+        with opened(where) as store:
+            if store is None:
+                return ("store", True, f"{where} does not exist yet; the first run makes it")
+            problem = store.check()
+            count = sum(sum(one.counts.values()) for one in store.studies())
     except ct.CheaptalkError as error:
         return ("store", False, str(error))
-    sound = f"{path} is sound and holds {counted(count, 'match')}"
+    sound = f"{where} is sound and holds {counted(count, 'match')}"
     return ("store", problem is None, problem or sound)

@@ -1,7 +1,5 @@
 """The command that lists the presets, or prints one: preset."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -78,7 +78,7 @@ def _rate(dollars: float | None) -> str:
 
 
 def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
-    return [_shown(list(one.price.models), one.price, one.source) for one in table.listed()]
+    return [_shown(list(price.models), price, source) for price, source in table.listed()]
 
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
         blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))
         note = "; ".join(filter(None, ("no price is known", hint(model))))
         return {"models": [model]} | blank | {"note": note, "source": ""}
-    source = next(one.source for one in table.listed() if one.price is price)
+    source = next(source for one, source in table.listed() if one is price)
     return _shown([model], price, source)
 
 
@@ -99,11 +99,6 @@ def _shown(models: list[str], price: ct.models.Price, source: str) -> dict[str, 
 
 
 def _write(path: Path) -> None:
-    """Write an editable copy of the package's prices.
-
-    Raises:
-        PriceError: the file is there already.
-    """
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(ct.models.own_prices().read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from cheaptalk.cli.shared.printing import as_yaml, out, print_json, say
 from cheaptalk.models.model_strings import hint
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import ways
-from cheaptalk.players import Entry, ModelSeat, StrategySeat
+from cheaptalk.players import ModelSeat, RosterEntry, StrategySeat
 from cheaptalk.players.language_model.preview import STAND_IN, Preview, preview
 from cheaptalk.players.language_model.treatments import History
 from cheaptalk.players.rosters import chosen, roster_names
@@ -83,7 +83,6 @@ def _game(name: str, written: list[str]) -> ct.Game:
 
 
 def _model(written: str, style: str | None, game: ct.Game, place: str) -> ModelSeat:
-    """The model's seat."""
     data = _entry(written)
     if isinstance(data, dict) and "strategy" not in data:
         data = {"model": STAND_IN} | data | ({"style": style} if style else {})
@@ -123,7 +122,7 @@ def _strategy(written: str | None, game: ct.Game, place: str) -> ct.rules.Decide
 def _seat(data: Any, game: ct.Game, place: str, option: str) -> ct.players.SeatSpec | None:
     """Who sits down at a place, checked as in a study."""
     try:
-        return Entry.model_validate(data).seat(game, place)
+        return RosterEntry.model_validate(data).seat(game, place)
     except ValidationError as error:
         raise ct.StudyError(f"{option}: {first_problem(error)}") from None
     except ValueError as error:

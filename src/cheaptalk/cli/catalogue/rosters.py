@@ -1,7 +1,5 @@
 """The command that lists the rosters of models, or shows one in full: rosters."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -20,7 +18,11 @@ def rosters(
 ) -> None:
     """List the rosters of models, or show one with the settings of its players."""
     if name is not None:
-        _show(_roster(name), json)
+        try:
+            chosen = roster(name)
+        except ValueError as error:
+            raise ct.StudyError(str(error)) from None
+        _show(chosen, json)
         return
     known = {one: roster(one) for one in roster_names()}
     if json:
@@ -32,13 +34,6 @@ def rosters(
     print_table(None, ["roster", "players", "who they are"], rows)
     out.print("\nOne in full: cheaptalk rosters NAME")
     say("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
-
-
-def _roster(name: str) -> Roster:
-    try:
-        return roster(name)
-    except ValueError as error:
-        raise ct.StudyError(str(error)) from None
 
 
 def _show(found: Roster, json: bool) -> None:

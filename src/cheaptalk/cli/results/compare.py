@@ -1,7 +1,5 @@
 """The command that compares two studies: compare."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +8,6 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import needing
-from cheaptalk.cli.shared.findings import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     PORT,
@@ -20,6 +17,7 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     pair,
 )
+from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared.printing import err
 
 

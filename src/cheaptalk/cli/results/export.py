@@ -1,7 +1,5 @@
 """The command that writes a study's records to files: export."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The commands that take in games of other systems: import glee, gama, dond and others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -116,12 +114,8 @@ def dond(
     _take_in(ct.read_dond(paths), store, study, json)
 
 
-def _take_in(found: Collection, store: Path, study: str, as_json: bool) -> None:
-    """Store a collection, showing how far it is, and say what became of it.
-
-    Raises:
-        CheaptalkError: it holds no game; nothing is written.
-    """
+def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
+    """Store a collection that holds a game, and say what became of it."""
     with err.status(study):
         found = with_a_game(found)
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
@@ -130,15 +124,11 @@ def _take_in(found: Collection, store: Path, study: str, as_json: bool) -> None:
             shown.update(f"{study}: {counted(intake.read, 'game')} read")
 
         intake = ct.take_in(found, opened, study, show)
-    _summarise(intake, study, store, as_json)
-
-
-def _summarise(intake: Intake, study: str, store: Path, as_json: bool) -> None:
     if as_json:
         print_json(
             {
                 "study": study,
-                "store": str(store),
+                "store": store,
                 "present": intake.present,
                 "redactions": intake.redactions,
                 "imported": intake.imported,

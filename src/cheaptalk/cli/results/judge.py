@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.cost_preview import costs
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     CAPS,
@@ -25,7 +25,6 @@ from cheaptalk.cli.shared.options import (
     cap_of,
     player_entry,
 )
-from cheaptalk.cli.shared.outlook import costs
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import cost_text, see_verdicts, state_notes
@@ -92,10 +91,13 @@ def judge(
                 takes = ct.judges.estimate_judging(
                     opened, study, judge, sample=sample, seed=seed, prices=known
                 )
+            doubts = list(
+                shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
+            )
             if dry_run:
-                _foretell(study, judge, takes, cap, _again(context), json)
+                _foretell(study, judge, takes, doubts, _again(context), json)
                 return
-            for line in (f"estimated {takes.amounts.line}", *_doubts(takes, cap)):
+            for line in (f"estimated {takes.amounts.line}", *doubts):
                 say(f"{study}: {line}", to=err, whole=True)
         started = time.monotonic()
         try:
@@ -137,7 +139,6 @@ def _again(context: typer.Context) -> str:
 
 
 def _how_far(study: str, state: ct.judges.Judging) -> str:
-    """How far judging is, in a line."""
     how_far = f"{study}: {state.done:,} of {counted(state.matches, 'match')} judged"
     parts = [how_far, counted(state.judged, "verdict")]
     parts += [f"{state.invalid:,} without one"] if state.invalid else []
@@ -168,15 +169,14 @@ def _foretell(
     study: str,
     judge: ct.judges.Judge,
     takes: ct.judges.JudgingEstimate,
-    cap: ct.studies.Cap,
+    doubts: list[str],
     command: str,
     as_json: bool,
 ) -> None:
-    """Say what judging would take."""
     if as_json:
         print_json(
             {"study": study, "judge": judge.digest, "rubric": judge.rubric.name,
-             "model": judge.seat.model, "doubts": [*_doubts(takes, cap)]} | takes.as_json()
+             "model": judge.seat.model, "doubts": doubts} | takes.as_json()
         )  # fmt: skip
         return
     about = "" if takes.read == takes.matches else "about "
@@ -188,17 +188,12 @@ def _foretell(
         say(f"nothing to judge: {takes.nothing}")
         return
     say(f"{judge.seat.model}: {takes.amounts.line}", whole=True)
-    for doubt in _doubts(takes, cap):
+    for doubt in doubts:
         say(doubt, whole=True)
     out.print("This assumes:")
     for one in takes.assumes:
         say(f"- {one}")
     say(f"Nothing was asked. Judge with: {command}", whole=True)
-
-
-def _doubts(takes: ct.judges.JudgingEstimate, cap: ct.studies.Cap) -> Iterator[str]:
-    """Where the judge may not, or cannot, end within its budget."""
-    return shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
 
 
 def _as_json(
@@ -217,7 +212,7 @@ def _as_json(
     }  # fmt: skip
 
 
-def _summarise(study: str, state: ct.judges.Judging, command: str, store: Path) -> None:
+def _summarise(study: str, state: ct.judges.Judging, command: str, store: str) -> None:
     parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
     if without := state.invalid + state.invalid_before:
         parts.append(f"{without:,} without a verdict")

@@ -1,7 +1,5 @@
 """The command with which people label what models judge: label."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -58,7 +56,7 @@ def label(
     )
 
 
-def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: Path) -> None:
+def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) -> None:
     """What the sheet asks for, and how to go on."""
     rubric = ct.judges.find_rubric(by_rubric)
     say(f"{sheet}: {counted(items, 'item')} to label\n{rubric.question}")
@@ -71,6 +69,6 @@ def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: Path) -
     say(
         "write one of these into the column verdict of each row, then: cheaptalk label "
         f"{study} --judge {shlex.quote(by_rubric)} --labels {shlex.quote(str(sheet))} "
-        f"--store {shlex.quote(str(store))}",
+        f"--store {shlex.quote(store)}",
         whole=True,
     )

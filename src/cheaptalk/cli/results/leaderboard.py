@@ -1,14 +1,11 @@
 """The command that ranks players over several studies: leaderboard."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import needing
-from cheaptalk.cli.shared.findings import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     PORT,
@@ -17,6 +14,7 @@ from cheaptalk.cli.shared.options import (
     PortOption,
     StoreOption,
 )
+from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared.printing import err
 
 

@@ -25,77 +25,12 @@ from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.rules.errors import Advice
 
-Game: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
-Games: TypeAlias = "tuple[Iterator[Game], ct.reports.Played | None]"
+AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
+Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
-ProviderOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--provider",
-        help="Whose strategy it is, for the game among providers. Repeat it. Models whose name "
-        "says so have theirs already; an empty one takes it away.",
-        metavar="LABEL=PROVIDER",
-    ),
-]
-WithOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        help="Take the matches of another study of the store too; one in both counts once. "
-        "Repeat it.",
-        metavar="STUDY",
-    ),
-]
-NextOption = Annotated[
-    int, typer.Option("--next", min=0, help="Propose where to play so many matches more.")
-]
-OneSidedOption = Annotated[
-    bool,
-    typer.Option(
-        "--one-sided",
-        help="Accept pairs that only ever sat in one order, as is right where seats are alike.",
-    ),
-]
-PairedOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--paired/--unpaired",
-        help="Draw the same deals for all cells, or deals for each cell, which breaks exact ties "
-        "between cells that share deals.",
-        show_default="paired where cells share deals",
-    ),
-]
 OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "port")
 """Options that make no difference to a payoff file."""
-
-BySeatOption = Annotated[
-    bool,
-    typer.Option(
-        "--by-seat",
-        help="Keep the seats apart: one side chooses who sits in the first, the other who sits in "
-        "the second. For games whose seats differ, such as a seller and a buyer; without it, "
-        "everybody is taken to sit in both. A payoff file whose players differ needs no option.",
-    ),
-]
-PayoffOption = Annotated[
-    str | None,
-    typer.Option(
-        "--payoff",
-        help="With --by-seat: what either side wants, such as gain, for measures that the game "
-        "calls alice_gain and bob_gain.",
-        metavar="MEASURE",
-        show_default="the game's payoff",
-    ),
-]
-PooledOption = Annotated[
-    bool,
-    typer.Option(
-        "--pooled",
-        help="With --by-seat: take all matches of a pair alike, as is right where pairs were drawn "
-        "at random; else each pair must have played each configuration.",
-    ),
-]
 ADVICE = {"one_sided": "use --one-sided", "paired": "use --unpaired", "pooled": "use --pooled"}
 """How the command line says what an error advises in Python."""
 
@@ -123,16 +58,73 @@ def metagame(
         list[str] | None,
         typer.Option("--without", help="Leave a strategy out. Repeat it.", metavar="LABEL"),
     ] = None,
-    by_seat: BySeatOption = False,
-    payoff: PayoffOption = None,
-    pooled: PooledOption = False,
+    by_seat: Annotated[
+        bool,
+        typer.Option(
+            "--by-seat",
+            help="Keep the seats apart: one side chooses who sits in the first, the other who sits "
+            "in the second. For games whose seats differ, such as a seller and a buyer; without "
+            "it, everybody is taken to sit in both. A payoff file whose players differ needs no "
+            "option.",
+        ),
+    ] = False,
+    payoff: Annotated[
+        str | None,
+        typer.Option(
+            "--payoff",
+            help="With --by-seat: what either side wants, such as gain, for measures that the game "
+            "calls alice_gain and bob_gain.",
+            metavar="MEASURE",
+            show_default="the game's payoff",
+        ),
+    ] = None,
+    pooled: Annotated[
+        bool,
+        typer.Option(
+            "--pooled",
+            help="With --by-seat: take all matches of a pair alike, as is right where pairs were "
+            "drawn at random; else each pair must have played each configuration.",
+        ),
+    ] = False,
     bootstrap: Annotated[int, typer.Option(min=0, help="Bootstrap draws; 0 for none.")] = 1000,
     seed: DrawSeedOption = 0,
-    paired: PairedOption = None,
-    one_sided: OneSidedOption = False,
-    others: WithOption = None,
-    provider: ProviderOption = None,
-    budget: NextOption = 0,
+    paired: Annotated[
+        bool | None,
+        typer.Option(
+            "--paired/--unpaired",
+            help="Draw the same deals for all cells, or deals for each cell, which breaks exact "
+            "ties between cells that share deals.",
+            show_default="paired where cells share deals",
+        ),
+    ] = None,
+    one_sided: Annotated[
+        bool,
+        typer.Option(
+            "--one-sided",
+            help="Accept pairs that only ever sat in one order, as is right where seats are alike.",
+        ),
+    ] = False,
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            help="Take the matches of another study of the store too; one in both counts once. "
+            "Repeat it.",
+            metavar="STUDY",
+        ),
+    ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--provider",
+            help="Whose strategy it is, for the game among providers. Repeat it. Models whose name "
+            "says so have theirs already; an empty one takes it away.",
+            metavar="LABEL=PROVIDER",
+        ),
+    ] = None,
+    budget: Annotated[
+        int, typer.Option("--next", min=0, help="Propose where to play so many matches more.")
+    ] = 0,
     to: Annotated[
         Path | None,
         typer.Option("--out", "--report", help="Write a page with tables and graphs, as HTML."),
@@ -151,12 +143,21 @@ def metagame(
     with needing("analysis"):
         write_payoffs = ct.equilibrium.write_payoffs
     of_file = source.lower().endswith(FILES)
+    title = Path(source).stem if of_file else source
     _check_source(source, of_file, context, (export, to))
     wishes: ct.equilibrium.AnalysisOptions = {
         "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
         "one_sided": one_sided, "budget": budget,
     }  # fmt: skip
-    seats = seat_wishes(by_seat, payoff, pooled, wishes, provider or ())
+    seats: ct.equilibrium.SeatsOptions | None = None
+    if by_seat:
+        _refuse_symmetric(wishes, provider or ())
+        seats = {
+            "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
+            "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled,
+        }  # fmt: skip
+    else:
+        _refuse({"--payoff": payoff, "--pooled": pooled}, "it goes with --by-seat")
     opened = (
         _of_file(source, wishes, provider or (), seats)
         if of_file
@@ -171,13 +172,17 @@ def metagame(
             analyses.append(one)
             if not json:
                 _show(one)
+        write: Callable[..., None] = ct.reports.metagame_report
+        told: Callable[..., dict[str, Any]] = ct.reports.analysis_json
+        if isinstance(analyses[0], ct.equilibrium.SeatsAnalysis):
+            write, told = ct.reports.seats_report, ct.reports.seats_json
         if export:
             write_payoffs(analyses[0].table, export)
         if to:
             with err.status(f"{source}: writing {to.name}"):
-                _write(_title(source), analyses, to, seed=seed, played=played)
+                write(title, analyses, to, seed=seed, played=played)
     if json:
-        print_json([_told(one, seed) for one in analyses])
+        print_json([told(one, seed) for one in analyses])
         return
     for what, file in (("page", to), ("payoff file", export)):
         if file:
@@ -187,20 +192,20 @@ def metagame(
 def _check_source(
     source: str, of_file: bool, context: typer.Context, written: Sequence[Path | None]
 ) -> None:
-    """See that what is asked for suits a payoff file, if the source is one.
-
-    Raises:
-        BadParameter: a file has another ending, an option is for studies, or the file would be
-            written over.
-    """
+    """See that what is asked for suits a payoff file, if the source is one."""
     there = Path(source).is_file()
     if there and Path(source).suffix and not of_file:
         raise typer.BadParameter(
             f"{source} is a file whose name ends neither in .csv nor in .nfg, as payoff files do; "
             "rename it, or give the name that a study has in the store"
         )
-    if of_file:
-        refuse_of_study(context)
+    for one in context.command.params if of_file else ():
+        given = context.get_parameter_source(str(one.name))
+        if one.name in OF_STUDY and given is not None and given.name == "COMMANDLINE":
+            raise typer.BadParameter(
+                "it is for a study; a payoff file holds one game, and no matches",
+                param_hint="/".join([*one.opts, *one.secondary_opts]),
+            )
     for path in written:
         if there and path is not None and path.exists() and path.samefile(source):
             raise typer.BadParameter(f"{path} is the payoff file itself; choose another name")
@@ -212,25 +217,29 @@ def _of_file(
     wishes: ct.equilibrium.AnalysisOptions,
     providers: Sequence[str],
     seats: ct.equilibrium.SeatsOptions | None,
-) -> Iterator[Games]:
-    """The game of a payoff file."""
-    table = ct.equilibrium.read_payoffs(source)
+) -> Iterator[Analyses]:
+    table, title = ct.equilibrium.read_payoffs(source), Path(source).stem
     with _solving(StatusLine(), source) as progress, advising_options():
-        one: Game
+        one: AnyAnalysis
         if seats or not table.symmetric:
-            one = bimatrix(_title(source), table, wishes, providers, seats)
+            _refuse_symmetric(wishes, providers)
+            if seats:
+                other_payoff = seats["payoff"] != ct.equilibrium.PAYOFF
+                asked = {"--payoff": other_payoff, "--pooled": seats["pooled"]}
+                _refuse(asked, "a payoff file says what either side gets")
+            one = ct.equilibrium.analyse_bimatrix(title, table, without=wishes["without"])
         else:
-            wishes |= {"providers": grouping(providers, {}), "progress": progress}
-            one = ct.equilibrium.analyse_payoffs(_title(source), table, **wishes)
-            check_grouping(providers, [one])
+            wishes |= {"providers": _grouping(providers, {}), "progress": progress}
+            one = ct.equilibrium.analyse_payoffs(title, table, **wishes)
+            _check_grouping(providers, [one])
     yield iter([one]), None
 
 
 @contextmanager
 def _of_study(
-    studies: Sequence[str], store: Path, games: Sequence[str], providers: Sequence[str], port: int,
+    studies: Sequence[str], store: str, games: Sequence[str], providers: Sequence[str], port: int,
     wishes: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None, single: bool,
-) -> Iterator[Games]:  # fmt: skip
+) -> Iterator[Analyses]:  # fmt: skip
     """The games of some studies, solved one after the other, and the matches behind them."""
     source = studies[0]
     with ct.Store.open(store) as opened:
@@ -242,58 +251,41 @@ def _of_study(
             raise ct.CheaptalkError(
                 f"a payoff file holds one game; choose one with --game: {names}"
             )
-        wishes["providers"] = grouping(providers, played.providers)
+        wishes["providers"] = _grouping(providers, played.providers)
 
-        def each() -> Iterator[Game]:
+        def each() -> Iterator[AnyAnalysis]:
             status, found = StatusLine(), []
             for place, one in enumerate(chosen, 1):
                 which = f" {one.name}, game {place} of {len(chosen)}" if len(chosen) > 1 else ""
                 with _solving(status, source, which) as progress, advising_options():
                     if seats:
-                        solved: Game = ct.equilibrium.analyse_seats(one, **seats)
+                        solved: AnyAnalysis = ct.equilibrium.analyse_seats(one, **seats)
                     else:
                         wishes["progress"] = progress
                         solved = ct.equilibrium.analyse(one, **wishes)
                         found.append(solved)
                 yield solved
-            check_grouping(providers, found)
+            _check_grouping(providers, found)
 
         yield each(), played
 
 
 @contextmanager
 def _solving(status: StatusLine, source: str, which: str = "") -> Iterator[Callable[[float], None]]:
-    """Say what is being solved; yields what takes the share of the search that is done.
-
-    Args:
-        source: what the games are of.
-        which: which of several games it is.
-    """
+    """Say what is being solved; yields what takes the share of the search that is done."""
     line = f"{source}: solving{which}"
     with status.shown(line) as tell:
         yield lambda share: tell(f"{line}, {100 * share:.2g} % of all sets decided")
 
 
-def _write(name: str, analyses: Sequence[Game], to: Path, **given: Any) -> None:
-    by_seat = isinstance(analyses[0], ct.equilibrium.SeatsAnalysis)
-    write: Callable[..., None] = ct.reports.seats_report if by_seat else ct.reports.metagame_report
-    write(name, analyses, to, **given)
-
-
-def _told(one: Game, seed: int) -> dict[str, Any]:
-    if isinstance(one, ct.equilibrium.SeatsAnalysis):
-        return ct.reports.seats_json(one, seed)
-    return ct.reports.analysis_json(one, seed)
-
-
-def _show(one: Game) -> None:
+def _show(one: AnyAnalysis) -> None:
     """Print a game's equilibria and strategies, with what stands beside them."""
     heading, _, rest = str(one).partition("\n")
     say(heading, style="bold")
     say(rest)
     if isinstance(one, ct.equilibrium.Analysis):
         if one.providers:
-            print_providers(one.providers)
+            _print_providers(one.providers)
         if isinstance(one.next_cells, str):
             say(f"No cells can be proposed: {one.next_cells}.")
         elif one.next_cells is not None:
@@ -301,31 +293,8 @@ def _show(one: Game) -> None:
     out.print()
 
 
-def _title(source: str) -> str:
-    return Path(source).stem if source.lower().endswith(FILES) else source
-
-
-def refuse_of_study(context: typer.Context) -> None:
-    """See that no option is given that only makes sense for a study.
-
-    Raises:
-        BadParameter: one is.
-    """
-    for one in context.command.params:
-        source = context.get_parameter_source(str(one.name))
-        if one.name in OF_STUDY and source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(
-                "it is for a study; a payoff file holds one game, and no matches",
-                param_hint="/".join([*one.opts, *one.secondary_opts]),
-            )
-
-
-def grouping(written: Sequence[str], known: dict[str, str]) -> dict[str, str]:
-    """The provider of each strategy, as written and else as known.
-
-    Raises:
-        BadParameter: one is not LABEL=PROVIDER.
-    """
+def _grouping(written: Sequence[str], known: dict[str, str]) -> dict[str, str]:
+    """The provider of each strategy, as written and else as known."""
     found = dict(known)
     for one in written:
         label, provider = pair(one, "LABEL=PROVIDER", "--provider", last=True, empty=True)
@@ -333,14 +302,10 @@ def grouping(written: Sequence[str], known: dict[str, str]) -> dict[str, str]:
     return {label: provider for label, provider in found.items() if provider}
 
 
-def check_grouping(written: Sequence[str], analyses: Sequence[ct.equilibrium.Analysis]) -> None:
-    """See that what was written groups some game's strategies.
-
-    Raises:
-        BadParameter: a label is in none of the games, or none has strategies of two providers.
-    """
+def _check_grouping(written: Sequence[str], analyses: Sequence[ct.equilibrium.Analysis]) -> None:
+    """See that what was written groups some game's strategies."""
     labels = dict.fromkeys(label for one in analyses for label in one.labels)
-    for label in grouping(written, {}):
+    for label in _grouping(written, {}):
         if label not in labels:
             raise typer.BadParameter(
                 f"no strategy {ct.rules.suggest(label, list(labels))}", param_hint="--provider"
@@ -373,7 +338,7 @@ def _option(advice: Advice) -> str:
     return ADVICE[advice.argument]
 
 
-def print_providers(among: ct.equilibrium.Providers) -> None:
+def _print_providers(among: ct.equilibrium.Providers) -> None:
     """The best-response table and the value given, in both readings."""
     owners = list(among.members)
     for reading in among.readings:
@@ -393,60 +358,11 @@ def print_providers(among: ct.equilibrium.Providers) -> None:
         say(f"{what[:1].upper()}{what[1:]} is missing: {why}.")
 
 
-def seat_wishes(
-    by_seat: bool,
-    payoff: str | None,
-    pooled: bool,
-    wishes: ct.equilibrium.AnalysisOptions,
-    providers: Sequence[str],
-) -> ct.equilibrium.SeatsOptions | None:
-    """How to analyse by seat; None where nobody asked for it.
-
-    Args:
-        by_seat, payoff, pooled, providers: as on the command line.
-        wishes: those that both ways may share.
-
-    Raises:
-        BadParameter: options do not go together.
-    """
-    if not by_seat:
-        _refuse({"--payoff": payoff, "--pooled": pooled}, "it goes with --by-seat")
-        return None
-    refuse_symmetric(wishes, providers)
-    return {
-        "payoff": payoff or ct.equilibrium.PAYOFF, "pooled": pooled, "draws": wishes["draws"],
-        "seed": wishes["seed"], "paired": wishes["paired"], "without": wishes["without"],
-    }  # fmt: skip
-
-
-def refuse_symmetric(wishes: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
-    """See that nothing is asked for that only a symmetric game has.
-
-    Raises:
-        BadParameter: it is.
-    """
+def _refuse_symmetric(wishes: ct.equilibrium.AnalysisOptions, providers: Sequence[str]) -> None:
+    """See that nothing is asked for that only a symmetric game has."""
     asked = {"--provider": providers, "--next": wishes["budget"],
              "--one-sided": wishes["one_sided"]}  # fmt: skip
     _refuse(asked, "it is for games in which everybody sits in both seats")
-
-
-def bimatrix(
-    name: str,
-    table: ct.equilibrium.PayoffTable,
-    wishes: ct.equilibrium.AnalysisOptions,
-    providers: Sequence[str],
-    seats: ct.equilibrium.SeatsOptions | None,
-) -> ct.equilibrium.SeatsAnalysis:
-    """The game of two seats in a payoff file.
-
-    Raises:
-        BadParameter: something is asked for that only a study, or a symmetric game has.
-    """
-    refuse_symmetric(wishes, providers)
-    if seats:
-        asked = {"--payoff": seats["payoff"] != ct.equilibrium.PAYOFF, "--pooled": seats["pooled"]}
-        _refuse(asked, "a payoff file says what either side gets")
-    return ct.equilibrium.analyse_bimatrix(name, table, without=wishes["without"])
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

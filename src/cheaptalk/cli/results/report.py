@@ -49,7 +49,7 @@ def report(
         int, typer.Option(min=100, help="A recipe's bootstrap and permutation draws.")
     ] = 1000,
     seed: DrawSeedOption = 0,
-    told: Annotated[
+    settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="What a recipe is told besides.", metavar="NAME=VALUE"),
     ] = None,
@@ -62,9 +62,9 @@ def report(
     """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
     if tables and not recipe:
         raise typer.BadParameter("only a recipe makes tables; name one", param_hint="--recipe")
-    if told and not recipe:
+    if settings and not recipe:
         raise typer.BadParameter("only a recipe has options; name one", param_hint="--recipe")
-    options = dict(pair(one, "NAME=VALUE", "--set", empty=True) for one in told or ())
+    options = dict(pair(one, "NAME=VALUE", "--set", empty=True) for one in settings or ())
     what = f"{recipe or 'report'}{'-as-published' if as_published else ''}"
     file = to or Path(f"{study}-{what}.html")
     with ct.Store.open(store) as opened:
@@ -81,7 +81,9 @@ def report(
                     opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
                     options=options, progress=lambda part: status.update(f"{study}: {part.title}"),
                 )  # fmt: skip
-            _check_held(found)
+            if found.empty:
+                first = next(iter(found.lacking.values()))
+                raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
             with err.status(f"{study}: writing {file.name}"):
                 ct.reports.write_findings(found, file, sample=sample, port=port)
             written = ct.reports.write_tables(found.tables, tables, recipe) if tables else []
@@ -104,20 +106,7 @@ def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
         say(f"{study} is not complete: {', '.join(said)}", to=err)
 
 
-def _check_held(found: ct.reports.Findings) -> None:
-    """See that the study holds something of the recipe.
-
-    Raises:
-        CheaptalkError: it does not; the sentence says what is missing first.
-    """
-    if found.empty:
-        study, recipe = found.evidence.study, found.recipe.name
-        first = next(iter(found.lacking.values()))
-        raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
-
-
 def _tell(found: ct.reports.Findings, file: Path, written: list[Path], json: bool) -> None:
-    """What was made, and what was not."""
     if json:
         print_json(
             {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 from rich.markup import escape
@@ -14,12 +13,11 @@ from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.records.exclusions import Stand, Standing
 from cheaptalk.records.store.queries import studies_of
 from cheaptalk.rules import counted
+from cheaptalk.text import visible
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
-
-
-UNSEEN = re.compile(r"[^\S \n]|[^\s -~\u00a1-\U0010ffff]")
-"""Characters that a terminal obeys or does not show."""
+Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
+"""Calls that are no part of the record, by question."""
 
 
 def show(
@@ -40,11 +38,16 @@ def show(
     chosen = _Chosen(seat, turn, calls)
     if json:
         more = {"open_calls": ledger, "studies": [one._asdict() for one in stands]}
-        print_json(chosen.part_of(record.as_json() | more))
+        data = record.as_json() | more
+        for key in data.keys() & {"answers", "open_calls"}:
+            data[key] = chosen.among(data[key])
+        print_json(data)
         return
     if turn is None:
         _header(record, stands)
-    waiting = chosen.waiting(ledger)
+    waiting: Waiting = {}
+    for call in chosen.among(ledger):
+        waiting.setdefault((call["request"], call["seat"]), []).append(call)
     if record.body.get("answers") is not None:
         _play(record, chosen, waiting)
     for (request, name), left in waiting.items():
@@ -70,22 +73,8 @@ class _Chosen(NamedTuple):
             return False
         return self.turn is None or (request is not None and request + 1 == self.turn)
 
-    def waiting(self, ledger: list[dict[str, Any]]) -> dict[tuple[int, str], list[dict[str, Any]]]:
-        """The calls that are no part of the record, by question."""
-        found: dict[tuple[int, str], list[dict[str, Any]]] = {}
-        for call in ledger:
-            if self.has(call["seat"], call["request"]):
-                found.setdefault((call["request"], call["seat"]), []).append(call)
-        return found
-
-    def part_of(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The record with the answers and calls that are to be shown."""
-        kept = {
-            key: [one for one in data[key] if self.has(one["seat"], one["request"])]
-            for key in ("answers", "open_calls")
-            if key in data
-        }
-        return data | kept
+    def among(self, some: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [one for one in some if self.has(one["seat"], one["request"])]
 
 
 def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
@@ -110,11 +99,7 @@ def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
     out.print()
 
 
-def _play(
-    record: ct.MatchRecord,
-    chosen: _Chosen,
-    waiting: dict[tuple[int, str], list[dict[str, Any]]],
-) -> None:
+def _play(record: ct.MatchRecord, chosen: _Chosen, waiting: Waiting) -> None:
     """What one seat lived through, or all; of many seats together what they heard at once."""
     lines = ct.records.transcript(record)
     seats = list(dict.fromkeys(line.seat for line in lines))
@@ -143,12 +128,7 @@ def _play(
         out.print()
 
 
-def _answer(
-    line: ct.records.Line,
-    colour: str,
-    calls: bool,
-    failed: dict[tuple[int, str], list[dict[str, Any]]],
-) -> None:
+def _answer(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) -> None:
     if line.kind is None or line.request is None:
         return
     said = "no valid answer" if line.answer is None else str(line.answer)
@@ -189,12 +169,3 @@ def _call(one: ct.reports.Exchange, known: int) -> None:
         if came is not None:
             out.print(f"  [dim]{title}[/]")
             say(visible(came), style="italic")
-
-
-def visible(text: str) -> str:
-    r"""A text for the terminal: what it would obey, or not show, is written by its number.
-
-    >>> visible("a\tb\x1b[2J\nc")
-    'a\\tb\\x1b[2J\nc'
-    """
-    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

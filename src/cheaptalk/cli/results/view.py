@@ -1,7 +1,5 @@
 """The command that opens a store in the browser: view."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

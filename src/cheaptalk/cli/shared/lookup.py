@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,18 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import pair, player_entry
+from cheaptalk.studies.study import FILES
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[ct.Store | None]:
-    """The store, or None where there is none yet."""
-    if not path.exists():
-        yield None
-        return
-    with ct.Store.open(path) as store:
-        yield store
+def opened(where: str) -> Iterator[ct.Store | None]:
+    """The store at a path or URL, or None where there is none yet."""
+    try:
+        found = ct.Store.open(where)
+    except ct.records.NoStore:
+        found = None
+    with found or nullcontext():
+        yield found
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def naming(source: str) -> Iterator[None]:
 
 
 def find_study(
-    name: str, store: Path, players: Sequence[str] = (), rosters: Sequence[str] = ()
+    name: str, store: str, players: Sequence[str] = (), rosters: Sequence[str] = ()
 ) -> ct.Study:
     """A study from a file, a preset, or a store, looked for in this order.
 
@@ -66,9 +68,9 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
     return entries
 
 
-def _study_named(name: str, store: Path) -> ct.Study:
+def _study_named(name: str, store: str) -> ct.Study:
     path = Path(name)
-    if path.suffix in (".yaml", ".yml", ".json") or path.is_file():
+    if name.endswith(FILES) or path.is_file():
         return ct.load_study(path)
     found = ct.preset(name)
     if found is not None:

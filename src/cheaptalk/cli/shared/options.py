@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +13,11 @@ import typer
 from pydantic import ValidationError
 
 import cheaptalk as ct
+from cheaptalk.players.seats import entry_of
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import parse_yaml
 
-DEFAULT_STORE = Path("cheaptalk.sqlite")
+DEFAULT_STORE = "cheaptalk.sqlite"
 PORT = 8642
 """Where the viewer listens and reports link to, unless told otherwise."""
 CAPS = "calls=N,tokens=N,dollars=X"
@@ -22,8 +25,10 @@ CAPS = "calls=N,tokens=N,dollars=X"
 LIFTED = "none"
 
 StoreOption = Annotated[
-    Path,
-    typer.Option("--store", envvar="CHEAPTALK_STORE", help="The store file.", show_envvar=True),
+    str,
+    typer.Option(
+        "--store", envvar="CHEAPTALK_STORE", help="The store: its file or URL.", show_envvar=True
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 StudyArgument = Annotated[
@@ -85,6 +90,23 @@ PortOption = Annotated[
 ]
 
 
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose last parameter is a dataclass: its fields are the command's last options."""
+    *own, last = inspect.signature(command, eval_str=True).parameters.values()
+    fields = inspect.signature(last.annotation, eval_str=True).parameters
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        chosen = last.annotation(**{name: given.pop(name) for name in fields})
+        command(**given, **{last.name: chosen})
+
+    signature = inspect.Signature([*own, *fields.values()])
+    hints = {name: one.annotation for name, one in signature.parameters.items()}
+    vars(called).update(__signature__=signature)
+    called.__annotations__ = hints
+    return called
+
+
 def pair(
     written: str, form: str, option: str, *, last: bool = False, empty: bool = False
 ) -> tuple[str, str]:
@@ -123,10 +145,7 @@ def player_entry(written: str) -> Any:
     Raises:
         StudyError: it is not YAML.
     """
-    data = _yaml(written)
-    if isinstance(data, str):
-        return {"model": data} if "/" in data else {"strategy": data}
-    return data
+    return entry_of(_yaml(written))
 
 
 def _yaml(written: str) -> Any:

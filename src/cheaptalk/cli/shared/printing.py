@@ -6,21 +6,34 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import yaml
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 import cheaptalk as ct
 from cheaptalk.models.model_strings import short_names
+from cheaptalk.text import visible
 
-out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+class SafeConsole(Console):
+    """A console on which no text can be a command to the terminal, whoever wrote it."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+out = SafeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
+err = SafeConsole(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
 
 def say(text: object, *, to: Console = out, whole: bool = False, style: str | None = None) -> None:

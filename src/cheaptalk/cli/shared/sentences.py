@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import cheaptalk as ct
 from cheaptalk.rules import counted
@@ -83,10 +82,10 @@ def set_aside_text(count: int) -> str:
     )
 
 
-def see_verdicts(study: str, store: Path) -> str:
+def see_verdicts(study: str, store: str) -> str:
     """The command that shows what judges said.
 
-    >>> see_verdicts("a", Path("my store"))
+    >>> see_verdicts("a", "my store")
     "cheaptalk judge a --report --store 'my store'"
     """
-    return f"cheaptalk judge {study} --report --store {shlex.quote(str(store))}"
+    return f"cheaptalk judge {study} --report --store {shlex.quote(store)}"

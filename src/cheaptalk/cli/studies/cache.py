@@ -110,7 +110,7 @@ def export(
         err.print(f"{cache.damaged:,} damaged entries left out")
 
 
-class Asked(NamedTuple):
+class ExplainedCall(NamedTuple):
     """A call to be explained: where it stands, its request and whose match it was."""
 
     place: str
@@ -148,20 +148,15 @@ def explain(
             say(f"  {line}")
 
 
-def _no_call(match: str, found: Sequence[Asked]) -> ct.StoreError:
+def _no_call(match: str, found: Sequence[ExplainedCall]) -> ct.StoreError:
     """That no call is meant, with those that could be."""
-    there = ", ".join(dict.fromkeys(_seat(one) for one in found))
+    there = ", ".join(dict.fromkeys(one.place.partition(",")[0] for one in found))
     if not there:
         return ct.StoreError(f"{match}: no call to a model was made")
     return ct.StoreError(f"{match}: there is no such call to a model; there are: {there}")
 
 
-def _seat(asked: Asked) -> str:
-    """A call's request and seat, without the attempt."""
-    return asked.place.partition(",")[0]
-
-
-def _explained(cache: ct.records.Cache, asked: Asked) -> dict[str, Any]:
+def _explained(cache: ct.records.Cache, asked: ExplainedCall) -> dict[str, Any]:
     """What the cache has for a call, and in what the nearest other request differs."""
     hit = cache.find(asked.request)
     own = hit is not None and hit.match == asked.match and not asked.cached
@@ -178,7 +173,7 @@ def _explained(cache: ct.records.Cache, asked: Asked) -> dict[str, Any]:
     return {"call": asked.place, "hit": own, "result": f"{now}; {where}", "differences": lines}
 
 
-def _in_store(match: str, store: Path) -> Iterator[Asked]:
+def _in_store(match: str, store: str) -> Iterator[ExplainedCall]:
     """The calls of a match, recorded or not."""
     with ct.Store.open(store) as opened:
         record = opened.find(match)
@@ -189,18 +184,21 @@ def _in_store(match: str, store: Path) -> Iterator[Asked]:
             f"the seed of match {record.id} is not in the store: it was begun by an earlier "
             "version; resume its study first"
         )
-    for answer in record.answers:
-        for attempt, call in enumerate(answer.calls):
-            if "model" in call["call"]:
-                here = ct.records.Replicate(seed, answer.request, answer.seat, attempt)
-                yield _asked(call["call"], here, record.id, bool(call["reply"].get("cached")))
-    for call in open_calls:
+    made = [
+        (answer.request, answer.seat, attempt, call)
+        for answer in record.answers
+        for attempt, call in enumerate(answer.calls)
+    ]
+    made += [(call["request"], call["seat"], call["attempt"], call) for call in open_calls]
+    for request, seat, attempt, call in made:
         if "model" in call["call"]:
-            here = ct.records.Replicate(seed, call["request"], call["seat"], call["attempt"])
-            yield _asked(call["call"], here, record.id, bool((call["reply"] or {}).get("cached")))
+            place = f"request {request} {seat}{f', attempt {attempt}' if attempt else ''}"
+            here = ct.records.Replicate(seed, request, seat, attempt)
+            asked = ct.records.Request.of(call["call"], here)
+            yield ExplainedCall(place, asked, record.id, bool((call["reply"] or {}).get("cached")))
 
 
-def _in_file(file: Path) -> Iterator[Asked]:
+def _in_file(file: Path) -> Iterator[ExplainedCall]:
     """The call in a file: a call as stores keep it, with the replicate beside it if it has one."""
     try:
         data = jsonlib.loads(file.read_text(encoding="utf-8"))
@@ -209,16 +207,10 @@ def _in_file(file: Path) -> Iterator[Asked]:
         here = replicate and ct.records.Replicate(**replicate)
     except (AttributeError, TypeError, ValueError) as error:
         raise ct.StoreError(f"{file} holds no call to a model: {error}") from None
-    yield Asked(str(file), ct.records.Request.of(call, here or None), None)
+    yield ExplainedCall(str(file), ct.records.Request.of(call, here or None), None)
 
 
-def _asked(call: dict[str, Any], here: ct.records.Replicate, match: str, cached: bool) -> Asked:
-    again = f", attempt {here.attempt}" if here.attempt else ""
-    place = f"request {here.request} {here.seat}{again}"
-    return Asked(place, ct.records.Request.of(call, here), match, cached)
-
-
-def _is(asked: Asked, part: str, wanted: object) -> bool:
+def _is(asked: ExplainedCall, part: str, wanted: object) -> bool:
     replicate = asked.request.data["replicate"] or {}
     return wanted is None or replicate.get(part) == wanted
 

@@ -19,7 +19,7 @@ TUNED = "auto"
 """What is written behind ``--limit`` to let a lane tune itself."""
 
 
-class Action(StrEnum):
+class CtlAction(StrEnum):
     """What ``cheaptalk ctl`` can do."""
 
     STATUS = "status"
@@ -30,16 +30,16 @@ class Action(StrEnum):
 
 
 DONE = {
-    Action.PAUSE: "paused: calls in flight come back, and no more are sent; go on with: resume",
-    Action.RESUME: "running again",
-    Action.STOP: "stopping: calls in flight come back and are recorded",
-    Action.SET: "set, until this run ends",
+    CtlAction.PAUSE: "paused: calls in flight come back, and no more are sent; go on with: resume",
+    CtlAction.RESUME: "running again",
+    CtlAction.STOP: "stopping: calls in flight come back and are recorded",
+    CtlAction.SET: "set, until this run ends",
 }
 
 
 def ctl(
     study: Annotated[str, typer.Argument(help="The name of the running study.")],
-    action: Annotated[Action, typer.Argument(help="What to do.")] = Action.STATUS,
+    action: Annotated[CtlAction, typer.Argument(help="What to do.")] = CtlAction.STATUS,
     store: StoreOption = DEFAULT_STORE,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="set: matches with models played at once.")
@@ -60,15 +60,15 @@ def ctl(
 ) -> None:
     """Look after a study while it runs: see how it does, pause it, stop it, or retune it."""
     what = _settings(concurrency, limit or [], budget or [])
-    if bool(what) != (action is Action.SET):
+    if bool(what) != (action is CtlAction.SET):
         raise typer.BadParameter(
             "--concurrency, --limit and --budget go with set, and set with one of them"
         )
-    if action is Action.STATUS:
+    if action is CtlAction.STATUS:
         state = ct.studies.watch(store, study)
     else:
         state = ct.studies.give_order(store, study, action.value, **what)
-    if not json and action is not Action.STATUS:
+    if not json and action is not CtlAction.STATUS:
         out.print(f"{study}: {DONE[action]}", soft_wrap=True)
         return
     with ct.Store.open(store) as opened:

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.cost_preview import Outlook, outlook
 from cheaptalk.cli.shared.lookup import find_study, naming, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -20,7 +21,6 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     StudyArgument,
 )
-from cheaptalk.cli.shared.outlook import Outlook, outlook
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import cost_text
 from cheaptalk.rules import counted
@@ -41,21 +41,21 @@ def plan(
     """Show what a study consists of before anything runs, and what its models may cost."""
     spec = find_study(study, store, player or (), roster or ())
     with opened(store) as there, naming(study):
-        laid = ct.studies.lay_out(spec, there)
-        ct.studies.check_prices(laid, table := ct.models.load_prices(prices), ct.studies.Cap())
-        ct.studies.try_strategies(laid)
-    seen = outlook(laid, store, table)
+        planned = ct.studies.lay_out(spec, there)
+        ct.studies.check_prices(planned, table := ct.models.load_prices(prices), ct.studies.Cap())
+        ct.studies.try_strategies(planned)
+    seen = outlook(planned, store, table)
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
-            "matches": len(laid.matches),
+            "matches": len(planned.matches),
             "settled": seen.settled,
-            "configurations": laid.configurations(),
+            "configurations": planned.configurations(),
             "seatings": [
                 {"game": game, "seating": seating, "matches": count}
-                for (game, seating), count in laid.counts().items()
+                for (game, seating), count in planned.counts().items()
             ],
-            "idle": laid.idle,
+            "idle": planned.idle,
             "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
             "spent": seen.spent.as_json(),
             "estimate": seen.takes.as_json() if seen.takes.players else None,
@@ -63,15 +63,15 @@ def plan(
             "doubts": seen.doubts,
         }
         if matches:
-            data["plan"] = [_planned(match) for match in laid.matches]
+            data["plan"] = [_planned(match) for match in planned.matches]
         print_json(data)
         return
     if matches:
-        for match in laid.matches:
+        for match in planned.matches:
             who = ct.records.line_up([player.label for player in match.seating])
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {who}  deal {match.dealt.key}")
-    counts = laid.counts()
+    counts = planned.counts()
     rows: list[list[object]] = [
         [game, ct.records.line_up(seating), count]
         for (game, seating), count in islice(counts.items(), SHOWN)
@@ -80,14 +80,14 @@ def plan(
     print_table(title, ["game", "seating", "matches"], rows)
     if len(counts) > SHOWN:
         out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
-    for label, game in laid.idle:
+    for label, game in planned.idle:
         say(f"{label} does not play {game}")
-    for game, count in laid.configurations().items():
+    for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
-    if not all(match.scripted for match in laid.matches):
+    if not all(group.instant for group in planned.matches.groups()):
         out.print(f"matches without a valid answer: {spec.unanswered.line}")
-    known = f"{seen.settled:,} of them already in" if store.exists() else "none played: there is no"
-    out.print(f"[bold]{counted(len(laid.matches), 'match')}[/], {known} {escape(str(store))}")
+    known = f"{seen.settled:,} of them already in" if seen.stored else "none played: there is no"
+    out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {known} {escape(store)}")
     for line in _of_money(seen, spec.budget):
         say(line)
 

@@ -10,7 +10,6 @@ import shlex
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated, Any
 
@@ -29,7 +28,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.printing import err, out, say
 
-Question = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
+PendingQuestion = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
 def play(
@@ -65,20 +64,20 @@ def play(
     if mine not in places:
         raise _no_place(mine, places)
     seating = ["you" if one == mine else "rival" for one in places]
-    laid = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
+    planned = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
     terminal = _Terminal()
     with opened(store) as earlier:
-        checked = ct.studies.check(laid, earlier, ask_person=terminal.ask)
+        checked = ct.studies.check(planned, earlier, ask_person=terminal.ask)
     again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
     again += [part for one in set_ or [] for part in ("--set", one)]
-    again += ["--seed", str(number), "--store", str(store)]
+    again += ["--seed", str(number), "--store", store]
     with ct.Store.open(store, create=True) as there:
         try:
             progress = terminal.play(checked, there)
         except KeyboardInterrupt:
             say(f"stopped; go on with: {shlex.join(again)}", to=err, whole=True)
             raise
-        record = there.find(laid.matches[0].id)
+        record = there.find(planned.matches[0].id)
     _end(record, mine, store)
     if progress.failed:
         raise typer.Exit(1)
@@ -98,7 +97,7 @@ class _Terminal:
     """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another."""
 
     def __init__(self) -> None:
-        self.questions: SimpleQueue[Question | None] = SimpleQueue()
+        self.questions: SimpleQueue[PendingQuestion | None] = SimpleQueue()
 
     async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
         """Put a question to the main thread and wait for the person's answer."""
@@ -117,7 +116,7 @@ class _Terminal:
             running = pool.submit(ct.run, checked, store, ask_person=self.ask, concurrency=1)
             running.add_done_callback(lambda _: self.questions.put(None))
             while not running.done():
-                question: Question | None = None
+                question: PendingQuestion | None = None
                 try:
                     question = self.questions.get()
                     if question is not None and not left:
@@ -164,7 +163,6 @@ def _filled_in(fields: dict[str, dict[str, Any]]) -> dict[str, object]:
 
 
 def _optional(spec: dict[str, Any]) -> bool:
-    """Whether a field may be left out."""
     return {"type": "null"} in spec.get("anyOf", ())
 
 
@@ -237,7 +235,7 @@ def _plain(text: str) -> object:
     return value
 
 
-def _end(record: ct.MatchRecord, mine: str, store: Path) -> None:
+def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
     """Show what the person heard after their last answer, and the gains."""
     seats = {seat.name for seat in record.rules.seats if seat.place == mine}
     lines = ct.records.transcript(record) if record.body.get("answers") else []
@@ -250,6 +248,6 @@ def _end(record: ct.MatchRecord, mine: str, store: Path) -> None:
     else:
         for one, gain in record.payoffs.items():
             out.print(f"{one}: {gain:,.10g}")
-    where = shlex.quote(str(store))
+    where = shlex.quote(store)
     again = f"cheaptalk show {record.id} --store {where}"
     say(f"\nRead it again with: {again}", whole=True)

@@ -9,13 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.cost_preview import costs, outlook
 from cheaptalk.cli.shared.lookup import find_study, naming, opened, stored_study
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -29,8 +31,8 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     StudyArgument,
     cache_at,
+    with_options,
 )
-from cheaptalk.cli.shared.outlook import costs, outlook
 from cheaptalk.cli.shared.printing import err, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text, state_notes
@@ -38,143 +40,104 @@ from cheaptalk.rules import counted
 
 WAITING = 3
 """The exit status of a run that leaves calls in batches that have not ended."""
-CORES = os.cpu_count() or 1
-
-WorkersOption = Annotated[
-    int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
-]
-ConcurrencyOption = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
-    ),
-]
-PatienceOption = Annotated[
-    float,
-    typer.Option(min=0, help="Minutes for which a model's server may be overloaded or away."),
-]
-AllowFailuresOption = Annotated[
-    bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
-]
-BatchOption = Annotated[
-    bool,
-    typer.Option("--batch", help="Play in providers' batches: cheaper, one ply a batch, slow."),
-]
-NoWaitOption = Annotated[
-    bool, typer.Option("--no-wait", help="With --batch: submit, and come back another time.")
-]
-PollOption = Annotated[
-    float, typer.Option("--poll", min=0.01, help="Seconds between two looks at a batch.")
-]
-CallsOption = Annotated[int | None, typer.Option(min=1, help="Calls that this run may make.")]
-TokensOption = Annotated[int | None, typer.Option(min=1, help="Tokens that this run may use.")]
-DollarsOption = Annotated[float | None, typer.Option(help="Dollars that this run may spend.")]
 
 
+@dataclass(frozen=True)
+class PlayOptions:
+    """How a study is to be played: the options that both commands have.
+
+    Raises:
+        BadParameter: two of them do not go together, or one is out of its range.
+    """
+
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
+    ] = os.cpu_count() or 1
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
+        ),
+    ] = None
+    patience: Annotated[
+        float,
+        typer.Option(min=0, help="Minutes for which a model's server may be overloaded or away."),
+    ] = 10
+    cache: CacheOption = None
+    cache_file: CacheFileOption = None
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="Play in providers' batches: cheaper, one ply a batch, slow."),
+    ] = False
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="With --batch: submit, and come back another time.")
+    ] = False
+    poll: Annotated[
+        float, typer.Option("--poll", min=0.01, help="Seconds between two looks at a batch.")
+    ] = 30
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Calls that this run may make.")] = (
+        None
+    )
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Tokens that this run may use.")] = (
+        None
+    )
+    max_dollars: Annotated[float | None, typer.Option(help="Dollars that this run may spend.")] = (
+        None
+    )
+    prices: PricesOption = None
+    allow_failures: Annotated[
+        bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
+    ] = False
+    json: JsonOption = False
+
+    def __post_init__(self) -> None:
+        dollars = self.max_dollars
+        if self.no_wait and not self.batch:
+            raise typer.BadParameter("it goes with --batch", param_hint="--no-wait")
+        if dollars is not None and not 0 < dollars < math.inf:
+            hint = "--max-dollars"
+            raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint=hint)
+
+    @property
+    def cache_at(self) -> Path | None:
+        """Where the cache of replies is; None for no cache."""
+        return cache_at(self.cache, self.cache_file)
+
+
+@with_options
 def run(
     study: StudyArgument,
     store: StoreOption = DEFAULT_STORE,
     player: PlayerOption = None,
     roster: RosterOption = None,
-    workers: WorkersOption = CORES,
-    concurrency: ConcurrencyOption = None,
-    patience: PatienceOption = 10,
-    cache: CacheOption = None,
-    cache_file: CacheFileOption = None,
-    batch: BatchOption = False,
-    no_wait: NoWaitOption = False,
-    poll: PollOption = 30,
-    max_calls: CallsOption = None,
-    max_tokens: TokensOption = None,
-    max_dollars: DollarsOption = None,
-    prices: PricesOption = None,
-    allow_failures: AllowFailuresOption = False,
-    json: JsonOption = False,
+    *,
+    options: PlayOptions,
 ) -> None:
     """Play a study; what the store already holds is not played again."""
-    manner = Manner(
-        workers, concurrency, 60 * patience, cache_at(cache, cache_file),
-        _batching(batch, no_wait, poll), ct.models.load_prices(prices),
-        _cap(max_calls, max_tokens, max_dollars), allow_failures, json,
-    )  # fmt: skip
-    _play(study, find_study(study, store, player or (), roster or ()), store, manner)
+    _play(study, find_study(study, store, player or (), roster or ()), store, options)
 
 
+@with_options
 def resume(
-    study: StoredArgument,
-    store: StoreOption = DEFAULT_STORE,
-    workers: WorkersOption = CORES,
-    concurrency: ConcurrencyOption = None,
-    patience: PatienceOption = 10,
-    cache: CacheOption = None,
-    cache_file: CacheFileOption = None,
-    batch: BatchOption = False,
-    no_wait: NoWaitOption = False,
-    poll: PollOption = 30,
-    max_calls: CallsOption = None,
-    max_tokens: TokensOption = None,
-    max_dollars: DollarsOption = None,
-    prices: PricesOption = None,
-    allow_failures: AllowFailuresOption = False,
-    json: JsonOption = False,
+    study: StoredArgument, store: StoreOption = DEFAULT_STORE, *, options: PlayOptions
 ) -> None:
     """Go on with a study that was stopped, from what the store holds."""
-    manner = Manner(
-        workers, concurrency, 60 * patience, cache_at(cache, cache_file),
-        _batching(batch, no_wait, poll), ct.models.load_prices(prices),
-        _cap(max_calls, max_tokens, max_dollars), allow_failures, json,
-    )  # fmt: skip
     with ct.Store.open(store) as there:
         found = stored_study(study, there.study(study).spec)
-    _play(study, found, store, manner)
+    _play(study, found, store, options)
 
 
-class Manner(NamedTuple):
-    """How a study is to be played, as the options say.
-
-    Attributes:
-        workers: processes for scripted matches.
-        concurrency: matches with models played at once; None for the usual number.
-        patience: seconds for which a model's server may be overloaded or away.
-        cache: where the cache of replies is; None for no cache.
-        batching: how to play in providers' batches; None to make each call at once.
-        prices: what models cost.
-        cap: what this run may spend.
-        allow_failures: whether matches may fail.
-        json: whether to print JSON.
-    """
-
-    workers: int
-    concurrency: int | None
-    patience: float
-    cache: Path | None
-    batching: ct.studies.Batching | None
-    prices: ct.models.Prices
-    cap: ct.studies.Cap
-    allow_failures: bool
-    json: bool
-
-
-def _batching(batch: bool, no_wait: bool, poll: float) -> ct.studies.Batching | None:
-    if no_wait and not batch:
-        raise typer.BadParameter("it goes with --batch", param_hint="--no-wait")
-    return ct.studies.Batching(not no_wait, poll) if batch else None
-
-
-def _cap(calls: int | None, tokens: int | None, dollars: float | None) -> ct.studies.Cap:
-    if dollars is not None and not 0 < dollars < math.inf:
-        raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint="--max-dollars")
-    return ct.studies.Cap(calls=calls, tokens=tokens, dollars=dollars)
-
-
-def _play(name: str, study: ct.Study, path: Path, manner: Manner) -> None:
+def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
+    prices = ct.models.load_prices(options.prices)
+    cap = ct.studies.Cap(
+        calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
+    )
+    batching = ct.studies.Batching(not options.no_wait, options.poll) if options.batch else None
     with naming(name), opened(path) as earlier:
-        checked = ct.studies.check(
-            ct.studies.lay_out(study, earlier), earlier,
-            prices=manner.prices, cap=manner.cap, batching=manner.batching,
-        )  # fmt: skip
-        ct.studies.try_strategies(checked.plan)
-    _announce(checked, path, manner.cache)
+        planned = ct.studies.lay_out(study, earlier)
+        checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
+        ct.studies.try_strategies(planned)
+    _announce(checked, path, options.cache_at)
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
@@ -185,31 +148,31 @@ def _play(name: str, study: ct.Study, path: Path, manner: Manner) -> None:
                 show(progress)
 
             progress = ct.run(
-                checked, store, workers=manner.workers, concurrency=manner.concurrency,
-                patience=manner.patience, progress=note, cache=manner.cache,
+                checked, store, workers=options.workers, concurrency=options.concurrency,
+                patience=60 * options.patience, progress=note, cache=options.cache_at,
             )  # fmt: skip
     except KeyboardInterrupt:
         for progress in seen:
-            _summarise(study, path, progress, time.monotonic() - started, manner)
-        again = f"stopped; go on with: {_resume(study, path, manner)}"
+            _summarise(study, path, progress, time.monotonic() - started, options)
+        again = f"stopped; go on with: {_resume(study, path, options)}"
         say(again, to=err, whole=True)
         raise
-    _summarise(study, path, progress, time.monotonic() - started, manner)
+    _summarise(study, path, progress, time.monotonic() - started, options)
     if progress.waiting:
         raise typer.Exit(WAITING)
-    if progress.left and (progress.halted or not manner.allow_failures):
+    if progress.left and (progress.halted or not options.allow_failures):
         raise typer.Exit(1)
 
 
-def _announce(checked: ct.studies.Checked, store: Path, cache: Path | None) -> None:
+def _announce(checked: ct.studies.Checked, store: str, cache: Path | None) -> None:
     """Say what a run is going to cost, where it costs something and the price is known."""
-    laid, prices = checked.plan, checked.prices
-    seats = [one.spec for one in laid.players().values()]
+    planned, prices = checked.plan, checked.prices
+    seats = [one.spec for one in planned.players().values()]
     if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
-        seen = outlook(laid, store, prices)
+        seen = outlook(planned, store, prices)
         hits = "; what is in the cache costs nothing" if cache else ""
         for line in (f"estimated {seen.takes.line}{hits}", *seen.doubts):
-            say(f"{laid.study.name}: {line}", to=err, whole=True)
+            say(f"{planned.study.name}: {line}", to=err, whole=True)
 
 
 @contextmanager
@@ -252,24 +215,24 @@ def _beside(progress: ct.Progress) -> list[str]:
     return [*parts, progress.batches] if progress.batches else parts
 
 
-def _resume(study: ct.Study, path: Path, manner: Manner) -> str:
-    again = f"cheaptalk resume {study.name} --store {shlex.quote(str(path))}"
-    return f"{again} --batch" if manner.batching else again
+def _resume(study: ct.Study, path: str, options: PlayOptions) -> str:
+    again = f"cheaptalk resume {study.name} --store {shlex.quote(path)}"
+    return f"{again} --batch" if options.batch else again
 
 
 def _summarise(
     study: ct.Study,
-    path: Path,
+    path: str,
     progress: ct.Progress,
     seconds: float,
-    manner: Manner,
+    options: PlayOptions,
 ) -> None:
     counts = {status.value: count for status, count in progress.counts.items()}
-    if manner.json:
+    if options.json:
         print_json(
             {
                 "study": study.name,
-                "store": str(path),
+                "store": path,
                 "planned": progress.planned,
                 "before": progress.before,
                 "played": counts,
@@ -307,7 +270,7 @@ def _summarise(
         return
     if progress.halted:
         say(f"halted: {progress.halted}")
-    say(_next_step(study, path, progress, manner), whole=True)
+    say(_next_step(study, path, progress, options), whole=True)
 
 
 def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
@@ -325,20 +288,20 @@ def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
         yield f"{counted(total, 'answer')} of {player}: {said}"
 
 
-def _next_step(study: ct.Study, path: Path, progress: ct.Progress, manner: Manner) -> str:
+def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions) -> str:
     """What there is to do after a run: to report it, or what helps it on."""
-    where = f"--store {shlex.quote(str(path))}"
+    where = f"--store {shlex.quote(path)}"
     if not progress.left:
         return f"report it with: cheaptalk report {study.name} {where}"
     left = f"{progress.left:,} left"
     used_up = progress.used_up >= progress.left
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
-        again = f"cheaptalk run FILE {where}{' --batch' if manner.batching else ''}"
+        again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
         return f"{left}; raise {cap} in the study's file, then: {again}"
     if progress.used_up:
         left += f", {progress.used_up:,} of them until budget.per_match is raised"
-    return f"{left}; go on with: {_resume(study, path, manner)}"
+    return f"{left}; go on with: {_resume(study, path, options)}"
 
 
 def _notes(progress: ct.Progress) -> Iterator[str]:

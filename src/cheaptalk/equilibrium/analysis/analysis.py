@@ -12,25 +12,28 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
-from cheaptalk.equilibrium.analysis.selection import MetricTable, Selected
-from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread, spreads
+from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import (
+    LEVEL,
     SHARE,
     TIE,
     BestResponses,
     Bootstrap,
+    Spread,
     deals_in_all,
     recurs,
     shares_deals,
+    spreads,
     weakly_dominated,
 )
-from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
-from cheaptalk.rules import counted
+from cheaptalk.rules import MeasureTable, counted
+from cheaptalk.rules.display import Printed
 from cheaptalk.text import aligned, fixed
 
 NOISE = "come out different in a draw, and what looks like a choice between them is noise"
@@ -72,7 +75,7 @@ class Recurrence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Analysis:
+class Analysis(Printed):
     """An empirical game with its equilibria.
 
     Attributes:
@@ -93,7 +96,7 @@ class Analysis:
     game: EmpiricalGame
     found: SymmetricEquilibria
     drawn: Bootstrap
-    readings: tuple[MetricTable, ...] = ()
+    readings: tuple[MeasureTable, ...] = ()
     unsure: str = ""
     selected: Selected | None = field(default=None, repr=False)
     providers: Providers | None = None
@@ -144,15 +147,14 @@ class Analysis:
     @cached_property
     def recurring(self) -> list[Recurrence | None]:
         """How often each equilibrium is one of the draws too, in order; None without draws."""
-        return [self._recurs(one.support) for one in self.found.equilibria]
-
-    def _recurs(self, support: tuple[int, ...]) -> Recurrence | None:
         if not self.draws:
-            return None
-        same = np.isin(np.arange(len(self.labels)), support)
-        chosen = ((self.drawn.mixtures > SHARE) == same).all(axis=1)
-        exists = recurs(self.drawn.payoffs, support) | chosen
-        return Recurrence(float(exists.mean()), float(chosen.mean()))
+            return [None] * len(self.found.components)
+        found: list[Recurrence | None] = []
+        for one in self.found.equilibria:
+            chosen = ((self.drawn.mixtures > SHARE) == (one.mixture > 0)).all(axis=1)
+            exists = recurs(self.drawn.payoffs, one.support) | chosen
+            found.append(Recurrence(float(exists.mean()), float(chosen.mean())))
+        return found
 
     @cached_property
     def dominated(self) -> dict[str, list[str]]:
@@ -191,7 +193,19 @@ class Analysis:
     @property
     def broken_ties(self) -> str:
         """What is lost where exact ties between cells come apart in draws; empty where not."""
-        return broken_ties_text(self.game, paired=self.drawn.paired) if self.draws else ""
+        if self.draws and not self.drawn.paired and shares_deals(self.game):
+            return (
+                "Cells share their deals, yet deals were drawn for each cell: payoffs that are "
+                f"exactly equal in several cells, such as outside options, {NOISE}"
+            )
+        tied = sum(map(broken_ties, self.game.samples)) if self.drawn.paired else 0
+        if not tied:
+            return ""
+        return (
+            f"{counted(tied, 'cell')} with payoffs that are equal on all the deals they share, "
+            f"such as outside options, have different deals, so that they {NOISE}; play the same "
+            "deals in all"
+        )
 
     @property
     def table(self) -> PayoffTable:
@@ -212,33 +226,29 @@ class Analysis:
     @cached_property
     def payoffs(self) -> list[list[Spread]]:
         """What each strategy gets against each."""
-        size = len(self.labels)
-        cells = self._spreads(self.game.payoffs().ravel(), self.drawn.payoffs.reshape(-1, size**2))
-        return [cells[row * size : (row + 1) * size] for row in range(size)]
+        drawn = self.drawn.payoffs
+        return [spreads(row, drawn[:, at]) for at, row in enumerate(self.game.payoffs())]
 
     @cached_property
     def gets(self) -> list[Spread]:
         """What each strategy gets against the equilibrium."""
         first, drawn = (against(one.payoffs, one.mixtures) for one in self._both)
-        return self._spreads(first[0], drawn)
+        return spreads(first[0], drawn)
 
     def against(self, metric: str) -> list[Spread]:
         """A metric, the regret or the share at equilibrium of each strategy."""
         first, drawn = (one.against(metric) for one in self._both)
-        return self._spreads(first[0], drawn)
+        return spreads(first[0], drawn)
 
     def at_equilibrium(self, metric: str) -> Spread:
         """A metric, or the payoff, where both play the equilibrium."""
         first, drawn = (one.at_equilibrium(metric) for one in self._both)
-        return self._spreads(first, drawn[:, None])[0]
+        return spreads(first, drawn[:, None])[0]
 
     @property
     def _both(self) -> tuple[Bootstrap, Bootstrap]:
         """What all matches say, and what the draws say."""
         return self.drawn.estimate or self.drawn, self.drawn
-
-    def _spreads(self, estimate: Floats, drawn: Floats) -> list[Spread]:
-        return spreads(estimate, drawn, sure=bool(self.draws))
 
     @cached_property
     def responses(self) -> BestResponses:
@@ -298,28 +308,6 @@ def _placed(one: Spread) -> float:
     return 0.0 if value is None else round(value, 9)
 
 
-def broken_ties_text(game: EmpiricalGame, *, paired: bool) -> str:
-    """Why payoffs that are equal by rule differ from draw to draw; empty where they do not.
-
-    Args:
-        paired: whether all cells of a draw have the same deals.
-    """
-    if not paired:
-        if not shares_deals(game):
-            return ""
-        return (
-            "Cells share their deals, yet deals were drawn for each cell: payoffs that are exactly "
-            f"equal in several cells, such as outside options, {NOISE}"
-        )
-    tied = sum(map(broken_ties, game.samples))
-    if not tied:
-        return ""
-    return (
-        f"{counted(tied, 'cell')} with payoffs that are equal on all the deals they share, such as "
-        f"outside options, have different deals, so that they {NOISE}; play the same deals in all"
-    )
-
-
 def analysis_text(one: Analysis) -> str:
     """A game's equilibria and strategies; the first line is its heading."""
     matches = f", {counted(one.matches, 'match')}" if one.selected else ""
@@ -329,11 +317,13 @@ def analysis_text(one: Analysis) -> str:
     lines.append(one.found_in_words)
     for component, recurrence in zip(one.found.components[:SHOWN], one.recurring, strict=False):
         point = component.point
-        played = mixed(one.labels, point.support, point.mixture.tolist())
+        played = mixed(one.labels, point.support, point.mixture)
         extent = "" if component.isolated else ", of a continuum"
         regret = regret_text(point.regret, one.game.payoffs())
-        numbers = f"payoff {fixed(point.payoff, 2)}, regret {regret}{extent}"
-        lines.append(f"  {played}: {numbers}{_recurring(recurrence)}")
+        lines.append(f"  {played}: payoff {fixed(point.payoff, 2)}, regret {regret}{extent}")
+        if recurrence:
+            exists, chosen = recurrence
+            lines[-1] += f"; exists in {exists:.1%} of draws, taken in {chosen:.1%}"
     if len(one.found.components) > SHOWN:
         lines.append(f"  and {len(one.found.components) - SHOWN} more")
     said = (one.choice_in_words if one.tied_entropy > 1 else "", one.dominated_in_words)
@@ -355,7 +345,7 @@ def plus_minus(one: Spread, places: int) -> str:
     return f"{fixed(one.mean, places)} ± {fixed(one.error, places)}"
 
 
-def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float]) -> str:
+def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float] | Floats) -> str:
     """The strategies in use with their shares.
 
     >>> mixed(["soft", "2"], [0, 1], [0.25, 0.75])
@@ -389,10 +379,3 @@ def _made(one: Analysis) -> str:
         f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
         f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
     )
-
-
-def _recurring(recurrence: Recurrence | None) -> str:
-    """How often an equilibrium is one of the draws too, and taken there."""
-    if recurrence is None:
-        return ""
-    return f"; exists in {recurrence.exists:.1%} of draws, taken in {recurrence.chosen:.1%}"

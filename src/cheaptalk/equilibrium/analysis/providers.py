@@ -1,13 +1,13 @@
 """The game among providers of models, in both readings of the paper (002, section 6.5 and K)."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.analysis.spreads import Spread, spreads
-from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap
+from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap, Spread, spreads
 from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
@@ -89,40 +89,37 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
     >>> providers_of_models({"a": {"model": "openrouter/openai/gpt-4o"}, "b": {"strategy": "soft"}})
     {'a': 'openai'}
     """
-    named = {label: _provider(str(spec.get("model") or "")) for label, spec in specs.items()}
-    return {label: provider for label, provider in named.items() if provider}
+    found = {}
+    for label, spec in specs.items():
+        with suppress(ValueError, CheaptalkError):
+            name = ModelName.parse(str(spec.get("model") or ""))
+            vendor, slash, _ = name.model.partition("/")
+            maker = name.provider if name.provider in MAKERS else ""
+            if provider := vendor if slash else maker:
+                found[label] = provider
+    return found
 
 
-def _provider(model: str) -> str:
-    try:
-        name = ModelName.parse(model)
-    except (ValueError, CheaptalkError):
-        return ""
-    vendor, slash, _ = name.model.partition("/")
-    return vendor if slash else name.provider if name.provider in MAKERS else ""
-
-
-def providers_of(
-    drawn: Bootstrap, grouping: Mapping[str, str], *, draws: bool, given: bool
-) -> Providers | None:
+def providers_of(drawn: Bootstrap, grouping: Mapping[str, str]) -> Providers | None:
     """The game among providers over the draws of a game's equilibrium; None of fewer than two.
 
     Args:
-        drawn: the game's draws, or the mean payoffs in the shape of one.
+        drawn: the game's draws, or the mean payoffs in the shape of one; perhaps with the measure
+            :data:`GIVEN`.
         grouping: the provider of strategies, by label; strategies without are left out, and so
             are labels that the game does not have.
-        draws: whether ``drawn`` holds draws.
-        given: whether it holds the measure :data:`GIVEN`.
     """
     inside = [at for at, label in enumerate(drawn.labels) if label in grouping]
     owners = [grouping[drawn.labels[at]] for at in inside]
     if len(set(owners)) < 2:
         return None
-    both = [drawn.estimate or drawn, *([drawn] if draws else [])]
+    both = [drawn.estimate or drawn, drawn]
     absent: dict[str, str] = {}
     row, column = names_of(GIVEN)
     gifts = [
-        by_row(one.values[row], one.values[column])[:, inside][:, :, inside] if given else None
+        by_row(one.values[row], one.values[column])[:, inside][:, :, inside]
+        if row in one.values
+        else None
         for one in both
     ]
     lacking = _lacking(
@@ -139,7 +136,7 @@ def providers_of(
                 )
                 for one, gift in zip(both, gifts, strict=True)
             ]
-            readings.append(_read(name, games[0], games[-1], draws))
+            readings.append(_read(name, *games))
         except EquilibriumError as error:
             absent[ABOUT[name][0]] = str(error)
     members = {
@@ -168,22 +165,15 @@ def _lacking(gifts: list[Floats], labels: list[str]) -> str:
     return f"{labels[giver]} {how} to {labels[rival]}"
 
 
-def _read(
-    name: Construction, found: ProviderGame, drawn: ProviderGame, draws: bool
-) -> ProviderReading:
-    """The numbers of a reading, of all matches and over draws."""
-
-    def spread(first: Floats, rest: Floats) -> list[Spread]:
-        return spreads(first.ravel(), rest.reshape(len(rest), -1), sure=draws)
-
-    size = len(found.providers)
-    cells = spread(found.payoffs, drawn.payoffs)
-    given = found.given is not None
+def _read(name: Construction, found: ProviderGame, drawn: ProviderGame) -> ProviderReading:
+    given = None
+    if found.given is not None:
+        given = spreads(found.value_given()[0], drawn.value_given())
     return ProviderReading(
         name, *ABOUT[name],
-        [cells[row * size : (row + 1) * size] for row in range(size)],
+        [spreads(row, drawn.payoffs[:, at]) for at, row in enumerate(found.payoffs[0])],
         drawn.best_responses().tolist(),
-        spread(found.mixtures(), drawn.mixtures()),
-        spread(found.value_given(), drawn.value_given()) if given else None,
+        spreads(found.mixtures()[0], drawn.mixtures()),
+        given,
         float(drawn.several.max()),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from cheaptalk.equilibrium.empirical.ratings import bradley_terry, mean_elo, tally
+from cheaptalk.equilibrium.empirical.ratings import Tally, bradley_terry, mean_elo, tally
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.rankings import alpha_sweep, nash_average
 from cheaptalk.equilibrium.solvers.replicator import replicator_dynamics
@@ -83,6 +83,12 @@ class _Game(NamedTuple):
     matches: pl.DataFrame | None
     seed: int
 
+    @property
+    def won(self) -> Tally:
+        if self.matches is None:
+            raise ValueError("it needs wins and ties, and payoffs were given without matches")
+        return tally(self.matches, self.labels)
+
 
 def rankings(
     payoffs: Floats,
@@ -140,14 +146,8 @@ def _imitation(game: _Game) -> Floats:
 
 
 def _bradley_terry(game: _Game) -> Floats:
-    won = tally(_matches(game), game.labels)
+    won = game.won
     return bradley_terry(won.wins, won.ties, names=won.names).elo
-
-
-def _matches(game: _Game) -> pl.DataFrame:
-    if game.matches is None:
-        raise ValueError("it needs wins and ties, and payoffs were given without matches")
-    return game.matches
 
 
 RATINGS = (
@@ -193,7 +193,7 @@ RATINGS = (
         "What it is rated after all matches, beginning at 1500 with 32 points at stake in each, on "
         "the mean of 100 random orders (Elo 1978). It knows wins and ties alone, as Bradley-Terry.",
         0,
-        lambda game: mean_elo(tally(_matches(game), game.labels), seed=game.seed),
+        lambda game: mean_elo(game.won, seed=game.seed),
     ),
 )
 """The ratings, in the order in which they are shown."""

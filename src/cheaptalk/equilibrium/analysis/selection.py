@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.equilibrium.empirical.metrics import Metric
-from cheaptalk.frames.reader import decoded, places_in
+from cheaptalk.frames.reader import parameters_in, places_in, varying
 from cheaptalk.rules import CheaptalkError, game_box, suggest
-from cheaptalk.rules.empirical_view import EmpiricalView
+from cheaptalk.rules.empirical_view import EmpiricalView, MeasureTable, ScaledMeasure
 from cheaptalk.text import capital, plain, readable
 
 NAME = "game name"
@@ -59,39 +58,22 @@ class Selected(NamedTuple):
         return {} if self.whole else {"configuration": ",".join(digests)}
 
 
-class MetricTable(NamedTuple):
-    """Metrics that stand together in a table.
-
-    Attributes:
-        title: over the table.
-        about: what the numbers are, in a sentence or two.
-        metrics: its columns.
-    """
-
-    title: str
-    about: str
-    metrics: tuple[Metric, ...]
-
-
 def measures_shown(games: Iterable[str]) -> set[str]:
     """The measures of some games that pages of empirical games show."""
     boxes = map(game_box, games)
     return {name for box in boxes for name in (box.view.measures if box.view else box.measures)}
 
 
-def metric_tables(one: Selected) -> tuple[MetricTable, ...]:
+def metric_tables(one: Selected) -> tuple[MeasureTable, ...]:
     """What is measured at a game's equilibrium: what its box says, else all of the whole match."""
     box = game_box(one.box)
     if box.view is not None:
         games = [box.rules.model_validate(values) for values in one.configurations.values()]
-        return tuple(
-            MetricTable(title, about, tuple(Metric(*column) for column in columns))
-            for title, about, columns in box.view.tables(games)
-        )
+        return tuple(box.view.tables(games))
     measures = [measure for measure in box.measures.values() if measure.role is None]
-    metrics = tuple(Metric(capital(measure.name), measure.name) for measure in measures)
+    columns = tuple(ScaledMeasure(capital(measure.name), measure.name) for measure in measures)
     about = "Means of the game's measures; each game's page in the reference says what they are."
-    return (MetricTable("Measures", about, metrics),) if metrics else ()
+    return (MeasureTable("Measures", about, columns),) if columns else ()
 
 
 def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[Selected]:
@@ -111,8 +93,7 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
     if not named:
         raise CheaptalkError("an empirical game has two seats, and no game of this study has two")
     found: list[Selected] = []
-    for box, frame in named.items():
-        configurations = _configurations(frame)
+    for box, (frame, configurations) in named.items():
         view = game_box(box).view
         mixed = view.mixtures.items() if view else ()
         mixtures = {name: of for name, of in mixed if set(of) <= configurations.keys()} or (
@@ -128,28 +109,24 @@ def selected(frames: Mapping[str, pl.DataFrame], wanted: Sequence[str]) -> list[
                 part = frame.filter(pl.col(NAME).is_in(members))
                 chosen = {one: configurations[one] for one in members}
                 found.append(Selected(name, box, chosen, part, len(chosen) == len(configurations)))
-    _check(wanted, found, [name for frame in named.values() for name in _configurations(frame)])
+    absent = [name for name in wanted if name not in [one.name for one in found]]
+    if absent:
+        known = [name for _, configurations in named.values() for name in configurations]
+        raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
     return found
 
 
-def _check(wanted: Sequence[str], found: Sequence[Selected], known: Sequence[str]) -> None:
-    absent = [name for name in wanted if name not in [one.name for one in found]]
-    if absent:
-        raise CheaptalkError(f"no game {suggest(absent[0], known)} in this study")
-
-
-def with_names(box: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with the name of each match's configuration."""
-    columns = [name for name in frame.columns if name.startswith("game.")]
-    rows = frame.select("configuration", *columns).unique("configuration", maintain_order=True)
-    varying = [name for name in columns if rows[name].n_unique() > 1]
-    names = {}
-    for row in rows.iter_rows(named=True):
-        parameters = _parameters(row)
-        names[row["configuration"]] = _published(box, parameters) or _differing(
-            {name: value for name, value in parameters.items() if f"game.{name}" in varying}
-        ) or box  # fmt: skip
-    return frame.with_columns(pl.col("configuration").replace_strict(names).alias(NAME))
+def with_names(box: str, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
+    """The frame with the name of each match's configuration, and their parameters by name."""
+    configurations = parameters_in(frame)
+    differing, names, named = varying(configurations), {}, {}
+    for digest, values in configurations.items():
+        parameters = {name: value for name, value in values.items() if value is not None}
+        told = {name: value for name, value in parameters.items() if name in differing}
+        names[digest] = name = _published(box, parameters) or _differing(told) or box
+        named[name] = parameters
+    column = pl.col("configuration").replace_strict(names).alias(NAME)
+    return frame.with_columns(column), dict(sorted(named.items()))
 
 
 def _differing(parameters: Mapping[str, Any]) -> str:
@@ -159,20 +136,6 @@ def _differing(parameters: Mapping[str, Any]) -> str:
     'discounts 0.9, 0.8, messages yes'
     """
     return ", ".join(f"{plain(name)} {readable(value)}" for name, value in parameters.items())
-
-
-def _configurations(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """The parameters of each configuration, by its name, in the order of names."""
-    rows = frame.unique(NAME).sort(NAME).iter_rows(named=True)
-    return {row[NAME]: _parameters(row) for row in rows}
-
-
-def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name.removeprefix("game."): decoded(value)
-        for name, value in row.items()
-        if name.startswith("game.") and value is not None
-    }
 
 
 def _published(box: str, parameters: dict[str, Any]) -> str | None:

@@ -17,16 +17,19 @@ import polars as pl
 from scipy.optimize import linprog
 
 from cheaptalk.equilibrium.empirical.cells import GameSample, Key
-from cheaptalk.equilibrium.empirical.games import Empirical, EmpiricalGame, listed
+from cheaptalk.equilibrium.empirical.empirical_games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
-from cheaptalk.statistics.corrections import holm
+from cheaptalk.statistics.permutation import holm
 from cheaptalk.text import aligned
 
 DRAWS = 1_000
+LEVEL = 0.95
+"""What share of the draws the interval of a :class:`Spread` holds."""
 TIE = 1e-9
 """Payoffs are tied if they differ by no more than this share of the largest."""
 SHARE = 1e-9
@@ -35,8 +38,8 @@ PIECE = 125
 """Games that one process solves at a time; fixed, so that processes change no number."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap(Printed):
     """The maximum-entropy equilibrium of an empirical game, and of many draws of its deals.
 
     Attributes:
@@ -174,6 +177,9 @@ class Bootstrap:
                 "low": low, "high": high, "p": p, "p_holm": holm(p),
             }
         )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return brief(self, f"{counted(len(self.payoff), 'draw')} of {', '.join(self.labels)}")
 
     def __str__(self) -> str:
         """A table of shares, regrets and metrics, mean and standard error over draws."""
@@ -313,12 +319,8 @@ def deals_in_all(game: Empirical) -> tuple[int, int]:
     """How many deals all cells of their sample have, and how many some cell has; 0 of payoffs."""
     if not game.sampled:
         return 0, 0
-    cells = [sample.played.sum(axis=0) for sample in game.samples]
-    in_all = sum(
-        int((found == len(sample.cells)).sum())
-        for found, sample in zip(cells, game.samples, strict=True)
-    )
-    return in_all, sum(int((found > 0).sum()) for found in cells)
+    shares = np.concatenate([sample.played.mean(axis=0) for sample in game.samples])
+    return int((shares == 1).sum()), int((shares > 0).sum())
 
 
 def summary(
@@ -358,6 +360,33 @@ def summary(
         )
     names = ("estimate", "mean", "error", "low", "high", "undefined")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+
+
+class Spread(NamedTuple):
+    """A number with what the bootstrap says of it.
+
+    Attributes:
+        estimate: of all matches; None where it is undefined.
+        mean, error: the mean and the standard deviation over draws; None without draws.
+        low, high: the ends of the percentile interval; None without draws.
+    """
+
+    estimate: float | None
+    mean: float | None = None
+    error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def spreads(estimate: Floats, drawn: Floats) -> list[Spread]:
+    """Numbers of all matches with those of the draws.
+
+    Args:
+        estimate: shape (numbers,).
+        drawn: shape (draws, numbers); one draw alone says nothing.
+    """
+    rows = summary(estimate, drawn, level=LEVEL).select(Spread._fields).iter_rows()
+    return [Spread(*row) if len(drawn) > 1 else Spread(row[0]) for row in rows]
 
 
 def _known(number: float) -> float | None:

@@ -88,17 +88,6 @@ class Cell:
         off = self.sums - self.mean * self.weights
         return np.asarray(off / np.where(share > 0, share, np.nan))
 
-    @property
-    def spread(self) -> Floats:
-        """Covariance, from deal to deal, of what a deal adds to the mean; shape (values, values).
-
-        Over the number of deals it is the covariance of the means. NaN with a single deal.
-        """
-        size, off = len(self.deals), self.deviations
-        return np.asarray(
-            off.T @ off / (size - 1) if size > 1 else np.full((off.shape[1],) * 2, np.nan)
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class GameSample:

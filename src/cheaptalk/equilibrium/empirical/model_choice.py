@@ -14,20 +14,15 @@ from numpy.typing import ArrayLike
 
 from cheaptalk.equilibrium.solvers.dominance import MARGIN
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
-from cheaptalk.equilibrium.solvers.profiles import (
-    Profile,
-    checked,
-    profile,
-    pure_cells,
-    unit_spread,
-)
+from cheaptalk.equilibrium.solvers.profiles import Profile, checked, pure_profiles, unit_spread
+from cheaptalk.rules.display import Printed
 
 WORTH_A_LINE = 0.01
 """Profiles with less support are not printed unless they are equilibria of the estimates."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ModelChoice:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class ModelChoice(Printed):
     """Pure equilibria of the choice of models.
 
     Attributes:
@@ -93,17 +88,15 @@ def model_choice(
         drawn = checked(*draws, dimensions=3)
         if drawn[0].shape[1:] != a.shape:
             raise ValueError(f"draws must have shape (draws, *{a.shape}), not {drawn[0].shape}")
-        cells = equilibrium_cells(*drawn)
+        cells = np.logical_and(*best_replies(*drawn))
         support = cells.mean(axis=0)
         without = float(1 - cells.any(axis=(1, 2)).mean())
-    sides = np.eye(len(rows)), np.eye(len(columns))
-    found = np.argwhere(equilibrium_cells(a[None], b[None])[0])
-    equilibria = tuple(profile(a, b, sides[0][i], sides[1][j]) for i, j in found)
+    equilibria = pure_profiles(a, b, np.logical_and(*best_replies(a[None], b[None]))[0])
     return ModelChoice(tuple(rows), tuple(columns), equilibria, support, without)
 
 
-def equilibrium_cells(a: Floats, b: Floats) -> Flags:
-    """Which cells neither side would leave; of many games at once.
+def best_replies(a: Floats, b: Floats) -> Flags:
+    """Which strategies are best replies, ties too; of many games at once.
 
     Means of the same matches may differ by rounding. What a side would gain by less than 1e-9 of
     the spread of its payoffs tempts nobody here.
@@ -111,6 +104,9 @@ def equilibrium_cells(a: Floats, b: Floats) -> Flags:
     Args:
         a: the row players' payoffs, shape (K, m, n).
         b: the column players', of the same shape.
+
+    Returns:
+        Of rows to columns, then of columns to rows, shape (2, K, m, n); pure equilibria are both.
     """
-    turned = np.swapaxes(unit_spread(np.swapaxes(b, 1, 2)), 1, 2)
-    return pure_cells(unit_spread(a), turned, MARGIN)
+    turned = unit_spread(np.swapaxes(b, 1, 2))
+    return np.stack([unit_spread(a) >= -MARGIN, np.swapaxes(turned, 1, 2) >= -MARGIN])

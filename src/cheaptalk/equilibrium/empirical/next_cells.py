@@ -27,10 +27,11 @@ from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.equilibrium.empirical.bootstrap import SHARE, TIE, check_samples, shares_deals
 from cheaptalk.equilibrium.empirical.cells import GameSample
-from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.display import Printed
 
 ROUNDING = 1e-12
 """The share of the cells' own variances up to which what is left of them all is rounding."""
@@ -43,8 +44,8 @@ QUANTITY: dict[Target, str] = {
 """What the standard error is of, by target."""
 
 
-@dataclass(frozen=True, eq=False)
-class NextCells:
+@dataclass(frozen=True, eq=False, repr=False)
+class NextCells(Printed):
     """How to spread matches over cells, and what is gained by it.
 
     Attributes:
@@ -93,7 +94,7 @@ class TargetVariance:
 
     Attributes:
         covariances: of what one deal adds through each two cells, summed over targets, shape
-            (cells, cells); 0 for cells that do not share deals.
+            (cells, cells); 0 for cells that do not share deals. The diagonal is of each cell alone.
         shared: how many deals each two cells share, of the same shape.
         deals: of each cell, shape (cells,).
     """
@@ -111,11 +112,6 @@ class TargetVariance:
         ]
         covariances, shared = (block_diag(*blocks) for blocks in zip(*parts, strict=True))
         return cls(covariances, shared, np.diag(shared).astype(np.int64))
-
-    @property
-    def variances(self) -> Floats:
-        """What one deal adds to the variance through each cell alone, shape (cells,)."""
-        return np.diag(self.covariances)
 
     def error(self, more: Floats | Integers) -> float:
         """The standard error once each cell has so many deals more, the same for all that do."""
@@ -153,7 +149,7 @@ def propose_cells(
     places = [(at, *key) for at, sample in enumerate(game.samples) for key in sample.cells]
     cells = [game.samples[at].cells[row, column] for at, row, column in places]
     known = TargetVariance.of(game, gradients(game.payoffs(), target), paired=together)
-    variances, deals = known.variances, known.deals
+    variances, deals = np.diag(known.covariances), known.deals
     if not known.error(np.zeros(len(cells))):
         raise CheaptalkError(
             "The equilibrium is known exactly: no deal moves it, through no cell or through "
@@ -290,9 +286,10 @@ def shared_designs(
 def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[Floats, Floats]:
     """The covariances and shared deals of the cells of one sample; see :class:`TargetVariance`."""
     size = len(sample.cells)
-    parts = [
-        cell.deviations[:, :2] @ _slopes(influence, *key).T for key, cell in sample.cells.items()
-    ]
+    parts = []
+    for (row, column), cell in sample.cells.items():
+        other = influence[:, column, row] * (row != column)  # by itself, a player has one payoff
+        parts.append(cell.deviations[:, :2] @ np.stack([influence[:, row, column], other]))
     if not paired:
         sizes = np.array([len(part) for part in parts])
         own = [np.square(part).sum() / (len(part) - 1) for part in parts]
@@ -303,12 +300,6 @@ def _covariances(sample: GameSample, influence: Floats, paired: bool) -> tuple[F
     flat = added.reshape(size, -1)
     shared = sample.played @ sample.played.T
     return flat @ flat.T / np.maximum(shared - 1, 1), shared
-
-
-def _slopes(influence: Floats, row: int, column: int) -> Floats:
-    """Derivatives of the targets by both payoffs of a cell; a player by itself has one payoff."""
-    other = influence[:, column, row] * (row != column)
-    return np.column_stack([influence[:, row, column], other])
 
 
 def tied_cells(sample: GameSample) -> Integers:
@@ -334,8 +325,7 @@ def tied_cells(sample: GameSample) -> Integers:
             apart = np.abs(first - second)
             apart = apart[np.isfinite(apart)]
             tied[one, other] = len(apart) >= 2 and apart.max() <= TIE * np.nanmax(np.abs(first))
-    groups: Integers = connected_components(tied, directed=False)[1].astype(np.int64)
-    return groups
+    return np.asarray(connected_components(tied, directed=False)[1].astype(np.int64))
 
 
 def broken_ties(sample: GameSample) -> int:

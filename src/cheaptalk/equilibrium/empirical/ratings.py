@@ -13,6 +13,7 @@ from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, Inte
 from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import counted
+from cheaptalk.rules.display import Printed, brief
 
 EVEN = 1e-9
 """Payoffs tie if they differ by no more than this share of the larger."""
@@ -41,6 +42,9 @@ class Tally(NamedTuple):
     first: Integers
     second: Integers
     scores: Floats
+
+    def __repr__(self) -> str:
+        return brief(self, f"{counted(len(self.scores), 'match')} of {', '.join(self.names)}")
 
 
 def tally(frame: pl.DataFrame, names: Sequence[str] = ()) -> Tally:
@@ -153,8 +157,8 @@ def mean_elo(
     return np.asarray(ratings.mean(axis=1))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BradleyTerry:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class BradleyTerry(Printed):
     """Strengths fitted to wins and ties.
 
     Attributes:

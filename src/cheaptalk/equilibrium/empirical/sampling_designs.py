@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.equilibrium.empirical.cells import Cell, Key
-from cheaptalk.equilibrium.empirical.games import EmpiricalGame
+from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import at_equilibrium
 from cheaptalk.equilibrium.empirical.next_cells import Target, propose_cells
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
+from cheaptalk.rules import counted
+from cheaptalk.rules.display import brief
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Designs:
     even_mixture: float
     planned_mixture: float
     switched: float
+
+    def __repr__(self) -> str:
+        errors = f"error {self.planned:.4g} as planned, {self.even:.4g} if spread evenly"
+        return brief(self, f"{counted(self.matches, 'match')}, {errors}")
 
     @property
     def even_matches(self) -> float:
@@ -89,16 +95,19 @@ def compare_designs(
         pilots[study] = begun.payoffs()
         for at, design in enumerate((evenly, planned)):
             more = _played(game, design, truth, spread, draw)
-            means[at, study] = _together(begun, more).payoffs()
+            counts = begun.counts(), more.counts()
+            gained = np.where(counts[1] > 0, more.payoffs(), 0)
+            both = counts[0] * begun.payoffs() + counts[1] * gained
+            means[at, study] = both / (counts[0] + counts[1])
     true = mene_mixtures(truth[None])
-    gained = at_equilibrium(truth, true[0])
+    worth = at_equilibrium(truth, true[0])
     found = [mene_mixtures(some) for some in means]
-    off = [at_equilibrium(some, x) - gained for some, x in zip(means, found, strict=True)]
+    off = [at_equilibrium(some, x) - worth for some, x in zip(means, found, strict=True)]
     apart = [np.linalg.norm(x - true, axis=1) for x in found]
     switched = ((mene_mixtures(pilots) > 0) != (true > 0)).any(axis=1).mean()
     total = pilot * len(game.keys) + budget
-    even_off, planned_off, even_apart, planned_apart = map(_root_mean_square, (*off, *apart))
-    return Designs(total, even_off, planned_off, even_apart, planned_apart, float(switched))
+    errors = [float(np.sqrt(np.mean(one**2))) for one in (*off, *apart)]
+    return Designs(total, errors[0], errors[1], errors[2], errors[3], float(switched))
 
 
 def _played(
@@ -117,22 +126,3 @@ def _played(
             sums[:, 1] = sums[:, 0]
         cells[row, column] = Cell(sums, np.ones((size, 2)), np.arange(size), size)
     return replace(game, samples=(replace(game.samples[0], cells=cells),))
-
-
-def _together(one: EmpiricalGame, other: EmpiricalGame) -> EmpiricalGame:
-    """Both games' matches in one."""
-    more = other.samples[0].cells
-    cells = {
-        key: Cell(
-            np.concatenate([cell.sums, more[key].sums]),
-            np.concatenate([cell.weights, more[key].weights]),
-            np.arange(cell.matches + more[key].matches),
-            cell.matches + more[key].matches,
-        )
-        for key, cell in one.samples[0].cells.items()
-    }
-    return replace(one, samples=(replace(one.samples[0], cells=cells),))
-
-
-def _root_mean_square(errors: Floats) -> float:
-    return float(np.sqrt(np.mean(errors**2)))

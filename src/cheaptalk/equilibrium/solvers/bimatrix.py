@@ -1,7 +1,6 @@
 """Equilibria of bimatrix games: one by each label, and all of them.
 
-A game is two arrays of shape (m, n): ``a[i, j]`` and ``b[i, j]`` are what the row and the column
-player get where row i meets column j. Every profile that comes out carries its regrets.
+Every profile that comes out carries its regrets.
 
 Both ways move on the players' best-response polytopes. A polytope is a system of equations: an
 array of shape (r, v) that stands for ``system @ z = 1, z >= 0``, r equations in v variables with
@@ -18,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from cheaptalk.equilibrium.solvers.dominance import MARGIN
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import Profile, checked, unit_spread, verified
+from cheaptalk.rules.display import Printed
 
 Indices = NDArray[np.intp]
 TINY = 1e-11
@@ -34,8 +34,8 @@ MOST_PIVOTS = 10_000
 """How many steps Lemke and Howson's path may take before it is given up."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BimatrixEquilibria:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class BimatrixEquilibria(Printed):
     """All equilibria of a bimatrix game.
 
     Attributes:
@@ -284,8 +284,7 @@ def leaving(inverse: Floats, direction: Floats) -> Indices:
         open_rows &= ratio <= ratio.min(axis=-1, keepdims=True) + TINY
         if (open_rows.sum(axis=-1) <= 1).all():
             break
-    rows: Indices = open_rows.argmax(axis=-1)
-    return rows
+    return np.asarray(open_rows.argmax(axis=-1))
 
 
 def pivot(system: Floats, bases: Indices, entering: Indices) -> tuple[Indices, Indices]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -64,6 +65,10 @@ class PayoffTable:
     title: str = ""
     players: tuple[str, str] = ("row", "column")
 
+    def __repr__(self) -> str:
+        kind = "symmetric" if self.symmetric else "not symmetric"
+        return brief(self, f"{self.title} {len(self.rows)} by {len(self.columns)}, {kind}")
+
     @property
     def symmetric(self) -> bool:
         """Whether both have the same strategies and the same payoffs from their own seat."""
@@ -80,14 +85,8 @@ class Token(NamedTuple):
     def quoted(self) -> bool:
         return len(self.text) > 1 and self.text.startswith('"')
 
-    @property
-    def unquoted(self) -> str:
-        return re.sub(r"\\(.)", r"\1", self.text[1:-1], flags=re.DOTALL)
-
 
 class _NfgReader:
-    """Reads the tokens of a file one after the other."""
-
     def __init__(self, text: str, name: str) -> None:
         self.name = name
         self.tokens: list[Token] = []
@@ -100,10 +99,7 @@ class _NfgReader:
         self.at = 0
 
     def game(self) -> PayoffTable:
-        if [self.next().text for _ in range(2)] != ["NFG", "1"] or self.next().text not in {
-            "R",
-            "D",
-        }:
+        if " ".join(self.next().text for _ in range(3)) not in (HEAD, "NFG 1 D"):
             raise PayoffFileError(
                 f"{self.name}: the file does not begin with {shown(HEAD)}, "
                 "so it is no strategic game of Gambit; save the game as .nfg there"
@@ -116,8 +112,8 @@ class _NfgReader:
         if self.peek().quoted:
             self.next()  # Gambit's comment
         cells = [f"{shown(row)} against {shown(column)}" for column in columns for row in rows]
-        read = self.by_outcome if self.peek().text == "{" else self.by_payoff
-        pairs = np.array(read(cells))
+        listed = self.peek().text == "{"
+        pairs = np.array(self.by_outcome(cells) if listed else list(map(self.pair, cells)))
         if self.peek() is not self.end:
             raise self.wrong("the file goes on after the last cell's payoffs")
         a, b = pairs.reshape(len(columns), len(rows), 2).T
@@ -133,9 +129,6 @@ class _NfgReader:
             sides = [tuple(str(one + 1) for one in range(count)) for count in counts]
         self.expect("}", "the strategies of two players")
         return sides[0], sides[1]
-
-    def by_payoff(self, cells: list[str]) -> list[list[float]]:
-        return [self.pair(cell) for cell in cells]
 
     def by_outcome(self, cells: list[str]) -> list[list[float]]:
         self.expect("{", "the outcomes")
@@ -180,7 +173,7 @@ class _NfgReader:
     def quoted(self, what: str) -> str:
         if not self.peek().quoted:
             raise self.wrong(f"{what} must stand here in double quotes")
-        return self.next().unquoted
+        return re.sub(r"\\(.)", r"\1", self.next().text[1:-1], flags=re.DOTALL)
 
     def expect(self, text: str, what: str) -> None:
         if self.peek().text != text:
@@ -225,7 +218,7 @@ def read_payoffs(path: str | Path) -> PayoffTable:
         raise PayoffFileError(f"{path}: the text is not UTF-8; save it as UTF-8") from error
     match path.suffix.lower():
         case ".nfg":
-            return parse_nfg(text, path.name)
+            return _NfgReader(text, path.name).game()
         case ".csv":
             return _parse_csv(text, path.name)
     raise PayoffFileError(f"{path}: payoff files end in .nfg or .csv; rename it to what it is")
@@ -253,19 +246,6 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
             raise PayoffFileError(f"{path}: payoff files end in .nfg or .csv; choose one of them")
     except OSError as error:
         raise PayoffFileError(f"{path}: {error.strerror or error}") from error
-
-
-def parse_nfg(text: str, name: str) -> PayoffTable:
-    """The game in the text of an .nfg file.
-
-    Args:
-        text: all of the file.
-        name: the file's name, for messages.
-
-    Raises:
-        PayoffFileError: it is no such file, not of two players, or something is missing from it.
-    """
-    return _NfgReader(text, name).game()
 
 
 def nfg_text(table: PayoffTable) -> str:
@@ -305,7 +285,11 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
             if any(cell.strip() for cell in cells):
                 lines.append((reader.line_num, [cell.strip() for cell in cells]))
     except csv.Error as error:
-        raise PayoffFileError(f"{name}, line {reader.line_num}: {_csv_fault(error)}") from error
+        fault = f"{error}; every double quote needs its second one"
+        if "limit" in str(error):
+            most = f"{csv.field_size_limit():,}"
+            fault = f"a cell of more than {most} characters is no payoff; is it the right file?"
+        raise PayoffFileError(f"{name}, line {reader.line_num}: {fault}") from error
     if len(lines) < 2:
         raise PayoffFileError(
             f"{name}: there are no payoffs under a heading; is it the right file?"
@@ -314,32 +298,20 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     if len(head) == 1:
         raise PayoffFileError(f"{name}: cells must be separated by commas; save it so")
     for line, cells in lines:
-        _check_length(cells, head, f"{name}, line {line}")
+        where = f"{name}, line {line}"
+        if len(cells) < len(head):
+            raise PayoffFileError(
+                f"{where}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
+                "nothing is filled in for it"
+            )
+        if len(cells) > len(head):
+            raise PayoffFileError(
+                f"{where}: there are {counted(len(cells), 'cell')} where the heading has "
+                f"{len(head)}; a number with commas between thousands must stand in double quotes"
+            )
     heading = [cell.lower() for cell in head]
     listed = heading in (LIST, [*LIST, OTHER])
     return _parse_list(lines, name) if listed else _parse_matrix(lines, name)
-
-
-def _csv_fault(error: csv.Error) -> str:
-    """What is wrong with a line, in our words where the reader's are about itself."""
-    if "limit" in str(error):
-        most = f"{csv.field_size_limit():,}"
-        return f"a cell of more than {most} characters is no payoff; is it the right file?"
-    return f"{error}; every double quote needs its second one"
-
-
-def _check_length(cells: list[str], head: list[str], where: str) -> None:
-    """Demand a cell under each of the heading, and no more."""
-    if len(cells) < len(head):
-        raise PayoffFileError(
-            f"{where}, {shown(cells[0])}: there is no cell under {shown(head[len(cells)])}; "
-            "nothing is filled in for it"
-        )
-    if len(cells) > len(head):
-        raise PayoffFileError(
-            f"{where}: there are {counted(len(cells), 'cell')} where the heading has {len(head)}; "
-            "a number with commas between thousands must stand in double quotes"
-        )
 
 
 def _parse_matrix(lines: Lines, name: str) -> PayoffTable:

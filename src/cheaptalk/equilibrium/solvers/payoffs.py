@@ -78,16 +78,12 @@ def _fault(payoffs: Any) -> str:
     for row, size in enumerate(sizes):
         if size != sizes[0]:
             return f"row 0 has {counted(sizes[0], 'payoff')}, and row {row} has {size}"
-    others = [one for one in np.ravel(np.array(payoffs, dtype=object)) if not _is_number(one)]
-    return f"{others[0]!r} is none" if others else "these are nested unevenly"
-
-
-def _is_number(one: Any) -> bool:
-    try:
-        float(one)
-    except (TypeError, ValueError):
-        return False
-    return True
+    for one in np.ravel(np.array(payoffs, dtype=object)):
+        try:
+            float(one)
+        except (TypeError, ValueError):
+            return f"{one!r} is none"
+    return "these are nested unevenly"
 
 
 def scaled(payoffs: Floats) -> Floats:

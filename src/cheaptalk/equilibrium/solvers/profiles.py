@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
+from cheaptalk.rules.display import Printed
 
 TOLERANCE = 1e-9
 """How much regret a profile may have, as a share of a player's highest less lowest payoff."""
@@ -17,8 +18,8 @@ SHOWN = 5e-5
 """Weights below this are not printed."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Profile:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Profile(Printed):
     """What both players do, and how far each is from the best they could.
 
     Attributes:
@@ -138,17 +139,10 @@ def verified(a: Floats, b: Floats, row: Floats, column: Floats) -> Profile:
     return found
 
 
-def pure_cells(a: Floats, b: Floats, epsilon: float = 0.0) -> Flags:
-    """Which cells are pure equilibria within epsilon; of one game or of many at once.
-
-    Args:
-        a: the row player's payoffs, shape (..., m, n).
-        b: the column player's, of the same shape.
-        epsilon: the regret that each player may have, >= 0, in payoff units.
-    """
-    rows_fine = a >= a.max(axis=-2, keepdims=True) - epsilon
-    cells: Flags = rows_fine & (b >= b.max(axis=-1, keepdims=True) - epsilon)
-    return cells
+def pure_profiles(a: Floats, b: Floats, cells: Flags) -> tuple[Profile, ...]:
+    """The profiles in which both play the strategies of some cells, row by row."""
+    rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
+    return tuple(profile(a, b, rows[i], columns[j]) for i, j in np.argwhere(cells))
 
 
 def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tuple[Profile, ...]:
@@ -170,6 +164,5 @@ def pure_equilibria(a: ArrayLike, b: ArrayLike, *, epsilon: float = 0.0) -> tupl
     a, b = checked(a, b)
     if not epsilon >= 0:
         raise ValueError(f"epsilon is a regret and cannot be {epsilon}")
-    rows, columns = np.eye(a.shape[0]), np.eye(a.shape[1])
-    cells = np.argwhere(pure_cells(a, b, epsilon))
-    return tuple(profile(a, b, rows[i], columns[j]) for i, j in cells)
+    fine = (a >= a.max(axis=0) - epsilon) & (b >= b.max(axis=1, keepdims=True) - epsilon)
+    return pure_profiles(a, b, fine)

@@ -15,13 +15,14 @@ from cheaptalk.equilibrium.solvers.bimatrix import Indices, lemke_howson_mixture
 from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
 from cheaptalk.equilibrium.solvers.profiles import TOLERANCE
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
+from cheaptalk.rules.display import Printed, brief
 
 Construction = Literal["mixtures", "selected"]
 TakenEnd = Literal["first", "highest", "lowest"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ProviderGame:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class ProviderGame(Printed):
     """The game among providers, for each of some payoff matrices (bootstrap draws).
 
     Attributes:
@@ -48,8 +49,7 @@ class ProviderGame:
         highest = self.payoffs.max(axis=1, keepdims=True)
         span = np.ptp(self.payoffs, axis=(1, 2))[:, None, None]
         best = self.payoffs >= highest - TOLERANCE * span
-        shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-        return shares
+        return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
 
     def mixtures(self) -> Floats:
         """The maximum-entropy equilibrium among providers of each draw, shape (draws, P)."""
@@ -66,6 +66,9 @@ class ProviderGame:
         if self.given is None:
             raise ValueError("pass given to provider_game to know what providers give away")
         return np.asarray(np.einsum("dab,db->da", self.given, self.mixtures()), dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return brief(self, ", ".join(self.providers))
 
     def __str__(self) -> str:
         """The best-response table, and where several equilibria leave a choice."""

@@ -10,6 +10,8 @@ from scipy.special import logsumexp
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import checked
 from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
+from cheaptalk.rules import counted
+from cheaptalk.rules.display import brief
 
 BALANCE = 1e-9
 """By what share a state's inflow may differ from its outflow."""
@@ -31,6 +33,10 @@ class AlphaSweep:
     alphas: Floats
     masses: Floats
     settled: float | None
+
+    def __repr__(self) -> str:
+        settled = "not settled" if self.settled is None else f"settled from {self.settled:.4g} on"
+        return brief(self, f"{counted(len(self.alphas), 'intensity')}, {settled}")
 
 
 def alpha_rank(payoffs: ArrayLike, *, alpha: float, population: int = 50) -> Floats:
@@ -124,8 +130,7 @@ def alpha_sweep(
         for alpha in ascending.tolist()
     ])  # fmt: skip
     off = np.abs(masses - masses[-1]).reshape(len(masses), -1).max(axis=1)
-    last_off = int(np.flatnonzero(off >= SETTLED).max(initial=-1))
-    first = last_off + 1
+    first = 1 + int(np.flatnonzero(off >= SETTLED).max(initial=-1))
     settled = float(ascending[first]) if first < len(ascending) - 1 else None
     return AlphaSweep(ascending, masses, settled)
 
@@ -186,6 +191,10 @@ class NashAverage:
     ratings: Floats
     mixture: Floats
     regret: float
+
+    def __repr__(self) -> str:
+        ratings = ", ".join(f"{at}: {rating:.4g}" for at, rating in enumerate(self.ratings))
+        return brief(self, f"{ratings}; regret {self.regret:.1e}")
 
 
 def nash_average(payoffs: ArrayLike) -> NashAverage:

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats, symmetric_payoffs
 from cheaptalk.equilibrium.solvers.profiles import unit_spread, weights
 from cheaptalk.equilibrium.solvers.solutions import regret
+from cheaptalk.rules.display import Printed
 
 AT_REST = 1e-9
 """How fast shares of a population at rest may move, and strategies gain, in scaled payoffs."""
@@ -34,8 +35,8 @@ class RestPoint:
     regret: float
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Replication:
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Replication(Printed):
     """Replicator dynamics from many starts.
 
     Attributes:
@@ -53,8 +54,7 @@ class Replication:
     @property
     def at_rest(self) -> Flags:
         """Which starts came to rest; the others cycle, or are still on their way."""
-        resting: Flags = self.unrest <= AT_REST
-        return resting
+        return np.asarray(self.unrest <= AT_REST)
 
     def __str__(self) -> str:
         """The rest points, one a line, and how many starts came to none."""
@@ -154,8 +154,7 @@ def _continuous(game: Floats, populations: Floats, time: float) -> Floats:
 def _shares(logs: Floats, there: Flags) -> Floats:
     logs = np.where(there, logs, -np.inf)
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
@@ -170,17 +169,12 @@ def _discrete(game: Floats, populations: Floats, time: float) -> Floats:
 
 def _rest_points(matrix: Floats, ends: Floats, resting: Flags) -> tuple[RestPoint, ...]:
     """The ends at rest, grouped by nearness to the first of each group."""
-    centres: list[Floats] = []
-    counts: list[int] = []
+    groups: list[list[Floats]] = []
     for end in ends[resting]:
-        near = [np.abs(end - centre).max() < SAME for centre in centres]
-        if any(near):
-            counts[near.index(True)] += 1
+        near = (group for group in groups if np.abs(end - group[0]).max() < SAME)
+        if group := next(near, None):
+            group.append(end)
         else:
-            centres.append(end)
-            counts.append(1)
-    points = [
-        RestPoint(centre, count / len(ends), regret(matrix, centre))
-        for centre, count in zip(centres, counts, strict=True)
-    ]
+            groups.append([end])
+    points = [RestPoint(own[0], len(own) / len(ends), regret(matrix, own[0])) for own in groups]
     return tuple(sorted(points, key=lambda point: -point.share))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from cheaptalk.equilibrium.solvers.entropy import entropy
 from cheaptalk.equilibrium.solvers.payoffs import Floats, symmetric_payoffs
+from cheaptalk.rules.display import Printed
 
 SHOWN = 20
 """How many equilibria are printed."""
@@ -53,8 +54,8 @@ def _gains(payoffs: Floats, mixture: Floats) -> Floats:
     return np.asarray(against - mixture @ against)
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium(Printed):
     """A symmetric equilibrium, with what vouches for it.
 
     Attributes:
@@ -92,8 +93,8 @@ class Equilibrium:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Component:
+@dataclass(frozen=True, eq=False, repr=False)
+class Component(Printed):
     """Equilibria that hang together: a single one, or a continuum.
 
     Attributes:
@@ -121,8 +122,8 @@ class Component:
         return f"{self.point.describe(labels)}{extent}"
 
 
-@dataclass(frozen=True, eq=False)
-class SymmetricEquilibria:
+@dataclass(frozen=True, eq=False, repr=False)
+class SymmetricEquilibria(Printed):
     """The symmetric equilibria of a game.
 
     Attributes:
@@ -160,12 +161,9 @@ class SymmetricEquilibria:
         if not all(component.isolated for component in self.components):
             single, several = "continuum of symmetric equilibria", f"{what} or continua of them"
             what = single if count == 1 else several
-        head = f"{count:,} {what}, "
-        head += "and no others" if self.complete else "and perhaps others"
-        if not self.complete:
-            head += f" of entropy up to {self.bound:.4f}"
         labels = self.labels or range(len(self.mene.mixture))
         lines = [f"  {component.describe(labels)}" for component in self.components[:SHOWN]]
         if count > SHOWN:
             lines.append(f"  and {count - SHOWN:,} more")
-        return "\n".join([head, *lines])
+        more = "no others" if self.complete else f"perhaps others of entropy up to {self.bound:.4f}"
+        return "\n".join([f"{count:,} {what}, and {more}", *lines])

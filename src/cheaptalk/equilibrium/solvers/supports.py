@@ -39,18 +39,6 @@ MOST = 48
 """The most strategies for which sets are told apart by the bits of one number."""
 
 
-class Supports(NamedTuple):
-    """What a search found.
-
-    Attributes:
-        game: the number of the game, one entry a set.
-        inside: which strategies are in the set, shape (sets, n).
-    """
-
-    game: Integers
-    inside: Flags
-
-
 class Singular(NamedTuple):
     """Sets of one game that begin alike and whose equations are singular.
 
@@ -70,15 +58,17 @@ class Search:
     """The outcome of a search over the supports of some games.
 
     Attributes:
-        supports: every set that may be the support of an equilibrium and whose equations are
-            regular.
+        game: of every set that may be the support of an equilibrium and whose equations are
+            regular, the number of its game.
+        inside: which strategies are in such a set, shape (sets, n).
         singular: what was handed back.
         visited: how many sets were looked at, whole or in part.
         bound: None if every set was decided; else no equilibrium that was not found has a larger
             entropy, in nats.
     """
 
-    supports: Supports
+    game: Integers
+    inside: Flags
     singular: list[Singular]
     visited: int
     bound: float | None
@@ -134,9 +124,9 @@ def search(
             progress(1 - open_ / (count * (2.0**size - 1)))
     members = np.concatenate([none, *(sets.members for sets in found)])
     inside = (members[:, None] >> np.arange(size)) & 1 == 1
-    supports = Supports(np.concatenate([none, *(sets.game for sets in found)]), inside)
-    bound = max(_largest(sets, size) for sets in waiting) if waiting else None
-    return Search(supports, singular, visited, bound)
+    game = np.concatenate([none, *(sets.game for sets in found)])
+    bound = max((_largest(sets, size) for sets in waiting), default=None)
+    return Search(game, inside, singular, visited, bound)
 
 
 def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
@@ -149,10 +139,10 @@ def _decide(sets: _Sets, columns: Floats, singular: list[Singular]) -> _Sets:
     taken[level] = -row
     bad = small | (np.abs(taken).max(axis=(0, 1), initial=0) > 1 / SINGULAR)
     if bad.any():
-        singular += [
-            _singular_sets(*pair, level)
-            for pair in zip(game[bad].tolist(), members[bad].tolist(), strict=True)
-        ]
+        for number, bits in zip(game[bad].tolist(), members[bad].tolist(), strict=True):
+            inside = [one for one in range(level) if bits >> one & 1]
+            outside = [one for one in range(level) if not bits >> one & 1]
+            singular.append(Singular(number, (*inside, level), tuple(outside)))
         taken, good = taken[..., ~bad], ~bad
     else:
         good = slice(None)
@@ -172,15 +162,6 @@ def _first(columns: Floats, first: int) -> Floats:
     table = np.concatenate([gaps[:, first + 1 :] - gaps[:, first, None], gaps[:, first, None]], 1)
     table[first, :-1], table[first, -1] = -1.0, 1.0
     return table
-
-
-def _singular_sets(game: int, members: int, level: int) -> Singular:
-    decided = range(level)
-    return Singular(
-        game,
-        (*(one for one in decided if members >> one & 1), level),
-        tuple(one for one in decided if not members >> one & 1),
-    )
 
 
 def _prune(sets: _Sets) -> _Sets:

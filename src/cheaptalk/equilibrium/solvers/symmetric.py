@@ -34,7 +34,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     symmetric_payoffs,
 )
 from cheaptalk.equilibrium.solvers.solutions import Component, Equilibrium, SymmetricEquilibria
-from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Singular, Supports, search
+from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Search, Singular, search
 
 WholeNumbers = npt.NDArray[Any]
 """An array of Python's own whole numbers, which have no largest."""
@@ -140,7 +140,7 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
     """
     matrices = many_payoffs(payoffs)
     answers = np.zeros(matrices.shape[:2])
-    left = _left(matrices)
+    left = undominated(scaled(matrices))
     sizes = left.sum(axis=1)
     hard = set(np.flatnonzero(sizes >= MIXED).tolist())
     for size in sorted(set(sizes[sizes < MIXED].tolist())):
@@ -169,7 +169,7 @@ def _fast_mene(matrices: Floats, left: Flags, group: Integers, answers: Floats) 
     kept = np.array([np.flatnonzero(row) for row in left[group]])
     games = scaled(matrices[group[:, None, None], kept[:, :, None], kept[:, None]])
     outcome = search(games)
-    game, mixtures = _isolated(games, outcome.supports, TOLERANCE)
+    game, mixtures = _isolated(games, outcome, TOLERANCE)
     whole = np.zeros((len(game), matrices.shape[1]))
     np.put_along_axis(whole, kept[game], mixtures, axis=1)
     order = _order(matrices[group], game, whole)
@@ -179,10 +179,6 @@ def _fast_mene(matrices: Floats, left: Flags, group: Integers, answers: Floats) 
     return {int(group[one]) for one in unsolved | {sets.game for sets in outcome.singular}}
 
 
-def _left(matrices: Floats) -> Flags:
-    return undominated(scaled(matrices))
-
-
 def _among(matrix: Floats, left: Flags) -> Floats:
     """The game among some of its strategies, on the common scale."""
     return np.asarray(scaled(matrix[None][:, left][:, :, left])[0])
@@ -190,7 +186,7 @@ def _among(matrix: Floats, left: Flags) -> Floats:
 
 def _searched(matrix: Floats) -> Flags:
     """The strategies that dominance leaves to a search."""
-    left = _left(matrix[None])[0]
+    left = undominated(scaled(matrix[None]))[0]
     if MIXED <= left.sum() <= HOPEFUL:
         left[left] = undominated_by_mixtures(_among(matrix, left))
     if left.sum() > MOST:
@@ -209,7 +205,7 @@ def _found(
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
     """The components of a scaled game, and the most entropy that another can have."""
     outcome = search(game[None], limit=limit, progress=progress)
-    _, mixtures = _isolated(game[None], outcome.supports, tolerance)
+    _, mixtures = _isolated(game[None], outcome, tolerance)
     found = _components(game, mixtures, equilibrium_faces(game, outcome.singular), tolerance)
     if not found:
         raise EquilibriumError(
@@ -221,9 +217,9 @@ def _found(
     return found, outcome.bound
 
 
-def _isolated(games: Floats, supports: Supports, tolerance: float) -> tuple[Integers, Floats]:
-    """The equilibria with the given supports: the game and the mixture of each."""
-    game, inside = supports
+def _isolated(games: Floats, found: Search, tolerance: float) -> tuple[Integers, Floats]:
+    """The equilibria with the supports found: the game and the mixture of each."""
+    game, inside = found.game, found.inside
     size = games.shape[1]
     system = np.zeros((len(game), size + 1, size + 1))
     system[:, :size, :size] = np.where(inside[:, :, None], games[game], np.eye(size))
@@ -239,7 +235,6 @@ def _isolated(games: Floats, supports: Supports, tolerance: float) -> tuple[Inte
 
 
 def _regrets(games: Floats, mixtures: Floats) -> Floats:
-    """The regret of each mixture in its game."""
     against = np.einsum("gij,gj->gi", games, mixtures)
     return np.asarray(against.max(axis=1) - np.einsum("gi,gi->g", against, mixtures))
 

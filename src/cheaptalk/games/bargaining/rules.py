@@ -1,7 +1,7 @@
 """Bargaining: alternating offers over a sum of money that shrinks."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -16,19 +16,7 @@ from cheaptalk.games.bargaining.events import (
     SpokenOffer,
     Turn,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Horizon,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Secret, Tell
 
 Discount = Annotated[float, Field(gt=0, le=1)]
 OTHER = {"alice": "bob", "bob": "alice"}
@@ -50,13 +38,11 @@ class Bargaining(Game):
     an agreement both get nothing.
     """
 
-    name: ClassVar[str] = "bargaining"
-    roles: ClassVar[tuple[str, ...]] = ("alice", "bob")
-    events: ClassVar[tuple[type[Event], ...]] = (
-        Briefing, Turn, OfferMade, OfferRejected, Agreement, NoAgreement,
-    )  # fmt: skip
-    actions: ClassVar[tuple[type[Action], ...]] = (Offer, SpokenOffer, Reply)
-    outcome_type: ClassVar[type[Outcome]] = Division
+    name = "bargaining"
+    roles = ("alice", "bob")
+    events = (Briefing, Turn, OfferMade, OfferRejected, Agreement, NoAgreement)
+    actions = (Offer, SpokenOffer, Reply)
+    outcome_type = Division
 
     money: float = Field(10_000, gt=0, le=1e12)
     """The sum to divide, in dollars."""
@@ -80,10 +66,12 @@ class Bargaining(Game):
             last = stage == self.horizon.told
             turn = Turn(stage, self.money, last, *self._worth(proposer, stage))
             offer: Offer = yield Ask(proposer, offer_type, turn, self._objection)
-            made = self._made(stage, proposer, responder, offer, last)
+            gains = offer.alice_gain, offer.bob_gain
+            message = offer.message if isinstance(offer, SpokenOffer) else None
+            worth = self._worth(responder, stage)
+            made = OfferMade(stage, proposer, *gains, message, last, *worth)
             reply: Reply = yield Ask(responder, Reply, made)
             if reply.decision == "accept":
-                gains = offer.alice_gain, offer.bob_gain
                 division = Division.unchecked(stage=stage, alice_gain=gains[0], bob_gain=gains[1])
                 for seat, payoff in self.payoffs(division).items():
                     yield Tell(seat, Agreement(stage, *gains, payoff))
@@ -97,19 +85,6 @@ class Bargaining(Game):
         known = self._discount(rival) if self.complete_information else None
         return Briefing(
             seat, rival, self.money, self._discount(seat), known, self.horizon.told, self.messages
-        )
-
-    def _made(
-        self, stage: int, proposer: str, responder: str, offer: Offer, last: bool
-    ) -> OfferMade:
-        return OfferMade(
-            stage,
-            proposer,
-            offer.alice_gain,
-            offer.bob_gain,
-            offer.message if isinstance(offer, SpokenOffer) else None,
-            last,
-            *self._worth(responder, stage),
         )
 
     def _discount(self, seat: str) -> float:

@@ -2,26 +2,13 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
 from cheaptalk.games.battle_royale.events import Briefing, Over, Shot, ShotFired, Turn
 from cheaptalk.games.places import place_named
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Horizon,
-    Outcome,
-    Play,
-    Tell,
-    Value,
-    numbered,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Tell, Value, numbered
 
 Rate = Annotated[float, Field(ge=0.01, le=1)]
 
@@ -56,12 +43,12 @@ class BattleRoyale(Game):
     1; where the rounds run out first, or nobody shoots any more, nobody wins.
     """
 
-    name: ClassVar[str] = "battle_royale"
-    roles: ClassVar[tuple[str, ...]] = ("player",)
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, ShotFired, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Shot,)
-    deal_type: ClassVar[type[Deal]] = Hits
-    outcome_type: ClassVar[type[Outcome]] = Battle
+    name = "battle_royale"
+    roles = ("player",)
+    events = (Briefing, Turn, ShotFired, Over)
+    actions = (Shot,)
+    deal_type = Hits
+    outcome_type = Battle
 
     hit_rates: tuple[Rate, ...] = Field(
         (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8), min_length=2, max_length=100
@@ -114,7 +101,6 @@ class BattleRoyale(Game):
         return Battle(shots=tuple(shots), living=tuple(living))
 
     def _goes_on(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
-        """Whether there is another round."""
         last = self.horizon is not None and len(shots) == self.horizon.rounds
         return len(living) > 1 and not last and not self._idle(shots, living)
 
@@ -132,11 +118,9 @@ class BattleRoyale(Game):
         return next(seat for seat in order[begun:] + order[:begun] if seat in living)
 
     def _target(self, shot: Shot) -> str | None:
-        """The player that is shot at, if any."""
         return None if shot.target is None else place_named(self, shot.target)
 
     def _hits(self, number: int, shooter: str, deal: Hits, chance: Chance) -> bool:
-        """Whether a shot at a living player hits."""
         known = deal.hits[number - 1] if number <= len(deal.hits) else None
         if known is not None:
             return known

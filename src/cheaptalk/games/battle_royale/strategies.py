@@ -44,15 +44,6 @@ class Solution(NamedTuple):
     wins: tuple[Chances, ...]
 
 
-def duel(first: float, second: float) -> float:
-    """The chance that the first of two shooters wins: p / (1 - (1 - p) * (1 - q)).
-
-    >>> round(duel(0.3, 0.5), 4)
-    0.4615
-    """
-    return first / (1 - (1 - first) * (1 - second))
-
-
 @cache
 def solve(rates: tuple[float, ...]) -> Solution:
     """A stationary subgame-perfect equilibrium, with exact winning chances.
@@ -86,8 +77,6 @@ def solve(rates: tuple[float, ...]) -> Solution:
 
 
 def _best_target(rates: tuple[float, ...], shooter: int) -> int:
-    """Whom a shooter does best to hit."""
-
     def worth(target: int) -> tuple[float, float, int]:
         return round(_after(rates, shooter, target)[shooter], 12), rates[target], target
 

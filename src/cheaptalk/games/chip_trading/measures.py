@@ -206,29 +206,23 @@ MEASURES = (
 )
 
 
-def gains_by_turn(result: Result) -> Iterator[tuple[int, str | None, float]]:
-    """What all have gained after each turn, and each player, in dollars."""
-    outcome: Trading = result.outcome
-    rows = zip(outcome.gains_by_turn(), surplus_by_turn(outcome), strict=True)
-    for number, (cents, surplus) in enumerate(rows, 1):
-        yield number, None, surplus
-        for place, gained in cents.items():
-            yield number, place, gained / 100
-
-
 def gain_by_turn(result: Result) -> Iterator[Point]:
     """What each player's chips have gained after the turn, in dollars; for all, the surplus.
 
     A path of values as in figures 4 and 10 is this and what the chips were worth at the start.
     """
-    return (Point(*one) for one in gains_by_turn(result))
+    outcome: Trading = result.outcome
+    for number, cents in enumerate(outcome.gains_by_turn(), 1):
+        yield Point(number, None, sum(cents.values()) / 100)
+        for place, gained in cents.items():
+            yield Point(number, place, gained / 100)
 
 
 def surplus_ratio_by_turn(result: Result) -> Iterator[Point]:
     """The same over the bound of the surplus (figure 2); none where nothing can be gained."""
     most = bound(result)
-    for number, place, dollars in gains_by_turn(result):
-        yield Point(number, place, over_bound(dollars, most))
+    for number, place, dollars in gain_by_turn(result):
+        yield Point(number, place, over_bound(dollars or 0.0, most))
 
 
 def proposal_surplus(result: Result) -> Iterator[Point]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -20,29 +20,8 @@ from cheaptalk.games.chip_trading.events import (
     TurnEnded,
     Worths,
 )
-from cheaptalk.games.chip_trading.stocks import (
-    Holdings,
-    Stock,
-    can_give,
-    chips,
-    dealt,
-    move,
-    shown,
-    worth,
-)
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-    numbered,
-)
+from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, chips, move, shown, worth
+from cheaptalk.rules import Ask, Chance, Game, Play, Secret, Tell, numbered
 
 Cents = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
@@ -59,12 +38,12 @@ class ChipTrading(Game):
     would have accepted, nobody learns.
     """
 
-    name: ClassVar[str] = "chip_trading"
-    roles: ClassVar[tuple[str, ...]] = ("player",)
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, Offered, TurnEnded, GameOver)
-    actions: ClassVar[tuple[type[Action], ...]] = (Proposal, Response)
-    deal_type: ClassVar[type[Deal]] = Hands
-    outcome_type: ClassVar[type[Outcome]] = Trading
+    name = "chip_trading"
+    roles = ("player",)
+    events = (Briefing, Turn, Offered, TurnEnded, GameOver)
+    actions = (Proposal, Response)
+    deal_type = Hands
+    outcome_type = Trading
 
     players: int = Field(3, ge=2, le=20, strict=True)
     """How many players there are."""
@@ -103,9 +82,10 @@ class ChipTrading(Game):
 
     def play(self, deal: Hands, chance: Chance) -> Play[Trading]:
         worths = self._worths(deal)
-        holdings = dealt(self.places, self.colours, self.chips)
-        for place in self.places:
-            yield Tell(place, self._briefing(place, deal.order, worths[place]))
+        holdings = {place: dict.fromkeys(self.colours, self.chips) for place in self.places}
+        for place, own in worths.items():
+            known = (self.colours[0], tuple(own.items()), self.values, self.chips, self.rounds)
+            yield Tell(place, Briefing(place, deal.order, *known))
         turns: list[Exchange] = []
         for number in range(1, self.rounds * self.players + 1):
             proposer = deal.order[(number - 1) % self.players]
@@ -154,10 +134,6 @@ class ChipTrading(Game):
             place: {colour: (common | deal.values[place])[colour] for colour in self.colours}
             for place in self.places
         }
-
-    def _briefing(self, place: str, order: tuple[str, ...], worths: Mapping[str, int]) -> Briefing:
-        own = tuple(worths.items())
-        return Briefing(place, order, self.colours[0], own, self.values, self.chips, self.rounds)
 
     def _objection(self, stock: Stock, proposal: Proposal) -> str | None:
         for colour in (proposal.give, proposal.want):

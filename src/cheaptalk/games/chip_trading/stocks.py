@@ -1,6 +1,6 @@
 """Chips in players' hands: counting, valuing and moving them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from cheaptalk.games.chip_trading.events import Proposal, Stocks
@@ -9,11 +9,6 @@ Stock: TypeAlias = dict[str, int]
 """How many chips of each colour one player holds."""
 Holdings: TypeAlias = dict[str, Stock]
 """Every player's stock."""
-
-
-def dealt(players: Iterable[str], colours: Iterable[str], chips: int) -> Holdings:
-    """The same number of chips of each colour in every player's hands."""
-    return {player: dict.fromkeys(colours, chips) for player in players}
 
 
 def shown(holdings: Holdings) -> Stocks:

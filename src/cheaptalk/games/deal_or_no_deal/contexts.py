@@ -6,16 +6,17 @@ Lewis et al. 2017), so they need no file: there are 5,295. The 4,086 of the publ
 among them and can be read with :func:`read_contexts`. (The paper counts 4,186 in that file.)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.rules import CheaptalkError, Value, explain
 
+N = TypeVar("N", int, float)
 KINDS = ("books", "hats", "balls")
 Triple: TypeAlias = tuple[int, int, int]
 """A number for each kind, in the order of :data:`KINDS`."""
@@ -31,7 +32,7 @@ Count = Annotated[int, Field(ge=1, le=MOST, strict=True)]
 Points = Annotated[int, Field(ge=0, le=PILE, strict=True)]
 
 
-def worth(values: Triple, bundle: Triple) -> int:
+def worth(values: Sequence[N], bundle: Triple) -> N:
     """What a bundle is worth at these values, in points."""
     return sum(value * number for value, number in zip(values, bundle, strict=True))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
@@ -24,20 +24,7 @@ from cheaptalk.games.deal_or_no_deal.events import (
     ProposalMade,
     YourTurn,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Forfeited,
-    Game,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-    numbered,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Event, Forfeited, Game, Outcome, Play, Secret, Tell
 
 OBJECTIVES = {"self": 0.0, "coop": 1.0, "comp": -1.0}
 """The objectives that the paper plays, by the names of its code."""
@@ -110,14 +97,14 @@ class DealOrNoDeal(Game):
     A player that finally fails to answer aborts the game, and both get nothing.
     """
 
-    name: ClassVar[str] = "deal_or_no_deal"
-    roles: ClassVar[tuple[str, ...]] = ("player",)
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, YourTurn, ProposalMade, GameOver)
-    actions: ClassVar[tuple[type[Action], ...]] = (MessageOrProposal, Proposal)
-    deal_type: ClassVar[type[Deal]] = Opening
-    outcome_type: ClassVar[type[Outcome]] = Division
-    tries: ClassVar[int] = 5
-    forfeit: ClassVar[str] = "The game is aborted and both players get 0, which counts as a score."
+    name = "deal_or_no_deal"
+    roles = ("player",)
+    events = (Briefing, YourTurn, ProposalMade, GameOver)
+    actions = (MessageOrProposal, Proposal)
+    deal_type = Opening
+    outcome_type = Division
+    tries = 5
+    forfeit = "The game is aborted and both players get 0, which counts as a score."
 
     objective: Objective = 0.0
     """The weight of the partner's points in a player's payoff (lambda), in [-1, 1].
@@ -133,7 +120,7 @@ class DealOrNoDeal(Game):
     @property
     def places(self) -> dict[str, str]:
         """Two players."""
-        return numbered("player", len(PLAYERS))
+        return dict.fromkeys(PLAYERS, "player")
 
     def deal(self, chance: Chance) -> Opening:
         context = chance("context").pick(self.contexts or all_contexts())

@@ -92,19 +92,14 @@ def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
     return [found[kind] for kind in range(len(KINDS))] if len(found) == len(KINDS) else None
 
 
-def points(values: Values, bundle: Triple) -> float:
-    """What a bundle is worth at these values."""
-    return sum(value * number for value, number in zip(values, bundle, strict=True))
-
-
 def own(view: View, claim: Triple) -> float:
     """What a claim is worth to the seat, in points."""
-    return points(view.me.values, claim)
+    return worth(view.me.values, claim)
 
 
 def payoffs(view: View, claim: Triple) -> tuple[float, float]:
     """What a claim pays the seat and, so far as it knows, its partner."""
-    mine, theirs = own(view, claim), points(view.theirs, rest(view.me.counts, claim))
+    mine, theirs = own(view, claim), worth(view.theirs, rest(view.me.counts, claim))
     weight = view.me.objective
     return mine + weight * theirs, theirs + weight * mine
 
@@ -122,7 +117,7 @@ def fairest(view: View) -> Triple:
 def demand(view: View, share: float) -> Triple:
     """Of the divisions that give the seat a share of its pile, the one best for the partner."""
     enough = [claim for claim in bundles(view.me.counts) if own(view, claim) >= share * PILE - 1e-9]
-    return max(enough, key=lambda claim: points(view.theirs, rest(view.me.counts, claim)))
+    return max(enough, key=lambda claim: worth(view.theirs, rest(view.me.counts, claim)))
 
 
 def say(message: str) -> MessageOrProposal:
@@ -300,24 +295,10 @@ def noisy(
         if draw.happens(lying):
             return say(say_values(pretence(counts, values)[0]))
     elif draw.happens(contradicting):
-        return claiming(action, draw.pick(other_claims(action, counts)))
+        assert isinstance(action, MessageOrProposal | Proposal)
+        others = [claim for claim in bundles(counts) if claim != action.claim]
+        return action.model_copy(update=dict(zip(KINDS, draw.pick(others), strict=True)))
     return action
-
-
-def claim_of(action: Action) -> Triple | None:
-    """What an action claims; None if it is a message."""
-    assert isinstance(action, MessageOrProposal | Proposal)
-    return action.claim
-
-
-def other_claims(action: Action, counts: Triple) -> list[Triple]:
-    """What a player could claim other than this."""
-    return [claim for claim in bundles(counts) if claim != claim_of(action)]
-
-
-def claiming(action: Action, claim: Triple) -> Action:
-    """The action with another claim."""
-    return action.model_copy(update=dict(zip(KINDS, claim, strict=True)))
 
 
 def _too_many(counts: Triple, draw: Stream) -> Triple:

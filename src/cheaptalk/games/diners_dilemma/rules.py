@@ -1,20 +1,17 @@
 """The diner's dilemma: everybody orders, and the bill is split equally."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from cheaptalk.games.diners_dilemma.events import Briefing, Order, RoundResult, Turn
 from cheaptalk.games.diners_dilemma.theory import Dish
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Deal, Event
 
 
-class Orders(RoundsPlayed):
+class Orders(RoundsPlayed[Dish]):
     """What each player ordered, and its utility less its part of the bill."""
-
-    choices: tuple[tuple[Dish, ...], ...]
 
 
 class DinersDilemma(Rounds):
@@ -26,10 +23,10 @@ class DinersDilemma(Rounds):
     is worth its price divided by the number of players.
     """
 
-    name: ClassVar[str] = "diners_dilemma"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Order,)
-    outcome_type: ClassVar[type[Outcome]] = Orders
+    name = "diners_dilemma"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (Order,)
+    outcome_type = Orders
 
     costly_price: float = Field(20, ge=0, le=1e9)
     """What the costly dish adds to the bill (P_h)."""
@@ -57,23 +54,6 @@ class DinersDilemma(Rounds):
     def price(self) -> float:
         """How much more the costly dish costs."""
         return self.costly_price - self.cheap_price
-
-    def briefings(self, deal: Deal) -> list[Event]:
-        briefing = Briefing(
-            self.players,
-            self.rounds,
-            self.costly_price,
-            self.costly_utility,
-            self.cheap_price,
-            self.cheap_utility,
-        )
-        return [briefing] * self.players
-
-    def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number)] * self.players
-
-    def choice(self, action: Order) -> Dish:
-        return action.chosen_dish
 
     def gains(self, number: int, choices: Sequence[Dish], deal: Deal) -> list[float]:
         share = self._bill(choices.count("costly")) / self.players

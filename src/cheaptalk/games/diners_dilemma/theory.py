@@ -32,6 +32,4 @@ def efficient_dish(pleasure: float, price: float) -> Dish | None:
     >>> efficient_dish(pleasure=5, price=10)
     'cheap'
     """
-    if pleasure == price:
-        return None
-    return "costly" if pleasure > price else "cheap"
+    return dominant_dish(1, pleasure, price)

@@ -1,19 +1,16 @@
 """Divide the dollar: all get what they bid, if together they bid no more than there is."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult, Turn
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Deal, Event
 
 
-class Bids(RoundsPlayed):
+class Bids(RoundsPlayed[int]):
     """The bids, and what each player received."""
-
-    choices: tuple[tuple[int, ...], ...]
 
 
 class DivideTheDollar(Rounds):
@@ -24,10 +21,10 @@ class DivideTheDollar(Rounds):
     gold received over all rounds (GAMA-Bench section 2.1).
     """
 
-    name: ClassVar[str] = "divide_the_dollar"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Bid,)
-    outcome_type: ClassVar[type[Outcome]] = Bids
+    name = "divide_the_dollar"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (Bid,)
+    outcome_type = Bids
 
     golds: int = Field(100, ge=1, le=10**9, strict=True)
     """The gold to be divided in every round (G)."""
@@ -35,16 +32,7 @@ class DivideTheDollar(Rounds):
     """Whether a bid below 0 or above the gold is refused. GAMA-Bench's code refuses none, and its
     recorded games hold bids above the gold."""
 
-    def briefings(self, deal: Deal) -> list[Event]:
-        return [Briefing(self.players, self.rounds, self.golds, self.limits)] * self.players
-
-    def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.golds, self.limits)] * self.players
-
-    def choice(self, action: Bid) -> int:
-        return action.bid_amount
-
-    def objection(self, action: Bid) -> str | None:
+    def objection(self, question: Turn, action: Bid) -> str | None:
         return out_of_range("bid_amount", action.bid_amount, *self._range())
 
     def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
@@ -61,7 +49,6 @@ class DivideTheDollar(Rounds):
         ]
 
     def _range(self) -> tuple[int, int]:
-        """The least and the greatest bid."""
         return (0, self.golds) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:

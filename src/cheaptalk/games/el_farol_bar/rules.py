@@ -1,22 +1,20 @@
 """The El Farol bar: going is fun unless too many go."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from cheaptalk.games.el_farol_bar.events import Briefing, Decision, RoundResult, Turn, Visit
 from cheaptalk.games.el_farol_bar.theory import room
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Deal, Event
 
 Utility = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
 
-class Visits(RoundsPlayed):
+class Visits(RoundsPlayed[Decision]):
     """Who went to the bar, and what each round paid each player."""
-
-    choices: tuple[tuple[Decision, ...], ...]
 
 
 class ElFarolBar(Rounds):
@@ -29,10 +27,10 @@ class ElFarolBar(Rounds):
     Implicit, those who stayed learn only what they got; explicit, everybody learns how many went.
     """
 
-    name: ClassVar[str] = "el_farol_bar"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Visit,)
-    outcome_type: ClassVar[type[Outcome]] = Visits
+    name = "el_farol_bar"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (Visit,)
+    outcome_type = Visits
 
     capacity: float = Field(0.6, ge=0, le=1)
     """The greatest share of the players for whom the bar is still fun (R), in [0, 1]."""
@@ -56,24 +54,10 @@ class ElFarolBar(Rounds):
         """The greatest number of players for whom the bar is still fun."""
         return room(self.players, self.capacity)
 
-    def briefings(self, deal: Deal) -> list[Event]:
-        briefing = Briefing(
-            self.players,
-            self.rounds,
-            self.capacity,
-            self.room,
-            self.fun,
-            self.crowded,
-            self.home,
-            self.feedback == "explicit",
-        )
-        return [briefing] * self.players
-
-    def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.players, self.capacity, self.room)] * self.players
-
-    def choice(self, action: Visit) -> Decision:
-        return action.decision
+    @property
+    def explicit(self) -> bool:
+        """Whether those who stay at home are told how many went."""
+        return self.feedback == "explicit"
 
     def gains(self, number: int, choices: Sequence[Decision], deal: Deal) -> list[float]:
         going = self.fun if choices.count("go") <= self.room else self.crowded
@@ -82,17 +66,11 @@ class ElFarolBar(Rounds):
     def reports(
         self, number: int, choices: Sequence[Decision], gains: Sequence[float], deal: Deal
     ) -> list[Event]:
-        went, explicit = choices.count("go"), self.feedback == "explicit"
+        went = choices.count("go")
+        told = [went if decision == "go" or self.explicit else None for decision in choices]
         return [
-            RoundResult(
-                number,
-                decision,
-                gain,
-                went if decision == "go" or explicit else None,
-                self.players,
-                self.room,
-            )
-            for decision, gain in zip(choices, gains, strict=True)
+            RoundResult(number, decision, gain, known, self.players, self.room)
+            for decision, gain, known in zip(choices, gains, told, strict=True)
         ]
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:

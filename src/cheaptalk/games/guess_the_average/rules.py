@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from cheaptalk.games.guess_the_average.events import Briefing, NumberChoice, RoundResult, Told, Turn
 from cheaptalk.games.guess_the_average.theory import equilibrium, winning_numbers
 from cheaptalk.games.rounds import Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Deal, Event
 
 
 def _read_ratio(value: Any) -> Any:
@@ -25,10 +25,8 @@ def _read_ratio(value: Any) -> Any:
 Ratio = Annotated[Fraction, BeforeValidator(_read_ratio), Field(ge=0, le=100)]
 
 
-class Numbers(RoundsPlayed):
+class Numbers(RoundsPlayed[int]):
     """The numbers chosen, and each player's share of each round's win."""
-
-    choices: tuple[tuple[int, ...], ...]
 
 
 class GuessTheAverage(Rounds):
@@ -42,10 +40,10 @@ class GuessTheAverage(Rounds):
     are equally near lose. It says nothing of sharing.
     """
 
-    name: ClassVar[str] = "guess_the_average"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (NumberChoice,)
-    outcome_type: ClassVar[type[Outcome]] = Numbers
+    name = "guess_the_average"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (NumberChoice,)
+    outcome_type = Numbers
 
     minimum: int = Field(0, ge=0, le=1_000_000, strict=True)
     """The least number that may be chosen (MIN)."""
@@ -73,13 +71,7 @@ class GuessTheAverage(Rounds):
         )
         return [briefing] * self.players
 
-    def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.minimum, self.maximum, self.ratio)] * self.players
-
-    def choice(self, action: NumberChoice) -> int:
-        return action.chosen_number
-
-    def objection(self, action: NumberChoice) -> str | None:
+    def objection(self, question: Turn, action: NumberChoice) -> str | None:
         return out_of_range("chosen_number", action.chosen_number, self.minimum, self.maximum)
 
     def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
@@ -100,7 +92,7 @@ class GuessTheAverage(Rounds):
             for chosen in choices
         ]
 
-    def payoffs(self, outcome: RoundsPlayed) -> dict[str, float]:
+    def payoffs(self, outcome: Numbers) -> dict[str, float]:
         """The share of the rounds that each player won; a shared win counts in part."""
         return {seat: won / self.rounds for seat, won in super().payoffs(outcome).items()}
 

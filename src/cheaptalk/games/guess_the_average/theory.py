@@ -51,31 +51,6 @@ def equilibrium(minimum: int, maximum: int, ratio: Fraction) -> int:
     return minimum if ratio < 1 else maximum
 
 
-def symmetric_equilibria(
-    players: int, minimum: int, maximum: int, ratio: Fraction
-) -> tuple[int, ...]:
-    """All numbers c such that, when all choose c and share the win, nobody gains by another.
-
-    Whole numbers leave more of them than theory's one: with ten players and R = 2/3, both 0 and 1.
-    A deviation to d wins alone if R * ((N - 1) * c + d) / N is nearer to d than to c. The
-    difference is linear in d on either side of c, so that the nearest and farthest numbers
-    decide.
-
-    >>> symmetric_equilibria(10, 0, 100, Fraction(2, 3))
-    (0, 1)
-    """
-
-    def stable(number: int) -> bool:
-        others = {minimum, number - 1, number + 1, maximum} - {number}
-        return not any(
-            winning_numbers([number] * (players - 1) + [other], ratio) == (other,)
-            for other in others
-            if minimum <= other <= maximum
-        )
-
-    return tuple(filter(stable, range(minimum, maximum + 1)))
-
-
 def nearest_to_target(
     others: int, players: int, minimum: int, maximum: int, ratio: Fraction
 ) -> int:

@@ -8,14 +8,7 @@ from cheaptalk.games.item_bargaining.maxima import maxima, sample
 from cheaptalk.games.item_bargaining.measures import MISTAKES
 from cheaptalk.games.item_bargaining.pools import Drawn
 from cheaptalk.games.item_bargaining.rules import PLACES, PRESETS, ItemBargaining
-from cheaptalk.rules import Game
-from cheaptalk.rules.empirical_view import (
-    EmpiricalView,
-    Histogram,
-    MeasureTable,
-    Radar,
-    ScaledMeasure,
-)
+from cheaptalk.rules import EmpiricalView, Game, Histogram, MeasureTable, Radar, ScaledMeasure
 
 np = needed("numpy")
 

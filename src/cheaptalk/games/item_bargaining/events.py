@@ -166,14 +166,3 @@ class Settlement(Outcome):
     by: str
     bundles: tuple[Bundle, Bundle] | None = None
     worth: tuple[Worth, Worth]
-
-
-def settled(
-    ended: Ending,
-    number: int,
-    by: str,
-    bundles: tuple[Bundle, Bundle] | None,
-    worths: tuple[int, int],
-) -> Settlement:
-    """A settlement that the rules have computed, and that need not be checked."""
-    return Settlement.unchecked(ended=ended, round=number, by=by, bundles=bundles, worth=worths)

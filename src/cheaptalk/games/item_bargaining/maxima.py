@@ -4,7 +4,7 @@ Everything is in points and undiscounted, as in the first round. All bundles of 
 at. Needs numpy, from ``pip install "cheaptalk[analysis]"``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from statistics import fmean
@@ -128,17 +128,13 @@ def maxima(pools: Pools) -> Maxima:
     for number, quantities in enumerate(kinds.tolist()):
         table = bundles(tuple(quantities))
         members = order[starts[number] : starts[number + 1]]
-        for some in _pieces(members, max(1, CELLS // len(table))):
+        size = max(1, CELLS // len(table))
+        for start in range(0, len(members), size):
+            some = members[start : start + size]
             found = _best(table, pools.values[some], pools.outside[some])
             for name, numbers in found.items():
                 columns[name][some] = numbers
     return Maxima(**columns)
-
-
-def _pieces(members: "Counts", size: int) -> Iterator["Counts"]:
-    """The members, so many at a time."""
-    for start in range(0, len(members), size):
-        yield members[start : start + size]
 
 
 def _best(table: "Numbers", values: "Counts", outside: "Counts") -> dict[str, "Numbers"]:

@@ -135,9 +135,6 @@ def false_holdings(turn: Turn) -> bool | None:
     return turn.offered not in stated if stated else None
 
 
-Reading = Callable[[Result], float | None]
-
-
 def payoffs(result: Result) -> tuple[float, float]:
     """Both players' discounted payoffs."""
     first, second = result.game.payoffs(result.outcome).values()
@@ -235,8 +232,7 @@ def nash_plus_of_maximum(result: Result) -> float | None:
 
 def opposition(result: Result) -> float:
     """The deal's opposition level: how far from giving both all; 0 is no conflict (appendix J)."""
-    level: float = best_of(result.deal)["opposition"]
-    return level
+    return best_of(result.deal)["opposition"]
 
 
 def envy_free_up_to_one(own: Bundle, other: Bundle, values: tuple[int, ...]) -> bool:
@@ -342,7 +338,7 @@ def false_holdings_stated(result: Result, player: int) -> float | None:
     return next((float(one) for one in found if one is not None), None)
 
 
-def counted(found: Callable[[Turn], bool]) -> Reading:
+def counted(found: Callable[[Turn], bool]) -> Callable[[Result], float]:
     """How often both players together make one of the mistakes."""
 
     def count(result: Result) -> float:

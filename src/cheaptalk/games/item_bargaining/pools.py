@@ -63,7 +63,6 @@ class Drawn(Value):
                 return found
 
     def _count(self, draw: Stream) -> int:
-        """A number of items."""
         while True:
             count = poisson(self.mean, draw.uniform())
             if self.zeros == "plus_one":

@@ -1,8 +1,8 @@
 """Item bargaining: alternating offers over kinds of items, with outside options."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,26 +17,9 @@ from cheaptalk.games.item_bargaining.events import (
     Pool,
     Settlement,
     objection,
-    settled,
 )
 from cheaptalk.games.item_bargaining.pools import MOST, Bundle, Drawn, Units, no_pool, rest, worth
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Forfeited,
-    Game,
-    Outcome,
-    Play,
-    Seat,
-    Secret,
-    Step,
-    Stream,
-    Tell,
-    numbered,
-)
+from cheaptalk.rules import Ask, Chance, Forfeited, Game, Play, Seat, Secret, Stream, Tell, numbered
 
 PLACES = numbered("player", 2)
 FIRST, SECOND = PLACES
@@ -60,14 +43,14 @@ class ItemBargaining(Game):
     has all of them.
     """
 
-    name: ClassVar[str] = "item_bargaining"
-    roles: ClassVar[tuple[str, ...]] = ("player",)
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Opening, OfferMade, Agreed, NotAgreed)
-    actions: ClassVar[tuple[type[Action], ...]] = (Move,)
-    deal_type: ClassVar[type[Deal]] = Pool
-    outcome_type: ClassVar[type[Outcome]] = Settlement
-    tries: ClassVar[int] = 1
-    forfeit: ClassVar[str] = (
+    name = "item_bargaining"
+    roles = ("player",)
+    events = (Briefing, Opening, OfferMade, Agreed, NotAgreed)
+    actions = (Move,)
+    deal_type = Pool
+    outcome_type = Settlement
+    tries = 1
+    forfeit = (
         "The seat walks away: both get their outside options, and the outcome says that the answer "
         "was invalid. A model is asked once, as in the paper, unless its seat says otherwise."
     )
@@ -113,7 +96,6 @@ class ItemBargaining(Game):
         return Pool.unchecked(quantities=drawn, values=(first, second), outside=(outside, other))
 
     def _hand(self, quantities: Bundle, draw: Stream) -> tuple[tuple[int, ...], int]:
-        """A player's values and outside option."""
         integer, highest = draw.integer, self.highest_value
         values = tuple([integer(1, highest) for _ in quantities])
         return values, integer(self.least_outside, worth(quantities, values) - self.below_total)
@@ -162,20 +144,20 @@ class ItemBargaining(Game):
 
     def _end(
         self, deal: Pool, ended: Ending, number: int, player: int, taken: Bundle | None = None
-    ) -> Generator[Step, Any, Settlement]:
+    ) -> Play[Settlement]:
         """Tell both how it ended; ``taken`` is the bundle that this player accepted."""
         by = SEATS[player].name
-        if taken is None:
-            end = settled(ended, number, by, None, deal.outside)
-            for seat, payoff in self.payoffs(end).items():
+        bundles, worths = None, deal.outside
+        if taken is not None:
+            left = rest(deal.quantities, taken)
+            bundles = (left, taken) if player else (taken, left)
+            worths = (worth(bundles[0], deal.values[0]), worth(bundles[1], deal.values[1]))
+        end = Settlement.unchecked(ended=ended, round=number, by=by, bundles=bundles, worth=worths)
+        for place, (seat, payoff) in enumerate(self.payoffs(end).items()):
+            if bundles is None:
                 yield Tell(seat, NotAgreed(number, by, ended, payoff))
-            return end
-        left = rest(deal.quantities, taken)
-        bundles = (left, taken) if player else (taken, left)
-        worths = (worth(bundles[0], deal.values[0]), worth(bundles[1], deal.values[1]))
-        end = settled(ended, number, by, bundles, worths)
-        for bundle, (seat, payoff) in zip(bundles, self.payoffs(end).items(), strict=True):
-            yield Tell(seat, Agreed(number, by, bundle, payoff))
+            else:
+                yield Tell(seat, Agreed(number, by, bundles[place], payoff))
         return end
 
     def payoffs(self, outcome: Settlement) -> dict[str, float]:

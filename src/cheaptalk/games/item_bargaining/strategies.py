@@ -52,33 +52,6 @@ def aspired(discount: float, rounds: int, number: int, family: Family = "polynom
     return scale * math.expm1(left**power) / math.expm1(1) if left else 0.0
 
 
-def targets(
-    outside: float,
-    total: float,
-    discount: float,
-    rounds: int,
-    *,
-    ceiling: float = 0.85,
-    family: Family = "polynomial",
-) -> list[float]:
-    """The worth aspired to in each round, from above the outside option down to it.
-
-    theta_t = B + aspired share * ceiling * (U - B).
-
-    Args:
-        outside: what the outside option is worth (B).
-        total: what all items together are worth (U).
-        discount, rounds, family: see :func:`aspired`.
-        ceiling: the share of U - B that would be the highest aspiration of all.
-
-    >>> [round(one, 2) for one in targets(200, 600, 0.98, 3)]
-    [336.0, 327.5, 200.0]
-    """
-    reach = ceiling * (total - outside)
-    shares = (aspired(discount, rounds, number, family) for number in range(1, rounds + 1))
-    return [outside + share * reach for share in shares]
-
-
 def nearest(quantities: Bundle, values: Bundle, reference: Bundle, target: float) -> Bundle | None:
     """The bundle to keep that is nearest to a reference, worth the target, and not everything.
 

@@ -1,7 +1,7 @@
 """Negotiation: a seller and a buyer take turns to name a price."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -18,19 +18,7 @@ from cheaptalk.games.negotiation.events import (
     SpokenPrice,
     Turn,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Horizon,
-    Outcome,
-    Play,
-    Secret,
-    Tell,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Secret, Tell
 
 
 class Sale(Outcome):
@@ -53,13 +41,11 @@ class Negotiation(Game):
     both to John.
     """
 
-    name: ClassVar[str] = "negotiation"
-    roles: ClassVar[tuple[str, ...]] = ("alice", "bob")
-    events: ClassVar[tuple[type[Event], ...]] = (
-        Briefing, Turn, PricePosted, PriceRejected, Sold, LeftForJohn, NoTrade,
-    )  # fmt: skip
-    actions: ClassVar[tuple[type[Action], ...]] = (Price, SpokenPrice, Reply, ReplyOrJohn)
-    outcome_type: ClassVar[type[Outcome]] = Sale
+    name = "negotiation"
+    roles = ("alice", "bob")
+    events = (Briefing, Turn, PricePosted, PriceRejected, Sold, LeftForJohn, NoTrade)
+    actions = (Price, SpokenPrice, Reply, ReplyOrJohn)
+    outcome_type = Sale
 
     scale: float = Field(10_000, gt=0, le=1e12)
     """What values and measures are multiples of (GLEE's M), in dollars."""

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -21,20 +20,7 @@ from cheaptalk.games.persuasion.events import (
     Signal,
     SpokenPurchase,
 )
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Horizon,
-    Outcome,
-    Play,
-    Seat,
-    Secret,
-    Tell,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Seat, Secret, Tell
 
 
 class Qualities(Deal):
@@ -68,15 +54,14 @@ class Persuasion(Game):
     share a product of low quality was.
     """
 
-    name: ClassVar[str] = "persuasion"
-    roles: ClassVar[tuple[str, ...]] = ("alice", "bob")
-    events: ClassVar[tuple[type[Event], ...]] = (
-        Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided,
-        QualityRevealed, GameOver,
+    name = "persuasion"
+    roles = ("alice", "bob")
+    events = (
+        Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided, QualityRevealed, GameOver,
     )  # fmt: skip
-    actions: ClassVar[tuple[type[Action], ...]] = (Recommendation, Pitch, Purchase, SpokenPurchase)
-    deal_type: ClassVar[type[Deal]] = Qualities
-    outcome_type: ClassVar[type[Outcome]] = Trades
+    actions = (Recommendation, Pitch, Purchase, SpokenPurchase)
+    deal_type = Qualities
+    outcome_type = Trades
 
     price: float = Field(100, gt=0, le=1e12)
     """What the product costs (GLEE's M), in dollars."""
@@ -217,7 +202,7 @@ def _record(qualities: tuple[bool, ...], bought: list[bool]) -> Record:
     return Record(earlier, sum(bought) / earlier, low / earlier)
 
 
-def _tells_quality(number: int, event: Event) -> bool:
+def _tells_quality(number: int, event: object) -> bool:
     """Whether an event tells a buyer, or lets one work out, the quality of a round's product."""
     return (isinstance(event, QualityRevealed) and event.round >= number) or (
         isinstance(event, Record) and event.earlier >= number

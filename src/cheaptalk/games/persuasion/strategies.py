@@ -5,7 +5,7 @@ sentences; scripted buyers know these two, character for character, and take any
 say nothing about the quality. They do not pretend to understand language.
 """
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from pydantic import Field
 
@@ -55,16 +55,6 @@ def advice(offered: ProductOffered) -> bool | None:
     return MEANINGS.get(offered.message)
 
 
-def drawn(asked: Asked) -> ProductDrawn:
-    """The seller's question."""
-    return cast(ProductDrawn, asked.event)
-
-
-def offered(asked: Asked) -> ProductOffered:
-    """The buyer's question."""
-    return cast(ProductOffered, asked.event)
-
-
 def pays(asked: Asked, belief: float) -> bool:
     """Whether buying is worth its price at this probability of high quality."""
     me = asked.briefing
@@ -84,7 +74,7 @@ def honest(asked: Asked) -> Action:
 
     Full disclosure, the truthful seller of cheap-talk games (Farrell and Rabin 1996).
     """
-    return recommend(asked, drawn(asked).high)
+    return recommend(asked, asked.event.high)
 
 
 @strategy("alice")
@@ -121,7 +111,7 @@ def kamenica_gentzkow(asked: Asked, *, guess: Annotated[float, Field(ge=1)] = 2.
             as worth nothing.
     """
     me = asked.briefing
-    product = drawn(asked)
+    product: ProductDrawn = asked.event
     if product.high:
         return recommend(asked, True)
     worths = (me.high_worth, me.low_worth) if me.worths_common else (guess * me.price, 0.0)
@@ -135,10 +125,8 @@ def trusting(asked: Asked) -> Action:
 
     The credulous receiver who takes every word at its face value (Ottaviani and Squintani 2006).
     """
-    advised = advice(offered(asked))
-    if advised is None:
-        return buy(asked, pays(asked, prior_of(asked)))
-    return buy(asked, advised)
+    advised = advice(asked.event)
+    return sceptical(asked) if advised is None else buy(asked, advised)
 
 
 @strategy("bob")
@@ -191,9 +179,9 @@ def bayesian(
         weight: the number of products that this opinion is worth.
     """
     p = prior_of(asked)
-    advised = advice(offered(asked))
+    advised = advice(asked.event)
     if advised is None:
-        return buy(asked, pays(asked, p))
+        return sceptical(asked)
     if_high, if_low = (trust, 1 - trust) if advised else (1 - trust, trust)
     mean = p * if_high / (p * if_high + (1 - p) * if_low)
     seen, good = seen_after(asked, advised)

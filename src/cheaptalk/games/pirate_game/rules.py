@@ -1,26 +1,13 @@
 """The pirate game: the most senior pirate shares out the gold, or goes overboard."""
 
 from functools import partial
-from typing import ClassVar
 
 from pydantic import Field
 
 from cheaptalk.games.pirate_game.events import Alone, Briefing, Counted, Plan, PlanMade, Turn, Vote
 from cheaptalk.games.pirate_game.theory import Majority, votes_needed
 from cheaptalk.games.places import place_named
-from cheaptalk.rules import (
-    Action,
-    Ask,
-    Chance,
-    Deal,
-    Event,
-    Game,
-    Outcome,
-    Play,
-    Tell,
-    Value,
-    numbered,
-)
+from cheaptalk.rules import Ask, Chance, Deal, Game, Outcome, Play, Tell, Value, numbered
 
 
 class Ballot(Value):
@@ -46,11 +33,11 @@ class PirateGame(Game):
     pirate left keeps all the gold.
     """
 
-    name: ClassVar[str] = "pirate_game"
-    roles: ClassVar[tuple[str, ...]] = ("player",)
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, PlanMade, Counted, Alone)
-    actions: ClassVar[tuple[type[Action], ...]] = (Plan, Vote)
-    outcome_type: ClassVar[type[Outcome]] = Voyage
+    name = "pirate_game"
+    roles = ("player",)
+    events = (Briefing, Turn, PlanMade, Counted, Alone)
+    actions = (Plan, Vote)
+    outcome_type = Voyage
 
     players: int = Field(10, ge=2, le=100, strict=True)
     """How many pirates there are (N)."""

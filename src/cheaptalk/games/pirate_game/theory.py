@@ -36,14 +36,12 @@ def fates(living: int, gold: int, majority: Majority) -> tuple[Fate, ...]:
     >>> fates(3, 100, "half")
     (Fate(lives=True, gold=99), Fate(lives=True, gold=0), Fate(lives=True, gold=1))
     """
-    found: tuple[Fate, ...] = ()
-    for _ in range(living):
-        plan = _best_plan(found, gold, majority)
-        if plan is None:
-            found = (Fate(False, 0), *found)
-        else:
-            found = tuple(Fate(True, coins) for coins in plan)
-    return found
+    if not living:
+        return ()
+    plan = optimal_plan(living, gold, majority)
+    if plan is None:
+        return (Fate(False, 0), *fates(living - 1, gold, majority))
+    return tuple(Fate(True, coins) for coins in plan)
 
 
 @cache
@@ -53,7 +51,8 @@ def prices(living: int, gold: int, majority: Majority) -> tuple[int, ...]:
     >>> prices(4, 100, "half")
     (100, 1, 2)
     """
-    return _prices(fates(living - 1, gold, majority))
+    later = fates(living - 1, gold, majority)
+    return tuple(fate.gold + 1 if fate.lives else 0 for fate in later)
 
 
 @cache
@@ -74,18 +73,9 @@ def optimal_plan(living: int, gold: int, majority: Majority) -> tuple[int, ...] 
     >>> optimal_plan(2, 100, "strict") is None
     True
     """
-    return _best_plan(fates(living - 1, gold, majority), gold, majority)
-
-
-def _prices(later: tuple[Fate, ...]) -> tuple[int, ...]:
-    return tuple(fate.gold + 1 if fate.lives else 0 for fate in later)
-
-
-def _best_plan(later: tuple[Fate, ...], gold: int, majority: Majority) -> tuple[int, ...] | None:
-    """The best plan where the others, the most senior first, await these fates if it fails."""
-    asked = _prices(later)
+    asked = prices(living, gold, majority)
     cheapest = sorted(range(len(asked)), key=lambda rank: (asked[rank], -rank))
-    bought = set(cheapest[: votes_needed(len(asked) + 1, majority) - 1])
+    bought = set(cheapest[: votes_needed(living, majority) - 1])
     others = [coins if rank in bought else 0 for rank, coins in enumerate(asked)]
     kept = gold - sum(others)
     return None if kept < 0 else (kept, *others)

@@ -1,19 +1,16 @@
 """Public goods: what is given to the pot is multiplied and shared by all."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
 from cheaptalk.games.public_goods.events import Briefing, Contribution, RoundResult, Turn
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
-from cheaptalk.rules import Action, Deal, Event, Outcome
+from cheaptalk.rules import Deal, Event
 
 
-class Contributions(RoundsPlayed):
+class Contributions(RoundsPlayed[int]):
     """What each player gave, and the tokens that each had after the round."""
-
-    choices: tuple[tuple[int, ...], ...]
 
 
 class PublicGoods(Rounds):
@@ -27,10 +24,10 @@ class PublicGoods(Rounds):
     reports to the players do not. Contributions are made in secret and shown after the round.
     """
 
-    name: ClassVar[str] = "public_goods"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Contribution,)
-    outcome_type: ClassVar[type[Outcome]] = Contributions
+    name = "public_goods"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (Contribution,)
+    outcome_type = Contributions
 
     tokens: int = Field(20, ge=1, le=10**9, strict=True)
     """The tokens that each player has at the start of every round (T)."""
@@ -41,17 +38,7 @@ class PublicGoods(Rounds):
     """Whether a contribution below 0 or above the tokens is refused. GAMA-Bench's code refuses
     none, and its recorded games hold contributions above the tokens."""
 
-    def briefings(self, deal: Deal) -> list[Event]:
-        briefing = Briefing(self.players, self.rounds, self.tokens, self.factor, self.limits)
-        return [briefing] * self.players
-
-    def questions(self, number: int, deal: Deal) -> list[Event]:
-        return [Turn(number, self.tokens, self.limits)] * self.players
-
-    def choice(self, action: Contribution) -> int:
-        return action.tokens_contributed
-
-    def objection(self, action: Contribution) -> str | None:
+    def objection(self, question: Turn, action: Contribution) -> str | None:
         return out_of_range("tokens_contributed", action.tokens_contributed, *self._range())
 
     def gains(self, number: int, choices: Sequence[int], deal: Deal) -> list[float]:
@@ -73,7 +60,6 @@ class PublicGoods(Rounds):
         return self.tokens - given + self.factor * pot / self.players
 
     def _range(self) -> tuple[int, int]:
-        """The least and the greatest contribution."""
         return (0, self.tokens) if self.limits else (-UNLIMITED, UNLIMITED)
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:

@@ -2,14 +2,13 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from cheaptalk.games.rounds import UNLIMITED, Over, Rounds, RoundsPlayed, out_of_range
 from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Prior, RoundResult, Turn
-from cheaptalk.rules import Action, Ask, Chance, Deal, Event, Outcome, Secret
+from cheaptalk.rules import Chance, Deal, Event, Secret
 
 FIRST_SEED = 42
 """The seed with which GAMA-Bench's code draws the valuations of the first round."""
@@ -25,10 +24,9 @@ class Valuations(Deal):
     their order at the table. So one name, that of a recorded winner, is enough."""
 
 
-class Bids(RoundsPlayed):
+class Bids(RoundsPlayed[int]):
     """What each player bid and gained, and who won each round."""
 
-    choices: tuple[tuple[int, ...], ...]
     winners: tuple[str, ...]
 
 
@@ -41,11 +39,11 @@ class SealedBidAuction(Rounds):
     lot, drawn with the valuations.
     """
 
-    name: ClassVar[str] = "sealed_bid_auction"
-    events: ClassVar[tuple[type[Event], ...]] = (Briefing, Turn, RoundResult, Over)
-    actions: ClassVar[tuple[type[Action], ...]] = (Bid,)
-    deal_type: ClassVar[type[Deal]] = Valuations
-    outcome_type: ClassVar[type[Outcome]] = Bids
+    name = "sealed_bid_auction"
+    events = (Briefing, Turn, RoundResult, Over)
+    actions = (Bid,)
+    deal_type = Valuations
+    outcome_type = Bids
 
     price: Price = "first"
     """Whether the winner pays the first (highest) or the second highest bid."""
@@ -97,7 +95,6 @@ class SealedBidAuction(Rounds):
         )
 
     def _drawn(self, number: int, chance: Chance) -> Sequence[int]:
-        """The valuations of a round."""
         if self.draws == "gama":
             published = random.Random(FIRST_SEED + number - 1)  # noqa: S311 - deals, keeps no secret
             return published.sample(self.grid, self.players)
@@ -117,15 +114,9 @@ class SealedBidAuction(Rounds):
             for valuation in deal.valuations[number - 1]
         ]
 
-    def ask(self, seat: str, question: Turn) -> Ask:
-        return Ask(seat, Bid, question, partial(self._objection, question))
-
-    def _objection(self, question: Turn, bid: Bid) -> str | None:
+    def objection(self, question: Turn, action: Bid) -> str | None:
         highest = UNLIMITED if question.highest is None else question.highest
-        return out_of_range("bid", bid.bid, 0, highest)
-
-    def choice(self, action: Bid) -> int:
-        return action.bid
+        return out_of_range("bid", action.bid, 0, highest)
 
     def _winner(self, number: int, bids: Sequence[int], deal: Valuations) -> int:
         """The place at the table, from 0, of who wins the item."""
@@ -136,7 +127,6 @@ class SealedBidAuction(Rounds):
         return seats.index(next(seat for seat in (*favoured, *seats) if seat in tied))
 
     def _paid(self, bids: Sequence[int]) -> int:
-        """What the winner pays."""
         return sorted(bids)[-1 if self.price == "first" else -2]
 
     def gains(self, number: int, choices: Sequence[int], deal: Valuations) -> list[float]:

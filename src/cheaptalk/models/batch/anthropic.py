@@ -8,20 +8,22 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-
-from cheaptalk.models.batch.protocol import CLOCKS, BatchTrouble, Line, Look, Results, json_lines
-from cheaptalk.models.batch.transport import BatchWire
-from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.batch.protocol import (
+    CLOCKS,
+    BatchLine,
+    BatchTrouble,
+    Look,
+    Results,
+    json_lines,
+)
+from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
+from cheaptalk.models.calls import Reply
 from cheaptalk.models.http import anthropic
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import ways
 
 ENDED = "ended"
-PAGE = "100"
-"""Batches in one page of the list."""
 STATUSES = {
     "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402,
     "permission_error": 403, "not_found_error": 404, "request_too_large": 413,
@@ -30,10 +32,9 @@ STATUSES = {
 """The statuses of errors, as the provider's documentation lists them."""
 
 
-class Job(Struct):
+class AnthropicBatch(ListedBatch):
     """A batch, as far as it is known."""
 
-    id: str
     created_at: datetime
     processing_status: str
     request_counts: dict[str, int]
@@ -44,48 +45,30 @@ class Job(Struct):
         return sum(self.request_counts.values())
 
 
-class Page(Struct):
-    """A page of the list of batches."""
-
-    data: list[Job]
-    has_more: bool = False
-
-
-class AnthropicBatches:
+class AnthropicBatches(HttpBatches):
     """Batches of messages."""
 
     def __init__(self, name: ModelName) -> None:
-        self._wire = BatchWire(name, anthropic.headers(name.key))
+        super().__init__(name, anthropic.headers(name.key))
 
-    async def close(self) -> None:
-        await self._wire.close()
-
-    def line(self, line: Line) -> dict[str, Any]:
+    def line(self, line: BatchLine) -> dict[str, Any]:
         params = anthropic.body(line.call, ways(line.call)[0])
         return {"custom_id": line.id, "params": params}
 
-    def says(self, call: ModelCall) -> dict[str, Any]:
-        route = ways(call)[0] if call.form else None
-        return {"sent": wire(call.settings, call.model), "route": route}
-
-    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+    async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         requests = [self.line(line) for line in lines]
-        return (await self._wire.post(Job, "messages/batches", json={"requests": requests})).id
+        return (await self.post(AnthropicBatch, "messages/batches", json={"requests": requests})).id
 
-    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
-        after: dict[str, str] = {}
-        while True:
-            page = await self._wire.get(Page, "messages/batches", limit=PAGE, **after)
-            for batch in page.data:
-                if batch.created_at.timestamp() < since - CLOCKS:
-                    return None
-                if batch.size == len(lines) and await self._holds(batch, lines):
-                    return batch.id
-                after = {"after_id": batch.id}
-            if not page.has_more:
+    async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
+        path = "messages/batches"
+        async for batch in self.listed(BatchPage[AnthropicBatch], path, "after_id"):
+            if batch.created_at.timestamp() < since - CLOCKS:
                 return None
+            if batch.size == len(lines) and await self._holds(batch, lines):
+                return batch.id
+        return None
 
-    async def _holds(self, batch: Job, lines: Sequence[Line]) -> bool:
+    async def _holds(self, batch: AnthropicBatch, lines: Sequence[BatchLine]) -> bool:
         """Whether a batch is made of these calls, which can be told once it has ended."""
         if batch.processing_status != ENDED:
             raise BatchTrouble(
@@ -97,13 +80,13 @@ class AnthropicBatches:
         return any(line.id in found.replies for line in lines)
 
     async def look(self, name: str) -> Look:
-        batch = await self._wire.get(Job, f"messages/batches/{name}")
+        batch = await self.get(AnthropicBatch, f"messages/batches/{name}")
         state = batch.processing_status
         return Look(state, state == ENDED, batch.size - batch.request_counts.get("processing", 0))
 
     async def results(self, name: str) -> Results:
-        batch = await self._wire.get(Job, f"messages/batches/{name}")
-        replies = dict(_read(await self._wire.read("GET", f"messages/batches/{name}/results")))
+        batch = await self.get(AnthropicBatch, f"messages/batches/{name}")
+        replies = dict(_read(await self.read("GET", f"messages/batches/{name}/results")))
         rest = broken("the batch ended without a result for this call", retry=True)
         return Results(replies, rest, missing=max(0, batch.size - len(replies)))
 

@@ -10,13 +10,12 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.batch.protocol import CLOCKS, Line, Look, Results, json_lines
-from cheaptalk.models.batch.transport import BatchWire
-from cheaptalk.models.calls import ModelCall, Reply
-from cheaptalk.models.http.openai import body, read
+from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results, json_lines
+from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
+from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.openai import body, headers, read
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import ways
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -24,8 +23,6 @@ FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_
 """Why a batch is not accepted that will be later, when others have ended."""
 TAG = "cheaptalk"
 """The key of a batch's metadata that holds our tag."""
-PAGE = "100"
-"""Batches in one page of the list."""
 
 
 class File(Struct):
@@ -54,10 +51,9 @@ class Problems(Struct):
     data: list[Problem] | None = None
 
 
-class Job(Struct):
+class OpenAIBatch(ListedBatch):
     """A batch, as far as it is known."""
 
-    id: str
     status: str = "unknown"
     created_at: float | None = None
     metadata: dict[str, Any] | None = None
@@ -67,25 +63,14 @@ class Job(Struct):
     errors: Problems | None = None
 
 
-class Page(Struct):
-    """A page of the list of batches."""
-
-    data: list[Job]
-    has_more: bool = False
-
-
-class OpenAIBatches:
+class OpenAIBatches(HttpBatches):
     """Batches of chat completions."""
 
     def __init__(self, name: ModelName) -> None:
-        headers = {"Authorization": f"Bearer {name.key}"} if name.key else {}
-        self._wire = BatchWire(name, headers)
+        super().__init__(name, headers(name.key))
         self._uploaded: dict[str, str] = {}  # files of batches that wait to be accepted, by tag
 
-    async def close(self) -> None:
-        await self._wire.close()
-
-    def line(self, line: Line) -> dict[str, Any]:
+    def line(self, line: BatchLine) -> dict[str, Any]:
         return {
             "custom_id": line.id,
             "method": "POST",
@@ -93,11 +78,7 @@ class OpenAIBatches:
             "body": body(line.call, ways(line.call)[0]),
         }
 
-    def says(self, call: ModelCall) -> dict[str, Any]:
-        route = ways(call)[0] if call.form else None
-        return {"sent": wire(call.settings, call.model), "route": route}
-
-    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+    async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         if tag not in self._uploaded:
             self._uploaded[tag] = await self._upload(tag, lines)
         wanted = {
@@ -106,38 +87,33 @@ class OpenAIBatches:
             "completion_window": "24h",
             "metadata": {TAG: tag},
         }
-        made = await self._wire.post(Job, "batches", json=wanted)
+        made = await self.post(OpenAIBatch, "batches", json=wanted)
         del self._uploaded[tag]
         return made.id
 
-    async def _upload(self, tag: str, lines: Sequence[Line]) -> str:
+    async def _upload(self, tag: str, lines: Sequence[BatchLine]) -> str:
         form = aiohttp.FormData({"purpose": "batch"})
         file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
         form.add_field("file", file, filename=f"{tag}.jsonl", content_type="application/jsonl")
-        return (await self._wire.post(File, "files", data=form)).id
+        return (await self.post(File, "files", data=form)).id
 
-    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
-        after: dict[str, str] = {}
-        while True:
-            page = await self._wire.get(Page, "batches", limit=PAGE, **after)
-            for batch in page.data:
-                if batch.created_at is not None and batch.created_at < since - CLOCKS:
-                    return None
-                if (batch.metadata or {}).get(TAG) == tag:
-                    return batch.id
-                after = {"after": batch.id}
-            if not page.has_more:
+    async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
+        async for batch in self.listed(BatchPage[OpenAIBatch], "batches", "after"):
+            if batch.created_at is not None and batch.created_at < since - CLOCKS:
                 return None
+            if (batch.metadata or {}).get(TAG) == tag:
+                return batch.id
+        return None
 
     async def look(self, name: str) -> Look:
-        batch = await self._wire.get(Job, f"batches/{name}")
+        batch = await self.get(OpenAIBatch, f"batches/{name}")
         counts = batch.request_counts or Counts()
         return Look(batch.status, batch.status in ENDED, counts.completed + counts.failed)
 
     async def results(self, name: str) -> Results:
-        batch = await self._wire.get(Job, f"batches/{name}")
+        batch = await self.get(OpenAIBatch, f"batches/{name}")
         failed, answered = [
-            dict(_read(await self._wire.read("GET", f"files/{file}/content"))) if file else {}
+            dict(_read(await self.read("GET", f"files/{file}/content"))) if file else {}
             for file in (batch.error_file_id, batch.output_file_id)
         ]
         codes = {one.code for one in _problems(batch)}
@@ -167,12 +143,11 @@ def _reply(response: dict[str, Any]) -> Reply:
         return broken(f"the server's reply is not what it should be: {error}", retry=True)
 
 
-def _problems(batch: Job) -> list[Problem]:
-    """Why a batch was not accepted."""
+def _problems(batch: OpenAIBatch) -> list[Problem]:
     return (batch.errors and batch.errors.data) or []
 
 
-def _rest(batch: Job) -> Reply:
+def _rest(batch: OpenAIBatch) -> Reply:
     """What is to be said of calls that the results do not hold."""
     if batch.status == "failed":
         said = "; ".join(str(one.message or one.code) for one in _problems(batch))

@@ -17,7 +17,7 @@ PROVIDERS = ("openai", "anthropic")
 """Providers that have a batch endpoint that is known here."""
 
 
-class Line(NamedTuple):
+class BatchLine(NamedTuple):
     """A call in a batch, under the id by which its reply is found again."""
 
     id: str
@@ -71,10 +71,10 @@ class BatchTrouble(Exception):
 class BatchServer(Protocol):
     """A provider's endpoint for batches. Every method raises :class:`BatchTrouble`."""
 
-    async def submit(self, tag: str, lines: Sequence[Line]) -> str:
+    async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         """Submit a batch; what the provider calls it."""
 
-    async def find(self, tag: str, lines: Sequence[Line], since: float) -> str | None:
+    async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
         """The name of a batch that may have been submitted under this tag; None if it was not.
 
         Args:
@@ -90,7 +90,7 @@ class BatchServer(Protocol):
     def says(self, call: ModelCall) -> dict[str, Any]:
         """What a reply to this call says of how it was asked: ``sent`` and ``route``."""
 
-    def line(self, line: Line) -> dict[str, Any]:
+    def line(self, line: BatchLine) -> dict[str, Any]:
         """A call as it stands in the batch."""
 
     async def close(self) -> None:

@@ -1,23 +1,41 @@
 """HTTP to a provider's batch endpoint."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Generic, TypeVar
 
 import aiohttp
 import msgspec
+from msgspec import Struct
 
-from cheaptalk.models.batch.protocol import BatchTrouble
+from cheaptalk.models.batch.protocol import BatchServer, BatchTrouble
+from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.http.transport import blanked, broken, complaint, lost_connection, proxy_of
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.settings import wire
+from cheaptalk.models.structured_output import ways
 
 T = TypeVar("T")
+B = TypeVar("B", bound="ListedBatch")
 
 PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
 """Seconds for one request, of which the largest takes up or brings down hundreds of megabytes."""
 
 
-class BatchWire:
-    """HTTP to one provider's batch endpoint; its errors in one line that never holds the key."""
+class ListedBatch(Struct):
+    """A batch as its provider lists it."""
+
+    id: str
+
+
+class BatchPage(Struct, Generic[B]):
+    """A page of the list of batches, the newest first."""
+
+    data: list[B]
+    has_more: bool = False
+
+
+class HttpBatches(BatchServer):
+    """A provider's batch endpoint over HTTP; errors are one line that never holds the key."""
 
     def __init__(self, name: ModelName, headers: Mapping[str, str]) -> None:
         self._url = name.url
@@ -33,11 +51,24 @@ class BatchWire:
         """What comes back for a form (``data``) or for JSON (``json``), as it should be."""
         return self._read(kind, await self.read("POST", path, **what))
 
+    async def listed(self, page: type[BatchPage[B]], path: str, after: str) -> AsyncIterator[B]:
+        """All batches, the newest first, page by page; ``after`` names where the next begins."""
+        place: dict[str, str] = {}
+        more = True
+        while more:
+            found = await self.get(page, path, limit="100", **place)
+            for batch in found.data:
+                yield batch
+                place = {after: batch.id}
+            more = found.has_more
+
     async def read(self, method: str, path: str, **what: Any) -> bytes:
         """The bytes that come back."""
         url = f"{self._url}/{path}"
+        if self._session is None:
+            self._session = aiohttp.ClientSession(timeout=PATIENCE)
         try:
-            async with self._pool().request(
+            async with self._session.request(
                 method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,
                 **what,
             ) as response:  # fmt: skip
@@ -55,8 +86,11 @@ class BatchWire:
             raise self._trouble(f"status {response.status}: {words}", again=again) from None
         raise BatchTrouble(said.model_copy(update={"status": response.status}))
 
+    def says(self, call: ModelCall) -> dict[str, Any]:
+        route = ways(call)[0] if call.form else None
+        return {"sent": wire(call.settings, call.model), "route": route}
+
     async def close(self) -> None:
-        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -70,8 +104,3 @@ class BatchWire:
     def _trouble(self, detail: str, *, again: bool = True) -> BatchTrouble:
         said = blanked(detail.encode(), self._key).decode()
         return BatchTrouble(broken(said, retry=again))
-
-    def _pool(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=PATIENCE)
-        return self._session

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Count, ModelCall, Reply, Usage
+from cheaptalk.models.calls import ModelCall, Reply, TokenCount, Usage
+from cheaptalk.models.http.openai import headers
 from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
 from cheaptalk.models.model_strings import ModelName
 
@@ -13,13 +14,13 @@ from cheaptalk.models.model_strings import ModelName
 class Used(Struct, forbid_unknown_fields=True):
     """Tokens that an agent says it used."""
 
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cached_tokens: Count = 0
-    reasoning_tokens: Count = 0
+    input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
+    cached_tokens: TokenCount = 0
+    reasoning_tokens: TokenCount = 0
 
 
-class Said(Struct, forbid_unknown_fields=True):
+class AgentReply(Struct, forbid_unknown_fields=True):
     """What an agent may answer with: an answer's fields, or a text that is read for one."""
 
     answer: dict[str, Any] | None = None
@@ -52,26 +53,26 @@ def read(data: Any) -> Reply:
     Raises:
         ValueError: it is none.
     """
-    said = msgspec.convert(data, Said)
-    if said.error:
-        return complaint(said.error)
-    if (said.answer is None) == (said.text is None):
+    response = msgspec.convert(data, AgentReply)
+    if response.error:
+        return complaint(response.error)
+    if (response.answer is None) == (response.text is None):
         raise ValueError('an agent answers with either {"answer": {...}} or {"text": "..."}')
-    used = msgspec.structs.asdict(said.usage) if said.usage else {}
-    text = said.text if said.text is not None else msgspec.json.encode(said.answer).decode()
-    route = "text" if said.answer is None else "schema"
-    return Reply(text=text, model=said.model, route=route, sent={}, usage=Usage(**used))
+    used = msgspec.structs.asdict(response.usage) if response.usage else {}
+    text = (
+        response.text
+        if response.text is not None
+        else msgspec.json.encode(response.answer).decode()
+    )
+    route = "text" if response.answer is None else "schema"
+    return Reply(text=text, model=response.model, route=route, sent={}, usage=Usage(**used))
 
 
 class AgentModels:
     """Makes calls to agents over HTTP."""
 
-    def __init__(self, wire: Wire | None = None) -> None:
-        self._wire = wire or Wire()
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._wire.close()
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call. Every failure comes back as a reply that says what failed.
@@ -81,9 +82,6 @@ class AgentModels:
             deadline: seconds until the call counts as timed out, from sending to the last byte.
         """
         name = ModelName.parse(call.model)
-        headers = {CALL_HEADER: number}
-        if name.key:
-            headers["Authorization"] = f"Bearer {name.key}"
-        return await self._wire.post(
-            name.url, headers, body(call, number), name.key, deadline, read
-        )
+        carried = headers(name.key) | {CALL_HEADER: number}
+        sent = body(call, number)
+        return await self._wire.post(name.url, carried, sent, name.key, deadline, read)

@@ -1,51 +1,51 @@
-"""Anthropic's models, in the messages format.
+"""Anthropic's models, in the messages format: what is sent, and what a reply says.
 
-The client is as thin as the chat format's: adapting the official package would take as many lines.
+It is as thin as the chat format: adapting the official package would take as many lines.
 """
 
 import json
-from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Count, Failure, Message, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, TokenCount, Usage
+from cheaptalk.models.http.transport import complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
-from cheaptalk.models.structured_output import Known, sendable
+from cheaptalk.models.structured_output import sendable
 
 VERSION = "2023-06-01"
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 """Why a text breaks off, and what the rest of this package calls it."""
 
 
-class Block(Struct):
+class ContentBlock(Struct):
     """A part of an answer."""
 
     type: str
+    name: str | None = None
     text: str | None = None
     thinking: str | None = None
     input: Any = None
 
 
-class Counted(Struct):
+class MessagesUsage(Struct):
     """Tokens used: three kinds of input apart."""
 
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    cache_creation_input_tokens: TokenCount | None = None
 
 
-class Said(Struct):
+class MessagesReply(Struct):
     """A server's reply."""
 
-    content: list[Block] | None = None
+    content: list[ContentBlock] | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: Counted | None = None
+    usage: MessagesUsage | None = None
     error: Any = None
 
 
@@ -64,11 +64,10 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
         ValueError: the model does not take the call's settings.
     """
     system = "\n\n".join(one.content for one in call.messages if one.role == "system")
+    talk = [one for one in call.messages if one.role != "system" and one.content.strip()]
     sent: dict[str, Any] = {
         "model": ModelName.parse(call.model).model,
-        "messages": [
-            _written(one) for one in call.messages if one.role != "system" and one.content.strip()
-        ],
+        "messages": [one.model_dump() for one in talk],
     }
     if system:
         sent["system"] = system
@@ -79,38 +78,36 @@ def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
     return sent | wire(call.settings, call.model)
 
 
-def _written(message: Message) -> dict[str, str]:
-    return {"role": message.role, "content": message.content}
-
-
 def read(data: Any) -> Reply:
     """An answer in the messages format as a reply.
 
     Raises:
         ValueError: it is none.
     """
-    said = msgspec.convert(data, Said)
-    if said.error:
-        return complaint(said.error)
-    if said.content is None:
+    response = msgspec.convert(data, MessagesReply)
+    if response.error:
+        return complaint(response.error)
+    if response.content is None:
         raise ValueError("it has no content")
-    blocks = said.content
-    finish = CUT_OFF.get(said.stop_reason or "", said.stop_reason)
+    blocks = response.content
+    finish = CUT_OFF.get(response.stop_reason or "", response.stop_reason)
     known: dict[str, Any] = {
-        "model": said.model,
+        "model": response.model,
         "finish": finish,
         "reasoning": "\n\n".join(one.thinking for one in blocks if one.thinking) or None,
-        "usage": _usage(said.usage or Counted()),
+        "usage": _usage(response.usage or MessagesUsage()),
     }
-    if said.stop_reason == "refusal":
+    if response.stop_reason == "refusal":
         words = "".join(one.text or "" for one in blocks)
         return Reply(failure=Failure.REFUSED, detail=words or "the model declined", **known)
-    called = [json.dumps(one.input, ensure_ascii=False) for one in blocks if one.type == "tool_use"]
-    text = "\n".join(called) or "".join(one.text or "" for one in blocks if one.type == "text")
-    return Reply(text=text, **known)
+    called = [one for one in blocks if one.type == "tool_use"]
+    known["tools"] = tuple(one.name for one in called if one.name) or None
+    words = "".join(one.text or "" for one in blocks if one.type == "text")
+    said = [words, *(json.dumps(one.input, ensure_ascii=False) for one in called)]
+    return Reply(text="\n".join(one for one in said if one), **known)
 
 
-def _usage(counted: Counted) -> Usage:
+def _usage(counted: MessagesUsage) -> Usage:
     cached = counted.cache_read_input_tokens or 0
     fresh = (counted.input_tokens or 0) + (counted.cache_creation_input_tokens or 0)
     return Usage(
@@ -118,34 +115,3 @@ def _usage(counted: Counted) -> Usage:
         output_tokens=counted.output_tokens or 0,
         cached_tokens=cached,
     )
-
-
-class AnthropicModels:
-    """Makes calls to Anthropic."""
-
-    def __init__(self, wire: Wire | None = None) -> None:
-        self._wire = wire or Wire()
-        self._routes = Known()
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._wire.close()
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call. Every failure comes back as a reply that says what failed.
-
-        Args:
-            number: identifies the call in a log of requests.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
-
-        Raises:
-            ValueError: the model does not take the call's settings.
-        """
-        name = ModelName.parse(call.model)
-        carried = headers(name.key) | {CALL_HEADER: number}
-
-        def send(route: Route, left: float) -> Awaitable[Reply]:
-            url, sent = f"{name.url}/messages", body(call, route)
-            return self._wire.post(url, carried, sent, name.key, left, read)
-
-        return await self._routes.ask(call, deadline, send)

@@ -1,21 +1,21 @@
 """Models behind any URL that speaks OpenAI's chat format: what is sent, and what a reply says."""
 
-from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Count, Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.transport import CALL_HEADER, Wire, broken, complaint
-from cheaptalk.models.model_strings import OURS, ModelName
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, TokenCount, Usage
+from cheaptalk.models.http.transport import broken, complaint
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
-from cheaptalk.models.structured_output import Known, sendable
+from cheaptalk.models.structured_output import sendable
 
 
 class Function(Struct):
-    """What a tool is called with."""
+    """Which tool is called, and what with."""
 
+    name: str | None = None
     arguments: str | None = None
 
 
@@ -25,7 +25,7 @@ class ToolCall(Struct):
     function: Function
 
 
-class Said(Struct):
+class ChatReply(Struct):
     """A message of the model's."""
 
     content: str | None = None
@@ -35,10 +35,10 @@ class Said(Struct):
     tool_calls: list[ToolCall] | None = None
 
 
-class Choice(Struct):
+class ChatChoice(Struct):
     """An answer."""
 
-    message: Said | None = None
+    message: ChatReply | None = None
     finish_reason: str | None = None
     error: Any = None
 
@@ -46,16 +46,16 @@ class Choice(Struct):
 class Details(Struct):
     """Tokens of a special kind."""
 
-    cached_tokens: Count | None = None
-    reasoning_tokens: Count | None = None
+    cached_tokens: TokenCount | None = None
+    reasoning_tokens: TokenCount | None = None
 
 
-class Counted(Struct):
+class ChatUsage(Struct):
     """Tokens used."""
 
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
+    prompt_tokens: TokenCount | None = None
+    completion_tokens: TokenCount | None = None
+    total_tokens: TokenCount | None = None
     prompt_tokens_details: Details | None = None
     completion_tokens_details: Details | None = None
 
@@ -63,11 +63,16 @@ class Counted(Struct):
 class Completion(Struct):
     """A server's reply."""
 
-    choices: list[Choice] | None = None
+    choices: list[ChatChoice] | None = None
     model: str | None = None
     system_fingerprint: str | None = None
-    usage: Counted | None = None
+    usage: ChatUsage | None = None
     error: Any = None
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """What every request carries, if there is a key."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
@@ -105,41 +110,38 @@ def read(data: Any) -> Reply:
     Raises:
         ValueError: it is none; servers are not trusted to keep to the format.
     """
-    said = msgspec.convert(data, Completion)
-    choice = said.choices[0] if said.choices else None
-    failed = said.error or (choice and choice.error)
+    response = msgspec.convert(data, Completion)
+    choices = response.choices or ()
+    choice = choices[0] if choices else None
+    failed = response.error or (choice and choice.error)
     known: dict[str, Any] = {
-        "model": said.model, "fingerprint": said.system_fingerprint, "usage": _usage(said.usage),
-    }  # fmt: skip
+        "model": response.model,
+        "fingerprint": response.system_fingerprint,
+        "usage": _usage(response.usage),
+    }
     if failed:
         return complaint(failed).model_copy(update=known)
     if choice is None or choice.message is None:
         return broken("the reply holds no choice", retry=True, **known)
     message = choice.message
-    known |= {"finish": choice.finish_reason, "reasoning": _reasoning(message)}
+    messages = [one.message for one in choices if one.message is not None]
+    called = [one.function for each in messages for one in each.tool_calls or ()]
+    thoughts = (message.reasoning_content, message.reasoning)
+    known |= {
+        "finish": choice.finish_reason,
+        "reasoning": next((one for one in thoughts if isinstance(one, str) and one), None),
+        "tools": tuple(one.name for one in called if one.name) or None,
+    }
     if choice.finish_reason == "content_filter":
         detail = message.refusal or "stopped by the provider's content filter"
         return Reply(failure=Failure.FILTERED, detail=detail, **known)
     if message.refusal:
         return Reply(failure=Failure.REFUSED, detail=message.refusal, **known)
-    return Reply(text=_text(message), **known)
+    said = [*(one.content for one in messages), *(one.arguments for one in called)]
+    return Reply(text="\n".join(one for one in said if one), **known)
 
 
-def _text(message: Said) -> str:
-    """The answer: the arguments of the tools that were called, else the message."""
-    called = [one.function.arguments for one in message.tool_calls or ()]
-    arguments = "\n".join(one for one in called if one)
-    return arguments or message.content or ""
-
-
-def _reasoning(message: Said) -> str | None:
-    for found in (message.reasoning_content, message.reasoning):
-        if isinstance(found, str) and found:
-            return found
-    return None
-
-
-def _usage(counted: Counted | None) -> Usage:
+def _usage(counted: ChatUsage | None) -> Usage:
     """Tokens used; what only the total counts is reasoning, as at Gemini's endpoint."""
     if counted is None:
         return Usage()
@@ -152,56 +154,3 @@ def _usage(counted: Counted | None) -> Usage:
         cached_tokens=(cached and cached.cached_tokens) or 0,
         reasoning_tokens=(reasoned and reasoned.reasoning_tokens) or hidden,
     )
-
-
-NOT_FOUND = 404
-"""The status of what is not there: the model, or the page behind a wrong URL."""
-USUAL_ENDS = ("/v1", OURS["gemini"].url)
-"""How URLs end at which the chat format is spoken."""
-
-
-class OpenAIModels:
-    """Makes calls to servers that speak the chat format.
-
-    Use as an asynchronous context manager, or :meth:`close` it. The strictest way of asking for an
-    answer's form that a server refuses is not tried there again.
-    """
-
-    def __init__(self, wire: Wire | None = None) -> None:
-        self._wire = wire or Wire()
-        self._routes = Known()
-
-    async def __aenter__(self) -> "OpenAIModels":
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._wire.close()
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call. Every failure comes back as a reply that says what failed.
-
-        Args:
-            number: identifies the call in the server's log.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
-
-        Raises:
-            ValueError: the model does not take the call's settings.
-        """
-        name = ModelName.parse(call.model)
-        headers = {CALL_HEADER: number}
-        if name.key:
-            headers["Authorization"] = f"Bearer {name.key}"
-
-        def send(route: Route, left: float) -> Awaitable[Reply]:
-            url, sent = f"{name.url}/chat/completions", body(call, route)
-            return self._wire.post(url, headers, sent, name.key, left, read)
-
-        reply = await self._routes.ask(call, deadline, send)
-        if reply.status == NOT_FOUND and not name.url.endswith(USUAL_ENDS):
-            hint = f"the URL mostly ends in /v1, and calls go to {name.url}/chat/completions"
-            return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
-        return reply

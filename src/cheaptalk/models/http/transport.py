@@ -9,9 +9,10 @@ import math
 import os
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -21,10 +22,9 @@ import msgspec
 
 from cheaptalk.models.calls import Failure, Reply
 
-TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
-
 
 class _Function(msgspec.Struct):
+    name: str | None = None
     arguments: str | None = None
 
 
@@ -44,6 +44,7 @@ class _Delta(msgspec.Struct):
 class _Choice(msgspec.Struct):
     delta: _Delta | None = None
     finish_reason: str | None = None
+    index: int = 0
 
 
 class _Chunk(msgspec.Struct):
@@ -61,9 +62,7 @@ def joined(data: bytes) -> dict[str, Any]:
         ValueError: the stream breaks off, or is none of that format.
     """
     whole: dict[str, Any] = {}
-    texts: dict[str, list[str]] = {}
-    arguments: dict[int, list[str]] = {}
-    finish: str | None = None
+    choices: dict[int, list[_Choice]] = {}
     for chunk in _chunks(data):
         if chunk.error:
             return {"error": chunk.error}
@@ -71,20 +70,34 @@ def joined(data: bytes) -> dict[str, Any]:
             if getattr(chunk, name) is not None:
                 whole[name] = getattr(chunk, name)
         for choice in chunk.choices or ():
-            delta = choice.delta or _Delta()
-            for name in TEXTS:
-                texts.setdefault(name, []).append(getattr(delta, name) or "")
-            for call in delta.tool_calls or ():
-                if call.function is not None:
-                    arguments.setdefault(call.index, []).append(call.function.arguments or "")
-            finish = choice.finish_reason or finish
+            choices.setdefault(choice.index, []).append(choice)
+    if not choices:
+        raise ValueError("the stream breaks off")
+    return whole | {"choices": [_joined_choice(choices[index]) for index in sorted(choices)]}
+
+
+def _joined_choice(pieces: Sequence[_Choice]) -> dict[str, Any]:
+    """One choice from its pieces."""
+    deltas = [one.delta for one in pieces if one.delta is not None]
+    finish = next((one.finish_reason for one in reversed(pieces) if one.finish_reason), None)
     if finish is None:
         raise ValueError("the stream breaks off")
-    message: dict[str, Any] = {name: "".join(parts) or None for name, parts in texts.items()}
+    calls: dict[int, list[_Function]] = {}
+    for call in chain.from_iterable(delta.tool_calls or () for delta in deltas):
+        if call.function is not None:
+            calls.setdefault(call.index, []).append(call.function)
+    message: dict[str, Any] = {
+        name: "".join(getattr(delta, name) or "" for delta in deltas) or None
+        for name in ("content", "refusal", "reasoning_content", "reasoning")
+    }
     message["tool_calls"] = [
-        {"function": {"arguments": "".join(arguments[place])}} for place in sorted(arguments)
-    ]
-    return whole | {"choices": [{"message": message, "finish_reason": finish}]}
+        {"function": {
+            "name": next((one.name for one in calls[place] if one.name), None),
+            "arguments": "".join(one.arguments or "" for one in calls[place]),
+        }}
+        for place in sorted(calls)
+    ]  # fmt: skip
+    return {"message": message, "finish_reason": finish}
 
 
 def _chunks(data: bytes) -> Iterator[_Chunk]:
@@ -136,7 +149,11 @@ class Wire:
         started = time.monotonic()
         try:
             async with asyncio.timeout(deadline):
-                reply = await self._exchange(url, headers, body, key, read)
+                sending = self._pool().post(
+                    url, json=body, headers=headers, proxy=proxy_of(url), allow_redirects=False
+                )
+                async with sending as response:
+                    reply = await _said(response, key, read)
         except TimeoutError:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
@@ -151,30 +168,6 @@ class Wire:
         if self._session is not None:
             await self._session.close()
             self._session = None
-
-    async def _exchange(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: Mapping[str, Any],
-        key: str | None,
-        read: Callable[[Any], Reply],
-    ) -> Reply:
-        sending = self._pool().post(
-            url, json=body, headers=headers, proxy=proxy_of(url), allow_redirects=False
-        )
-        async with sending as response:
-            data = await _bytes(response)
-            if data is None:
-                return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
-            data = blanked(data, key)
-            if not 200 <= response.status < 300:
-                return _refused(response.status, response.headers, data)
-            try:
-                stream = response.content_type == "text/event-stream"
-                return read(joined(data) if stream else msgspec.json.decode(data))
-            except (ValueError, RecursionError) as error:
-                return broken(f"the server's reply is not what it should be: {error}", retry=True)
 
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -196,14 +189,23 @@ def blanked(said: bytes, key: str | None) -> bytes:
     return said.replace(key.encode(), b"[key]") if key and secret else said
 
 
-async def _bytes(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body of a response; None if it is too long."""
+async def _said(
+    response: aiohttp.ClientResponse, key: str | None, read: Callable[[Any], Reply]
+) -> Reply:
+    """What a response says, without the key."""
     found = bytearray()
     while part := await response.content.readany():
         found += part
         if len(found) > LONGEST:
-            return None
-    return bytes(found)
+            return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
+    data = blanked(bytes(found), key)
+    if not 200 <= response.status < 300:
+        return _refused(response.status, response.headers, data)
+    try:
+        stream = response.content_type == "text/event-stream"
+        return read(joined(data) if stream else msgspec.json.decode(data))
+    except (ValueError, RecursionError) as error:
+        return broken(f"the server's reply is not what it should be: {error}", retry=True)
 
 
 @lru_cache(maxsize=64)
@@ -292,6 +294,6 @@ def _until(date: str, now: datetime) -> float:
     """Seconds until an HTTP date; not a number if it is none."""
     try:
         when = email.utils.parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return math.nan
     return (when.replace(tzinfo=when.tzinfo or UTC) - now).total_seconds()

@@ -1,13 +1,13 @@
 """Games of chip trading, read once: who played them, every turn, and every decision's regret."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.games.chip_trading.events import Trading
 from cheaptalk.games.chip_trading.measures import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
@@ -15,7 +15,7 @@ from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.lineup import query_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Lacking, Lead
-from cheaptalk.rules import counted
+from cheaptalk.rules import counted, numbered
 from cheaptalk.text import plain, readable
 
 GAME = "chip_trading"
@@ -73,13 +73,21 @@ class Games:
     @cached_property
     def populations(self) -> list[str]:
         """Who sat at tables, those who gained the largest share of the bound first."""
-        return _best_first(self.matches, "population", "ratio")
+        means = self.matches.group_by("population").agg(pl.col("ratio").mean())
+        best = means.sort("ratio", "population", descending=[True, False], nulls_last=True)
+        return best["population"].to_list()
 
     @cached_property
     def players(self) -> list[str]:
         """All labels: those that had tables of their own in the order of populations, the rest."""
         own = [one for one in self.populations if one in set(self.turns["player"])]
         return list(dict.fromkeys([*own, *self.turns["player"].unique().sort()]))
+
+    def order(self, *columns: str) -> list[pl.Expr]:
+        """What sorts the rows of a table by ``variant``, ``population`` or ``player``."""
+        variants = [one.name for one in self.variants]
+        known = {"variant": variants, "population": self.populations, "player": self.players}
+        return [pl.col(name).cast(pl.Enum(known[name])) for name in columns]
 
     def lead(
         self, variant: str | None = None, *, table: str | None = None, player: str | None = None
@@ -105,15 +113,11 @@ class Games:
 
 
 def games(evidence: Evidence) -> Games:
-    """The games of a study, read once for all parts.
+    """The games of a study; all parts read them once.
 
     Raises:
         Lacking: there is none that counts.
     """
-    return evidence.once(_read)
-
-
-def _read(evidence: Evidence) -> Games:
     scored = evidence.scored(GAME)
     if scored.is_empty():
         raise Lacking(
@@ -191,31 +195,16 @@ def _population(labels: Sequence[str | None]) -> str:
 
 def _variants(frame: pl.DataFrame) -> tuple[Variant, ...]:
     """The configurations of a frame, called by their colours and by what else tells them apart."""
-    columns = [name for name in frame.columns if name.startswith("game.")]
-    rows = frame.unique("configuration").select("configuration", *columns).sort("configuration")
-    known = [{name: decoded(row[name]) for name in columns} for row in rows.iter_rows(named=True)]
-    alike = len({len(one["game.colours"]) for one in known}) < len(
-        {tuple(one["game.colours"]) for one in known}
-    )
-    varying = [
-        name for name in columns
-        if rows[name].n_unique() > 1 and (name != "game.colours" or alike)
-    ]  # fmt: skip
+    known = parameters_in(frame)
+    colours = {tuple(one["colours"]) for one in known.values()}
+    apart = [name for name in varying(known)
+             if name != "colours" or len(set(map(len, colours))) < len(colours)]  # fmt: skip
     found: dict[str, Variant] = {}
-    for digest, values in zip(rows["configuration"], known, strict=True):
-        name, size = _name(values, varying), values["game.players"]
-        places = tuple(f"player_{number}" for number in range(1, size + 1))
-        one = found.setdefault(name, Variant(name, len(values["game.colours"]), places, ()))
+    for digest, values in sorted(known.items()):
+        size = len(values["colours"])
+        others = [f"{plain(name)} {readable(values[name])}" for name in apart]
+        name = ", ".join([f"{size} colours", *others])
+        places = tuple(numbered("player", values["players"]))
+        one = found.setdefault(name, Variant(name, size, places, ()))
         found[name] = one._replace(configurations=(*one.configurations, digest))
     return tuple(sorted(found.values(), key=lambda one: (one.colours, one.name)))
-
-
-def _name(values: Mapping[str, Any], varying: list[str]) -> str:
-    others = [f"{plain(name.removeprefix('game.'))} {readable(values[name])}" for name in varying]
-    return ", ".join([f"{len(values['game.colours'])} colours", *others])
-
-
-def _best_first(frame: pl.DataFrame, by: str, value: str) -> list[str]:
-    means = frame.group_by(by).agg(pl.col(value).mean()).sort(value, by, descending=[True, False],
-                                                             nulls_last=True)  # fmt: skip
-    return means[by].to_list()

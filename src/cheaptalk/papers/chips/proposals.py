@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.surplus import INTERVALS
+from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -23,15 +23,17 @@ OCTAVE = 4
 TAIL = 0.005
 """The share of proposals on each side that the outermost bars take together."""
 PLAYER = Header("player", "Player", about="Who proposed, at whatever table.")
-VARIANT = Header("variant", "Game")
-KINDS = {
-    "accepted": pl.col("accepted"),
-    "loss": pl.col("gain") < 0,
-    "nothing": pl.col("gain") == 0,
-    "even": pl.col("ratio") == 1,
-    "single": (pl.col("ratio") == 1) & (pl.col("chips") == 2),
-    "giving": pl.col("ratio") > 1,
-}
+OF = "share of proposals"
+GAIN, RATIO = pl.col("gain"), pl.col("ratio")
+SINGLE = (RATIO == 1) & (pl.col("chips") == 2)
+KINDS = (
+    (Header("accepted", "Accepted", OF, 2), pl.col("accepted")),
+    (Header("loss", "At a loss", OF, 2, "They would cost their proposer something."), GAIN < 0),
+    (Header("nothing", "Of no gain", OF, 2, "They would leave it as it is."), GAIN == 0),
+    (Header("even", "Even", OF, 2, "As many chips are given as wanted."), RATIO == 1),
+    (Header("single", "One chip for one", OF, 2, "One chip is given for one other."), SINGLE),
+    (Header("giving", "Giving more", OF, 2, "More chips are given than wanted."), RATIO > 1),
+)
 """Kinds of proposals of which the shares are shown."""
 
 
@@ -62,7 +64,7 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     Means stand with intervals that take games on the same deal as one cluster; deviations are of
     single proposals, as in the paper's table.
     """
-    found = games(evidence)
+    found = evidence.once(games)
     turns = _ordered(found)
     by = ["variant", "player", "outcome"]
     moments = turns.group_by(by, maintain_order=True).agg(
@@ -92,20 +94,12 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _kinds(found: Games, turns: pl.DataFrame) -> ReportTable:
-    kinds = turns.with_columns(one.cast(pl.Float64).alias(name) for name, one in KINDS.items())
-    frame = means(kinds, [*KINDS], ["variant", "player"], bounds=dict.fromkeys(KINDS, SHARE))
-    share = "share of proposals"
+    names = [column.key for column, _ in KINDS]
+    kinds = turns.with_columns(is_one.cast(pl.Float64).alias(of.key) for of, is_one in KINDS)
+    frame = means(kinds, names, ["variant", "player"], bounds=dict.fromkeys(names, SHARE))
     return ReportTable(
         "kinds-of-proposals", "Kinds of proposals", frame.select("player", pl.exclude("player")),
-        (
-            PLAYER, VARIANT,
-            Header("accepted", "Accepted", share, 2),
-            Header("loss", "At a loss", share, 2, "They would cost their proposer something."),
-            Header("nothing", "Of no gain", share, 2, "They would leave it as it is."),
-            Header("even", "Even", share, 2, "As many chips are given as wanted."),
-            Header("single", "One chip for one", share, 2, "One chip is given for one other."),
-            Header("giving", "Giving more", share, 2, "More chips are given than wanted."),
-        ),
+        (PLAYER, VARIANT, *(column for column, _ in KINDS)),
         INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
 
@@ -119,7 +113,7 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
     hold gains only. Ratios stand on a logarithmic axis, on which 2 for 1 is as far from 1 for 1 as
     1 for 2 is. The outermost bars hold all that lies beyond.
     """
-    found = games(evidence)
+    found = evidence.once(games)
     turns = _ordered(found)
     gains = _gain_scale(turns["gain"])
     ratios = turns["ratio"].log(2) * OCTAVE
@@ -130,35 +124,22 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
         .cast(pl.Int64).clip(gains.low, gains.high),
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
     )  # fmt: skip
-    names = [one.name for one in found.variants]
     axis = {"title": {"text": "gain to the proposer, dollars"}}
-    yield Charts(
-        "gains-of-proposals", "What proposals would gain", [
-            _panel(binned.filter(variant=name), name, "gain_bar", gains, axis)
-            for name in names
-        ],
-    )  # fmt: skip
-    yield Charts(
-        "ratios-of-proposals", "Chips given to chips wanted", [
-            _panel(binned.filter(variant=name), name, "ratio_bar", terms, _ratio_axis(terms))
-            for name in names
-        ],
-    )  # fmt: skip
+    ratio = _ratio_axis(terms)
+    for name, title, bar, scale, across in (
+        ("gains-of-proposals", "What proposals would gain", "gain_bar", gains, axis),
+        ("ratios-of-proposals", "Chips given to chips wanted", "ratio_bar", terms, ratio),
+    ):
+        parts = [(one.name, binned.filter(variant=one.name)) for one in found.variants]
+        panels = [_panel(part, variant, bar, scale, across) for variant, part in parts]
+        yield Charts(name, title, panels)
 
 
 def _ordered(found: Games) -> pl.DataFrame:
     """All proposals, by variant, player and outcome as tables have them."""
-    return (
-        found.turns.with_columns(
-            outcome=pl.when("accepted").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
-        )
-        .with_columns(
-            place=pl.col("variant").cast(pl.Enum([one.name for one in found.variants])),
-            who=pl.col("player").cast(pl.Enum(found.players)),
-        )
-        .sort("place", "who", "outcome", maintain_order=True)
-        .drop("place", "who")
-    )
+    outcome = pl.when("accepted").then(pl.lit("accepted")).otherwise(pl.lit("rejected"))
+    turns = found.turns.with_columns(outcome=outcome)
+    return turns.sort(*found.order("variant", "player"), "outcome", maintain_order=True)
 
 
 def _ends(values: pl.Series) -> tuple[float, float]:

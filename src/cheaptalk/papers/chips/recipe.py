@@ -1,13 +1,11 @@
 """Chip trading among people, models and Bayesian agents: what they gain, and how they trade."""
 
-from cheaptalk.papers.chips.comparisons import table_4
-from cheaptalk.papers.chips.people import ABOUT, OPTION, figure_9, figure_11, performance, table_1
 from cheaptalk.papers.chips.proposals import densities, table_5
-from cheaptalk.papers.chips.regrets import figure_5
-from cheaptalk.papers.chips.surplus import table_3, trajectories
-from cheaptalk.papers.chips.value_paths import figures_4_and_10
+from cheaptalk.papers.chips.regrets import figure_5, figures_4_and_10
+from cheaptalk.papers.chips.surplus import table_3, table_4, trajectories
+from cheaptalk.papers.chips.survey import ABOUT, OPTION, figure_9, figure_11, performance, table_1
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "chips",

@@ -1,19 +1,31 @@
-"""What players regret of what they did, seen from the end of their games."""
+"""Decisions that players had reason to regret, and one game as it could have been."""
 
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias, get_args
 
 import polars as pl
 
-from cheaptalk.games.chip_trading.regret import Part, Regret
-from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.papers.chips.proposals import VARIANT
-from cheaptalk.papers.chips.surplus import INTERVALS
+from cheaptalk.games.chip_trading.events import Trading
+from cheaptalk.games.chip_trading.regret import (
+    Decision,
+    Part,
+    Regret,
+    decisions,
+    had_it_been_otherwise,
+    stocks_held,
+)
+from cheaptalk.games.chip_trading.stocks import Stock, chips, worth
+from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
+from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
+from cheaptalk.records import MatchRecord
+from cheaptalk.records.store.queries import some
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
-from cheaptalk.rules import SHARE, counted
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.rules import SHARE, CheaptalkError, counted
+from cheaptalk.text import plain
 
 REGRETS: tuple[Regret, ...] = ("no", "unforced", "forced")
 COLOUR: dict[str, str] = dict(zip(REGRETS, (COLOURS[2], COLOURS[0], COLOURS[1]), strict=True))
@@ -39,7 +51,7 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     of the paper proposals are never of unforced regret, though its discussion of figure 5 speaks of
     it: measured as published, they can be.
     """
-    found = games(evidence)
+    found = evidence.once(games)
     if found.decisions.is_empty():
         raise Lacking(
             "no decision of these games is in the sample: nobody made a trade that gained, or "
@@ -54,17 +66,26 @@ def figure_5(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         f"{LEGEND} Shares are of the decisions in the sample, whose number stands behind the "
         f"player's name. {UNFORCED[evidence.as_published]}",
     )  # fmt: skip
-    yield _table(found, frame)
+    share = "share of decisions"
+    yield ReportTable(
+        "regret-of-decisions", "Regret of decisions", frame.select("player", pl.exclude("player")),
+        (
+            Header("player", "Player", about="Whose decisions they are, at whatever table."),
+            VARIANT,
+            Header("part", "Part"),
+            Header("decisions", "Decisions", "in the sample", 0),
+            *(Header(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
+        ),
+        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+    )  # fmt: skip
 
 
 def shares(found: Games) -> pl.DataFrame:
     """One row a variant, part and player: decisions, and the share of each kind of regret."""
+    variant, player = found.order("variant", "player")
     decided = found.decisions.with_columns(
-        place=pl.col("variant").cast(pl.Enum([one.name for one in found.variants])),
-        role=pl.col("part").cast(pl.Enum(PARTS)),
-        who=pl.col("player").cast(pl.Enum(found.players)),
-        **{kind: (pl.col("regret") == kind).cast(pl.Float64) for kind in REGRETS},
-    ).sort("place", "role", "who", maintain_order=True)
+        (pl.col("regret") == kind).cast(pl.Float64).alias(kind) for kind in REGRETS
+    ).sort(variant, pl.col("part").cast(pl.Enum(PARTS)), player, maintain_order=True)
     counts = decided.group_by(BY, maintain_order=True).agg(
         pl.len().alias("decisions"), pl.col("match").n_unique().alias("games")
     )
@@ -97,16 +118,154 @@ def _panel(frame: pl.DataFrame, title: str) -> Panel:
     return Panel(title, "", 80 + 28 * len(rows), data, layout)
 
 
-def _table(found: Games, frame: pl.DataFrame) -> ReportTable:
-    share = "share of decisions"
+COUNTED = (
+    "Of the games that show the most kinds of regret it has the most regretted decisions; of "
+    "several such it is the first by its id."
+)
+GREY = "#888888"
+
+
+ValuePath: TypeAlias = list[float]
+"""What a player's chips are worth to it before each turn and at the end, in dollars."""
+PlayerPath: TypeAlias = tuple[ValuePath, list[tuple[Decision, ValuePath]]]
+"""A game as a player lived through it, and its decisions in the sample with what would have been
+otherwise."""
+
+
+def figures_4_and_10(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+    """One game, a panel a player. The line is what the player's chips are worth to it; a dot is a
+    decision in the sample of regret, in the colour of its regret. A dashed line shows where the
+    worth would have gone had a regretted decision been another: given up for the best offer missed
+    where the regret is forced, that offer accepted as well where it is unforced, or a declined
+    trade accepted. All else stays as it was, less the player's own trades that it could then not
+    have paid for. What the chips would have come to without a decision of no regret stands in the
+    table.
+    """
+    found = evidence.once(games)
+    record, why = _chosen(evidence, found)
+    outcome, size = outcome_of(record), record.parameters["chips"]
+    taken = list(decisions(outcome, size, unforced_proposals=evidence.as_published))
+    lives = {place: player_path(outcome, size, place, taken) for place in outcome.worths}
+    titles = [f"{plain(place).capitalize()}: {record.label(place)}" for place in lives]
+    yield Charts(
+        "value-paths", f"What chips were worth in game {record.id}",
+        list(map(partial(_path_panel, outcome), titles, lives.values())), f"{why} {LEGEND}",
+    )  # fmt: skip
+    if taken:
+        yield _path_table(found, record, outcome, lives)
+
+
+def _chosen(evidence: Evidence, found: Games) -> tuple[MatchRecord, str]:
+    """The game that was asked for, else the most regretted one, and why it is shown."""
+    chosen: Any = evidence.options.get("match")
+    if chosen is not None:
+        if chosen not in set(found.matches["match"]):
+            raise CheaptalkError(
+                f'match "{chosen}" is no finished game of chip_trading in {evidence.study}; take '
+                "an id from the viewer"
+            )
+        why = "It was asked for."
+    else:
+        counts = (
+            found.decisions.group_by("match")
+            .agg(pl.col("regret").n_unique().alias("kinds"), (pl.col("regret") != "no").sum())
+            .sort("kinds", "regret", "match", descending=[True, True, False])
+        )
+        chosen = counts["match"][0] if counts.height else found.matches["match"].min()
+        why = COUNTED if counts.height else "No decision of any game is in the sample of regret."
+    return next(some(evidence.store, evidence.study, [str(chosen)])), why
+
+
+def player_path(outcome: Trading, size: int, place: str, taken: Sequence[Decision]) -> PlayerPath:
+    """How a player's chips, so many of each colour at the start, rose and fell, and would have."""
+
+    def dollars(stocks: Sequence[Stock]) -> ValuePath:
+        return [worth(stock, outcome.worths[place]) / 100 for stock in stocks]
+
+    own = [one for one in taken if one.player == place]
+    otherwise = [dollars(had_it_been_otherwise(outcome, size, one)) for one in own]
+    return dollars(stocks_held(outcome, size, place)), list(zip(own, otherwise, strict=True))
+
+
+def _path_panel(outcome: Trading, title: str, life: PlayerPath) -> Panel:
+    worths, decided = life
+    turns = list(range(len(worths)))
+    data: list[Trace] = []
+    for one, otherwise in decided:
+        start = min(one.turn, one.missed or one.turn) - 1
+        if one.regret == "no" or otherwise == worths:
+            continue
+        data.append(
+            {
+                "type": "scatter", "mode": "lines", "x": turns[start:], "y": otherwise[start:],
+                "line": {"color": GREY, "dash": "dash", "width": 1.5, "shape": "hv"},
+                "text": [f"had turn {one.turn} been otherwise: ${otherwise[turn]:.2f}"
+                         for turn in turns[start:]],
+                "hovertemplate": "%{text} after turn %{x}<extra></extra>",
+            }
+        )  # fmt: skip
+    data.append(
+        {
+            "type": "scatter", "mode": "lines", "x": turns, "y": worths,
+            "line": {"color": COLOURS[3], "width": 2, "shape": "hv"}, "hoverinfo": "skip",
+        }
+    )  # fmt: skip
+    own = [one for one, _ in decided]
+    data.append(
+        {
+            "type": "scatter", "mode": "markers", "cliponaxis": False,
+            "x": [one.turn for one in own], "y": [worths[one.turn] for one in own],
+            "marker": {"color": [COLOUR[one.regret] for one in own], "size": 9},
+            "text": [f"turn {one.turn}, {one.part}: {one.regret} regret<br>"
+                     f"{_turn_text(outcome, one.turn)}" for one in own],
+            "hovertemplate": "%{text}<extra></extra>",
+        }
+    )  # fmt: skip
+    layout = {
+        "xaxis": {"title": {"text": "turns played"}, "dtick": max(1, len(turns) // 9)},
+        "yaxis": {"title": {"text": "worth of all chips, dollars"}},
+    }
+    return Panel(title, "", 280, data, layout)
+
+
+def _turn_text(outcome: Trading, turn: int) -> str:
+    """A turn in words."""
+    one = outcome.turns[turn - 1]
+    gives = chips(one.proposal.give_amount, one.proposal.give)
+    wants = chips(one.proposal.want_amount, one.proposal.want)
+    ended = f"trades with {plain(one.partner)}" if one.partner else "nobody accepts"
+    return f"{plain(one.proposer)} gives {gives} for {wants}: {ended}"
+
+
+def _path_table(
+    found: Games, record: MatchRecord, outcome: Trading, lives: Mapping[str, PlayerPath]
+) -> ReportTable:
+    rows = [
+        {
+            "turn": one.turn, "player": plain(place), "part": one.part,
+            "trade": _turn_text(outcome, one.turn), "gain": one.gain / 100, "regret": one.regret,
+            "missed": one.missed, "end": worths[-1], "otherwise": otherwise[-1],
+        }
+        for place, (worths, decided) in lives.items()
+        for one, otherwise in decided
+    ]  # fmt: skip
+    seated = {f"player.{place}": record.label(place) for place in record.seats}
+    digests = found.matches.filter(match=record.id)["configuration"]
+    lead = Lead(GAME, seated | {"status": "finished", "configuration": digests[0]})
     return ReportTable(
-        "regret-of-decisions", "Regret of decisions", frame.select("player", pl.exclude("player")),
+        "value-paths", f"Decisions in game {record.id}",
+        pl.DataFrame(rows, schema_overrides={"missed": pl.Int64}).sort("turn", "player"),
         (
-            Header("player", "Player", about="Whose decisions they are, at whatever table."),
-            VARIANT,
+            Header("turn", "Turn"),
+            Header("player", "Player"),
             Header("part", "Part"),
-            Header("decisions", "Decisions", "in the sample", 0),
-            *(Header(kind, f"{kind.capitalize()} regret", share, 3) for kind in REGRETS),
+            Header("trade", "Trade"),
+            Header("gain", "Gain", "dollars", 2, "What the trade gained it, or would have."),
+            Header("regret", "Regret"),
+            Header("missed", "Offer missed", "turn", 0, "When the best offer missed came."),
+            Header("end", "At the end", "dollars", 2, "What the player's chips came to be worth."),
+            Header("otherwise", "Otherwise", "dollars", 2, "What they would have come to."),
         ),
-        INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
+        f"All of it: cheaptalk show {record.id}",
+        leads=lambda _: lead,
     )  # fmt: skip

@@ -1,16 +1,21 @@
-"""How much of what can be gained is gained: turn after turn, and at the end."""
+"""How much of what can be gained is gained: by turn, at the end, and by whom more."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
+from scipy import stats
 
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
+from cheaptalk.statistics import DEALS, holm, permutation_test
 from cheaptalk.text import fixed
 
 LINES = 6
@@ -18,6 +23,7 @@ LINES = 6
 SHOWN = 6
 """Rounds that the table by round shows."""
 INTERVALS = "Intervals are at 95 %, with games on the same deal as one cluster."
+VARIANT = Header("variant", "Game")
 POPULATION = Header("population", "Table", about=(
     "Who sat at the table: one name for copies of one player, else all names."
 ))  # fmt: skip
@@ -29,7 +35,7 @@ def trajectories(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     with all values known and nobody losing (a linear programme, definition 1 of the paper); then
     the mean is taken. Games in which nothing can be gained have no ratio and are left out.
     """
-    found = games(evidence)
+    found = evidence.once(games)
     turns = found.turns.filter(pl.col("bound") > 0).with_columns(
         pl.col("surplus") / pl.col("bound")
     )
@@ -48,13 +54,20 @@ def _panels(found: Games, shares: pl.DataFrame, variant: str) -> Iterator[Panel]
     own = shares.filter(variant=variant)
     here = [one for one in found.populations if one in set(own["population"])]
     groups = [here[start : start + LINES] for start in range(0, len(here), LINES)]
+    layout = {
+        "xaxis": {"title": {"text": "turn"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "surplus over its bound"}, "tickformat": ".0%"},
+        "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
+                    "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
+        **legend_above(),
+    }  # fmt: skip
     for number, group in enumerate(groups, 1):
         data: list[Trace] = []
         for name in group:
             rows = own.filter(population=name).sort("turn").rows(named=True)
             data += _line(name, rows, COLOURS[group.index(name)])
         title = variant if len(groups) == 1 else f"{variant} ({number} of {len(groups)})"
-        yield Panel(title, "share of the bound", 250 + 20 * len(group), data, _layout())
+        yield Panel(title, "share of the bound", 250 + 20 * len(group), data, layout)
 
 
 def _line(name: str, rows: Sequence[Mapping[str, Any]], colour: str) -> list[Trace]:
@@ -87,16 +100,6 @@ def _hover_text(row: Mapping[str, Any]) -> str:
     return f"{fixed(100 * row['surplus'])} %{limits}<br>{counted(row['surplus.n'], 'game')}"
 
 
-def _layout() -> dict[str, Any]:
-    return {
-        "xaxis": {"title": {"text": "turn"}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": "surplus over its bound"}, "tickformat": ".0%"},
-        "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
-                    "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        **legend_above(),
-    }  # fmt: skip
-
-
 def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
     """The means after rounds: of more than a few, so many from the first to the last."""
     size = found.matches.select("match", "players")
@@ -117,7 +120,7 @@ def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
     shown = [name for name in frame.columns if name.startswith("round ") and "." not in name]
     return ReportTable(
         "surplus-by-round", "Surplus over its bound after rounds", frame,
-        (POPULATION, Header("variant", "Game"), *(
+        (POPULATION, VARIANT, *(
             Header(name, f"After {name}", "share of the bound", 3) for name in shown
         )),
         INTERVALS,
@@ -132,7 +135,7 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
     The second table has what the ratio is made of, in dollars. The ratio of means, all surplus over
     all that could be gained, gives games with little to gain less weight.
     """
-    found = games(evidence)
+    found = evidence.once(games)
     ratios = means(found.matches, ["ratio"], ["variant", "population"])
     parts = [name for name in ratios.columns if not name.endswith((LOW, HIGH))]
     frame = side_by_side(ordered(found, ratios.select(parts)), "ratio", "variant")
@@ -163,7 +166,7 @@ def _dollars(found: Games) -> ReportTable:
         "surplus-in-dollars", "Surplus, its bound and trades", ordered(found, frame),
         (
             POPULATION,
-            Header("variant", "Game"),
+            VARIANT,
             Header("games", "Games", "", 0),
             Header("surplus", "Surplus", "dollars a game", 2),
             Header("bound", "Bound", "dollars a game", 2, "The most that all could gain together."),
@@ -178,9 +181,138 @@ def _dollars(found: Games) -> ReportTable:
 
 def ordered(found: Games, frame: pl.DataFrame) -> pl.DataFrame:
     """Rows by variant, then by population, in the order in which all tables have them."""
-    variants = [one.name for one in found.variants]
-    return frame.sort(
-        pl.col("variant").cast(pl.Enum(variants)),
-        pl.col("population").cast(pl.Enum(found.populations)),
-        maintain_order=True,
-    ).select("population", pl.exclude("population"))
+    rows = frame.sort(found.order("variant", "population"), maintain_order=True)
+    return rows.select("population", pl.exclude("population"))
+
+
+SCHEMA = {
+    "variant": pl.String, "first": pl.String, "second": pl.String, "difference": pl.Float64,
+    "difference.low": pl.Float64, "difference.high": pl.Float64, "difference.n": pl.Int64,
+    "p": pl.Float64, "test": pl.String,
+}  # fmt: skip
+
+
+def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+    """Every two populations are compared in their surplus over its bound. Where they have at least
+    half of the deals of the smaller one in common, the test is a paired permutation test on these:
+    on each deal the two ratios may be swapped. Elsewhere labels are shuffled over all deals of
+    both. Games on one deal count once, with their mean. The paper does not name its test.
+
+    p is two-sided; the corrected one allows for all comparisons within a game (Holm 1979). An
+    interval is Student's of the mean difference between paired deals, else Welch's.
+    """
+    found = evidence.once(games)
+    if len(found.populations) < 2:
+        raise Lacking(
+            f"all tables are of {found.populations[0]}, and a comparison takes two populations; "
+            "seat another with --player"
+        )
+    frame = compared(found, evidence.draws, evidence.seed)
+    if frame.is_empty():
+        raise Lacking("no two populations have a ratio in the same game of chip trading")
+    yield Charts(
+        "differences", "Which differences are more than chance",
+        [_difference_panel(found, frame.filter(variant=name), name)
+         for name in frame["variant"].unique(maintain_order=True)],
+        "Cells hold the corrected p of the difference; the arrow says whether the table on top "
+        "gains more (↑) or less (↓) than the one on the left, the colour by how much.",
+    )  # fmt: skip
+    share = "share of the bound"
+    yield ReportTable(
+        "pairwise-tests", "Differences in final surplus", frame,
+        (
+            Header("second", "Table"),
+            Header("first", "Less table"),
+            VARIANT,
+            Header("difference", "Difference", share, 3, "The first named less the other."),
+            Header("p", "p", "", 4),
+            Header("p_holm", "p, corrected", "Holm", 4),
+            Header("test", "Test", about="Which permutation test; exact ones count all cases."),
+        ),
+        f"Tests draw {evidence.draws:,} arrangements where there are more; no p can then be below "
+        f"{2 / (evidence.draws + 1):.2g}.",
+        leads=lambda row: found.lead(row["variant"], table=row["second"]),
+    )  # fmt: skip
+
+
+def compared(found: Games, draws: int, seed: int) -> pl.DataFrame:
+    """One row a variant and two populations; ``difference`` is the second less the first."""
+    deals = (
+        found.matches.drop_nulls("ratio")
+        .group_by("variant", "population", *DEALS)
+        .agg(pl.col("ratio").mean())
+        .sort(DEALS)
+    )
+    generator = np.random.default_rng(seed)
+    frames = []
+    for variant in found.variants:
+        own = deals.filter(variant=variant.name).partition_by("population", as_dict=True)
+        here = [one for one in found.populations[::-1] if (one,) in own]
+        rows = [
+            (variant.name, first, second, *_tested(own[first,], own[second,], draws, generator))
+            for first, second in combinations(here, 2)
+        ]
+        frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+        corrected = pl.Series("p_holm", holm(frame["p"].to_numpy()), dtype=pl.Float64)
+        frames.append(frame.with_columns(corrected))
+    return pl.concat(frames)
+
+
+def _tested(
+    first: pl.DataFrame, second: pl.DataFrame, draws: int, generator: np.random.Generator
+) -> tuple[float, float | None, float | None, int, float, str]:
+    """The difference, its interval if it has one, on how many deals, p and the test's name."""
+    both = first.join(second, on=DEALS, suffix="_second", maintain_order="left")
+    paired = 2 * both.height >= min(first.height, second.height)
+    sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
+    one, other = (side.to_numpy() for side in sides)
+    test = permutation_test(one, other, paired=paired, draws=draws, seed=generator)
+    ends: tuple[float | None, float | None] = (None, None)
+    if min(len(one), len(other)) > 1:
+        ends = (test.difference, test.difference)
+        if any(map(np.ptp, [one - other] if paired else [one, other])):
+            compare = stats.ttest_rel if paired else partial(stats.ttest_ind, equal_var=False)
+            low, high = compare(one, other).confidence_interval()
+            ends = (finite(low), finite(high))
+    deals = both.height if paired else first.height + second.height
+    kind = f"{'paired' if paired else 'unpaired'}, {'exact' if test.exact else 'drawn'}"
+    return test.difference, *ends, deals, test.p, kind
+
+
+def _difference_panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
+    pairs = {(row["first"], row["second"]): row for row in frame.iter_rows(named=True)}
+    named = {name for pair in pairs for name in pair}
+    order = [one for one in found.populations[::-1] if one in named]
+    rows, columns = order[:-1], order[1:]
+    cells = [[pairs.get((row, column)) for column in columns] for row in rows]
+    trace: Trace = {
+        "type": "heatmap", "x": columns, "y": rows,
+        "z": [[one and one["difference"] for one in line] for line in cells],
+        "text": [[_cell_text(one) if one else "" for one in line] for line in cells],
+        "hovertext": [[_difference_text(one) if one else "" for one in line] for line in cells],
+        "texttemplate": "%{text}", "hovertemplate": "%{hovertext}<extra></extra>",
+        "xgap": 1, "ygap": 1, "hoverongaps": False, "showscale": False,
+    }  # fmt: skip
+    layout = {
+        "yaxis": {"type": "category", "autorange": "reversed", "tickvals": rows,
+                  "ticktext": list(map(short, rows)), "showgrid": False},
+        "xaxis": {"type": "category", "side": "top", "tickvals": columns,
+                  "ticktext": list(map(short, columns)), "showgrid": False},
+    }  # fmt: skip
+    return Panel(title, "corrected p", 110 + 40 * len(rows), [trace], layout)
+
+
+def _cell_text(row: Mapping[str, Any]) -> str:
+    p = "&lt;.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
+    return f"{p} {'↑' if row['difference'] > 0 else '↓' if row['difference'] < 0 else '='}"
+
+
+def _difference_text(row: Mapping[str, Any]) -> str:
+    limits = ""
+    if row["difference" + LOW] is not None:
+        low, high = fixed(row["difference" + LOW], 3), fixed(row["difference" + HIGH], 3)
+        limits = f", {low} to {high}"
+    return (
+        f"{row['second']} less {row['first']}<br>{fixed(row['difference'], 3)}{limits}<br>"
+        f"p {row['p']:.4f}, corrected {row['p_holm']:.4f}<br>{counted(row['difference.n'], 'deal')}"
+    )

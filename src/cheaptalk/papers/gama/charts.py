@@ -36,20 +36,41 @@ def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Pa
     return panel
 
 
-def marked_line(
-    name: str, x: Sequence[Any], rows: Sequence[Row], place: int, *, dashed: bool = False
+def line(
+    name: str,
+    rows: Sequence[Row],
+    place: int,
+    x: str = "round",
+    value: str = "choice",
+    places: int = 2,
+    *,
+    dash: str = "solid",
+    at: str = "round ",
 ) -> Trace:
-    """Means joined by a line, each with the whiskers of its interval."""
+    """Means joined by a line, in the colour of its place.
+
+    Args:
+        x: the column that runs along the axis.
+        at: what stands before it where somebody points at it.
+    """
     colour = COLOURS[place % len(COLOURS)]
     return {
-        "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
-        "y": [row["score"] for row in rows],
-        "error_y": drawing.whiskers(rows, "score", f"{colour}80"),
-        "line": {"color": colour, "width": 1.5,
-                 "dash": "dot" if dashed else DASHES[place // len(COLOURS) % len(DASHES)]},
-        "marker": {"color": colour, "size": 6}, "text": [mean_text(row) for row in rows],
-        "hovertemplate": f"{name}, %{{x}}<br>%{{text}}<extra></extra>",
+        "type": "scatter", "mode": "lines+markers", "name": short(name),
+        "x": [row[x] for row in rows], "y": [row[value] for row in rows],
+        "text": [mean_text(row, value, places) for row in rows],
+        "line": {"color": colour, "width": 1.5, "dash": dash},
+        "marker": {"color": colour, "size": 4},
+        "hovertemplate": f"{name}, {at}%{{x}}<br>%{{text}}<extra></extra>",
     }  # fmt: skip
+
+
+def marked_line(name: str, rows: Sequence[Row], place: int, x: str) -> Trace:
+    """Mean scores joined by a line, each with the whiskers of its interval."""
+    dash = DASHES[place // len(COLOURS) % len(DASHES)]
+    trace = line(name, rows, place, x, "score", 1, dash=dash, at="")
+    colour = trace["line"]["color"]
+    bars = drawing.whiskers(rows, "score", f"{colour}80")
+    return trace | {"error_y": bars, "marker": {"color": colour, "size": 6}}
 
 
 def band(

@@ -45,7 +45,12 @@ def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     runs = default_runs(scored(evidence))
     found = scores(runs)
-    wide = _wide(found, ranked(runs, evidence.draws, evidence.seed))
+    wide = side_by_side(found, "score", "game")
+    if OVERALL not in wide.columns:
+        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
+    ranks = ranked(runs, evidence.draws, evidence.seed)
+    wide = wide.join(ranks, on="player", how="left", maintain_order="left")
+    wide = wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
     games = [game for game in GAMES if game in set(found["game"])]
     yield ReportTable(
         "leaderboard", "Leaderboard", wide,
@@ -88,15 +93,6 @@ def _printed(found: pl.DataFrame, order: Sequence[str]) -> ReportTable:
 def _cell(row: Mapping[str, Any]) -> str:
     spread = row["score.spread"]
     return fixed(row["score"], 1) + ("" if spread is None else f" ± {fixed(spread, 1)}")
-
-
-def _wide(found: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
-    """One row a player, the best first, those without an overall mean last."""
-    wide = side_by_side(found, "score", "game")
-    if OVERALL not in wide.columns:
-        wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
-    wide = wide.join(ranks, on="player", how="left", maintain_order="left")
-    return wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
 
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:

@@ -8,9 +8,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.frames.reader import places_in
-from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, plain_line, series_of
+from cheaptalk.papers.gama import charts as drawing
+from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.records import query_of
 from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -36,11 +36,12 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     payoff where it fills every seat itself, in the same settings. The score is the table's as a
     whole. 95 % intervals are clustered by deal within configurations (CR1, Student's t).
     """
-    games = [game for game in evidence.played(list(GAMES)) if not seated(evidence, game).is_empty()]
-    if not games:
+    seated = {game: every_seat(evidence, game) for game in evidence.played(list(GAMES))}
+    seated = {game: every for game, every in seated.items() if every["mixed"].any()}
+    if not seated:
         raise Lacking(WANTED)
-    lineups = {game: lineups_of(evidence, game) for game in games}
-    frame = pl.concat([_mixed_rows(evidence, game) for game in games])
+    seatings = {game: seatings_of(evidence, game) for game in seated}
+    frame = pl.concat([_mixed_rows(game, every) for game, every in seated.items()])
     columns = (
         Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
         Header("payoff", "Payoff", "a seat", 1), Header("above", "Above the table", "a seat", 1),
@@ -48,7 +49,7 @@ def mixed(evidence: Evidence) -> Iterator[ReportTable]:
     )  # fmt: skip
     yield ReportTable(
         "mixed-tables", "Payoffs at mixed tables", frame, columns,
-        leads=lambda row: lead_of(row, lineups[row["game"]]),
+        leads=lambda row: lead_of(row, seatings[row["game"]]),
     )  # fmt: skip
 
 
@@ -63,15 +64,11 @@ def lineup(players: Mapping[str, str | None]) -> str:
     return ", ".join(label if count == 1 else f"{label} x {count}" for label, count in ordered)
 
 
-def lineups_of(evidence: Evidence, game: str) -> dict[str, list[dict[str, str]]]:
-    """The seatings of each line-up: labels by place."""
-    frame = evidence.scored(game)
-    seats = [name for name in frame.columns if name.startswith("player.")]
-    found: dict[str, list[dict[str, str]]] = {}
-    for row in frame.select(seats).unique(maintain_order=True).iter_rows(named=True):
-        players = {name.removeprefix("player."): label for name, label in row.items() if label}
-        found.setdefault(lineup(players), []).append(players)
-    return found
+def seatings_of(evidence: Evidence, game: str) -> pl.DataFrame:
+    """One row a seating: the labels by place, as in the frames of matches, and the ``lineup``."""
+    seatings = evidence.scored(game).select("^player\\..*$").unique(maintain_order=True)
+    lineups = map(lineup, seatings.iter_rows(named=True))
+    return seatings.with_columns(pl.Series("lineup", lineups, dtype=pl.String))
 
 
 def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
@@ -81,18 +78,13 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     (the mean payoff of all seats taken off), ``score`` of the table, ``mixed``.
     """
     frame = evidence.scored(game)
-    seats = places_in(frame)
-    names = {
-        tuple(players.get(seat) for seat in seats): name
-        for name, of in lineups_of(evidence, game).items() for players in of
-    }  # fmt: skip
-    players = frame.select(f"player.{seat}" for seat in seats)
-    frame = frame.with_columns(
-        pl.Series("lineup", [names[row] for row in players.iter_rows()], dtype=pl.String)
-    )
+    places = places_in(frame)
+    seats = [f"player.{place}" for place in places]
+    frame = frame.join(seatings_of(evidence, game), on=seats, nulls_equal=True,
+                       maintain_order="left")  # fmt: skip
     kept = ["match", "configuration", "deal", "lineup", "score"]
     parts = [
-        frame.select(*kept, player=f"player.{seat}", payoff=f"payoff.{seat}") for seat in seats
+        frame.select(*kept, player=f"player.{place}", payoff=f"payoff.{place}") for place in places
     ]
     every = pl.concat(parts).drop_nulls("player")
     return (
@@ -105,16 +97,9 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     )
 
 
-def seated(evidence: Evidence, game: str) -> pl.DataFrame:
-    """The rows of :func:`every_seat` at mixed tables."""
-    return every_seat(evidence, game).filter("mixed")
-
-
-def _mixed_rows(evidence: Evidence, game: str) -> pl.DataFrame:
-    every = every_seat(evidence, game)
-    by = ["lineup", "player"]
+def _mixed_rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     met = every.filter("mixed")
-    rows = means(met, VALUES, by, strata=STRATA)
+    rows = means(met, VALUES, BY, strata=STRATA)
     own = every.filter(~pl.col("mixed")).join(met, on="configuration", how="semi")
     own = means(own.rename({"payoff": "alone"}), ["alone"], ["player"], strata=STRATA)
     rows = rows.join(own, on="player", how="left", maintain_order="left")
@@ -122,10 +107,11 @@ def _mixed_rows(evidence: Evidence, game: str) -> pl.DataFrame:
     return named.sort("lineup", "payoff", descending=[False, True])
 
 
-def lead_of(row: Mapping[str, Any], lineups: Mapping[str, list[dict[str, str]]]) -> Lead:
+def lead_of(row: Mapping[str, Any], seatings: pl.DataFrame) -> Lead:
     """The matches of a row: of its line-up where this sits in one order, else of its player."""
-    players, *more = lineups[row["lineup"]]
-    query = {"player": str(row["player"])} if more else query_of(players, None)
+    players, *more = seatings.filter(lineup=row["lineup"]).drop("lineup").rows(named=True)
+    seated = {"player": row["player"]} if more else players
+    query = {name: label for name, label in seated.items() if label is not None}
     return Lead(row["game"], query | {"status": "finished"})
 
 
@@ -142,9 +128,22 @@ def against(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     found = {game: frame for game, frame in found.items() if not frame.is_empty()}
     if not found:
         raise Lacking(f"in the six games in which all decide at once, {WANTED}")
-    yield _table(evidence, found)
+    rows = pl.concat([_rows(game, every) for game, every in found.items()])
+    columns = (
+        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
+        Header("what", "Choice"), Header("choice", "At the table", "", 3),
+        Header("alone", "Alone", "", 3), Header("change", "Change", "95 % interval", 3),
+    )  # fmt: skip
+    seatings = {game: seatings_of(evidence, game) for game in found}
+    yield ReportTable(
+        "choices-at-mixed-tables", "Choices at mixed tables", rows, columns,
+        leads=lambda row: lead_of(row, seatings[row["game"]]),
+    )  # fmt: skip
     for game, every in found.items():
-        series, panels = series_of(game), list(_panels(game, every))
+        series = series_of(game)
+        own = lines(every.filter(~pl.col("mixed")), game, ["player"])
+        met = lines(every.filter("mixed"), game, BY).group_by("lineup", maintain_order=True)
+        panels = [_panel(str(lineup), line, own) for (lineup, *_), line in met]
         cut = f" The first {MOST} of {len(panels)} line-ups." * (len(panels) > MOST)
         title = f"{GAMES[game]}: {series.name} by round"
         caption = f"{series.meaning}{cut} Unit: {series.unit}."
@@ -161,22 +160,8 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
     return every.join(every.filter("mixed"), on="configuration", how="semi")
 
 
-def _table(evidence: Evidence, found: dict[str, pl.DataFrame]) -> ReportTable:
-    """Mean choices at mixed tables beside those alone, a row a player of each line-up."""
-    rows = pl.concat([_rows(game, every) for game, every in found.items()])
-    columns = (
-        Header("title", "Game"), Header("lineup", "Line-up"), Header("player", "Player"),
-        Header("what", "Choice"), Header("choice", "At the table", "", 3),
-        Header("alone", "Alone", "", 3), Header("change", "Change", "95 % interval", 3),
-    )  # fmt: skip
-    seatings = {game: lineups_of(evidence, game) for game in found}
-    return ReportTable(
-        "choices-at-mixed-tables", "Choices at mixed tables", rows, columns,
-        leads=lambda row: lead_of(row, seatings[row["game"]]),
-    )  # fmt: skip
-
-
 def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
+    """Mean choices at mixed tables beside those alone, a row a player of each line-up."""
     series = series_of(game)
     keys = [*BY, "mixed", "match", "configuration", "deal"]
     matches = every.group_by(keys, maintain_order=True).agg(pl.col("choice").mean())
@@ -202,23 +187,15 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(**ends).drop("freedom").sort(BY)
 
 
-def _panels(game: str, every: pl.DataFrame) -> Iterator[Panel]:
-    alone = every.filter(~pl.col("mixed"))
-    own = lines(alone, game, ["player"])
-    met = lines(every.filter("mixed"), game, BY)
-    for (lineup, *_), line in met.group_by("lineup", maintain_order=True):
-        yield _panel(str(lineup), line, own)
-
-
 def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
     """One line-up: a line a player, and a dotted one where it also played alone."""
     players = line["player"].unique(maintain_order=True).to_list()
     traces = []
     for place, player in enumerate(players):
         here, there = line.filter(player=player), own.filter(player=player)
-        traces.append(plain_line(player, here["round"].to_list(), here.to_dicts(), place))
+        traces.append(drawing.line(player, here.to_dicts(), place))
         if not there.is_empty():
-            x, rows = there["round"].to_list(), there.to_dicts()
-            traces.append(plain_line(f"{player}, alone", x, rows, place, dotted=True))
+            alone = f"{player}, alone"
+            traces.append(drawing.line(alone, there.to_dicts(), place, dash="dot"))
     layout = {"xaxis": {"title": {"text": "round"}}, **legend_above()}
     return Panel(lineup, "", 260, traces, layout)

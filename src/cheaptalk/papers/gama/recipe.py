@@ -1,14 +1,13 @@
 """GAMA-Bench: the leaderboard of eight games, its robustness, and play round by round."""
 
-from cheaptalk.papers.gama.generalisation import settings
+from cheaptalk.papers.gama.human_baseline import NUMBERS, people, told
 from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
 from cheaptalk.papers.gama.mixed_populations import against, mixed
-from cheaptalk.papers.gama.people import NUMBERS, people, told
-from cheaptalk.papers.gama.robustness import others, strategies, temperatures, versions
+from cheaptalk.papers.gama.robustness import others, settings, strategies, temperatures, versions
 from cheaptalk.papers.gama.rounds import rounds
 from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "gama",

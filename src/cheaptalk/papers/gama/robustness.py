@@ -1,4 +1,4 @@
-"""Robustness: players who differ in temperature, prompts, ways to reason, or another setting."""
+"""Robustness and generalisation: players who differ in a setting, and games that do."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,12 +15,13 @@ from cheaptalk.papers.gama.scores import (
     default_runs,
     scored,
     scores,
+    varied,
 )
 from cheaptalk.reports.figures import Panel, legend_above, short
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
@@ -100,13 +101,8 @@ def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     Mean and spread are over the values, each of which counts once; the spread is a sample
     standard deviation. Intervals are as on the leaderboard.
     """
-    rest = {one.setting for one in _families(evidence)} - {TEMPERATURE, VERSION, REASONING}
+    rest = {one.setting for one in families(evidence.players)} - {TEMPERATURE, VERSION, REASONING}
     yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
-
-
-def _families(evidence: Evidence) -> list[SettingFamily]:
-    spec = evidence.store.study(evidence.study, counted=False).spec
-    return families(spec.get("players", {}))
 
 
 def _shown(
@@ -116,11 +112,14 @@ def _shown(
     runs = default_runs(scored(evidence))
     present = set(runs["player"])
     found = []
-    for family in _families(evidence):
+    for family in families(evidence.players):
         kept = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(kept) > 1:
             here = family._replace(values=kept)
-            found.append((here, _scores(runs, here)))
+            means = scores(own := _of(runs, here))
+            if own["game"].n_unique() == 1:
+                means = means.filter(pl.col("game") != OVERALL)
+            found.append((here, means))
     if not found:
         raise Lacking(
             f"no two players who have finished differ in {wanted} alone; add one that differs, "
@@ -132,16 +131,10 @@ def _shown(
     for setting in dict.fromkeys(family.setting for family, _ in found):
         of = [one for one in found if one[0].setting == setting]
         yield Charts(
-            anchor(setting), f"{of[0][0].title} and scores", _panels(of),
+            anchor(setting), f"{of[0][0].title} and scores",
+            [_panel(game, of) for game in TITLES if any(game in set(one["game"]) for _, one in of)],
             "Whiskers are 95 % intervals." + " A line a group of players." * (len(of) > 1),
         )  # fmt: skip
-
-
-def _scores(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
-    """Mean scores of a family's players, of one game where only that one tells them apart."""
-    own = _of(runs, family)
-    found = scores(own)
-    return found if own["game"].n_unique() > 1 else found.filter(pl.col("game") != OVERALL)
 
 
 def _of(runs: pl.DataFrame, family: SettingFamily) -> pl.DataFrame:
@@ -204,18 +197,13 @@ def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Ite
     )  # fmt: skip
 
 
-def _panels(found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> list[Panel]:
-    games = dict.fromkeys(game for _, means in found for game in means["game"])
-    return [_panel(game, found) for game in TITLES if game in games]
-
-
 def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Panel:
     traces = []
     for place, (family, means) in enumerate(found):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
-        labels = [label for label in family.values if label in rows]
-        x = [family.values[label] for label in labels]
-        traces.append(marked_line(family.name, x, [rows[label] for label in labels], place))
+        shown = [rows[label] | {"value": value} for label, value in family.values.items()
+                 if label in rows]  # fmt: skip
+        traces.append(marked_line(family.name, shown, place, "value"))
     values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
     axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
             "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
@@ -279,11 +267,104 @@ def _common(settings: Mapping[str, str]) -> str:
 
 def _ordered(values: dict[str, str]) -> dict[str, str]:
     """Numbers by size and texts by name, with what is left alone first."""
+    order = sorted(values, key=lambda one: (values[one] != LEFT, _sortable(values[one])))
+    return {label: values[label] for label in order}
 
-    def place(label: str) -> tuple[int, float, str]:
-        try:
-            return 1, float(values[label]), ""
-        except ValueError:
-            return 0 if values[label] == LEFT else 2, 0.0, values[label]
 
-    return {label: values[label] for label in sorted(values, key=place)}
+MANY = 4
+"""Numbers in a list up to which all are shown."""
+
+
+def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """Scores of players alone at their tables, setting by setting of each game.
+
+    A setting is what varies in the game's parameters. Intervals are clustered by deal (CR1,
+    Student's t). The last rows take each setting once: the mean over settings, and the spread, a
+    sample standard deviation over settings. Figures show the same.
+    """
+    runs = scored(evidence)
+    several = [game for game in GAMES
+               if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1]  # fmt: skip
+    if not several:
+        raise Lacking(
+            "no game was played alone in two settings; run the preset gama-settings, or give a "
+            "game a grid of parameters"
+        )
+    panels = []
+    for game in several:
+        found = _settings_means(evidence, runs, game)
+        yield _settings_table(game, found)
+        panels.append(_settings_panel(game, found))
+    yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % intervals.")
+
+
+def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
+    """One row a setting and player, settings in order of their values."""
+    own = runs.filter(pl.col("game") == game)
+    named = varied(evidence.scored(game))
+    used = {key: named[key] for key in own["configuration"].unique(maintain_order=True)}
+    order = sorted(used, key=lambda key: [_sortable(value) for value in used[key].values()])
+    parts = [
+        scores(own.filter(pl.col("configuration") == key)).filter(game=game)
+        .with_columns(configuration=pl.lit(key), setting=pl.lit(setting_text(used[key])))
+        for key in order
+    ]  # fmt: skip
+    return pl.concat(parts)
+
+
+def setting_text(values: Mapping[str, Any]) -> str:
+    """A setting as people read it.
+
+    >>> setting_text({"ratio": "1/2", "told": "smart"})
+    'ratio 1/2, told smart'
+    >>> setting_text({"hit_rates": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    'hit rates 0.1 to 0.5'
+    """
+    return ", ".join(f"{plain(name)} {_value_text(value)}" for name, value in values.items())
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list) and len(value) > MANY:
+        return f"{readable(value[0])} to {readable(value[-1])}"
+    return readable(value)
+
+
+def _sortable(value: Any) -> tuple[int, float, str]:
+    """Where a value stands: numbers and fractions by size, then texts."""
+    over, _, under = str(value).partition("/")
+    try:
+        return 0, float(over) / float(under or 1), ""
+    except (ValueError, ZeroDivisionError):
+        return 1, 0.0, str(value)
+
+
+def _settings_table(game: str, found: pl.DataFrame) -> ReportTable:
+    players = found["player"].unique(maintain_order=True).to_list()
+    keys = {player: f"score {player}" for player in players}
+    named = found.with_columns(pl.col("player").replace_strict(keys))
+    frame = side_by_side(named, "score", "player")
+    last = [
+        frame.select(pl.lit(title).alias("setting"), *(of(key) for key in keys.values()))
+        for title, of in (("mean of the settings", pl.mean), ("spread over the settings", pl.std))
+    ]
+    return ReportTable(
+        f"settings-{anchor(game.replace('_', '-'))}", GAMES[game],
+        pl.concat([frame, *last], how="diagonal"),
+        (
+            Header("setting", "Setting"),
+            *(Header(key, player, UNIT, 1) for player, key in keys.items()),
+        ),
+        leads=lambda row: Lead(game, {"configuration": row["configuration"], "status": "finished"})
+        if row["configuration"] else None,
+    )  # fmt: skip
+
+
+def _settings_panel(game: str, found: pl.DataFrame) -> Panel:
+    order = found["setting"].unique(maintain_order=True).to_list()
+    players = found["player"].unique(maintain_order=True).to_list()
+    traces = []
+    for place, player in enumerate(players):
+        rows = found.filter(player=player).to_dicts()
+        traces.append(marked_line(player, rows, place, "setting"))
+    axis = {"type": "category", "categoryorder": "array", "categoryarray": order, "tickangle": -35}
+    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend_above(len(players) > 1)})

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from operator import itemgetter
 
 import polars as pl
 
 from cheaptalk.frames import round_frames
-from cheaptalk.papers.gama.charts import band, mean_text
+from cheaptalk.frames.reader import parameters_in
+from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
@@ -26,39 +27,29 @@ MOST = 16
 """Lines of a game that are drawn, the first by name."""
 
 
-class ChosenSeries(NamedTuple):
-    """What is chosen in a game, as a series of it.
-
-    Attributes:
-        series: its name.
-        aim: what the paper's score takes for best, by the game's parameters; None for nothing.
-    """
-
-    series: str
-    aim: Callable[[Row], float | None]
-
-
-def _guess(values: Row) -> float | None:
+def _best_guess(values: Row) -> float | None:
     ratio = Fraction(values["ratio"])
     return None if ratio == 1 else float(values["minimum" if ratio < 1 else "maximum"])
 
 
 CHOICES = {
-    "guess_the_average": ChosenSeries("number", _guess),
-    "el_farol_bar": ChosenSeries("attendance", lambda values: values["capacity"]),
-    "divide_the_dollar": ChosenSeries("bid", lambda values: 1 / values["players"]),
-    "public_goods": ChosenSeries(
-        "contribution", lambda values: float(values["factor"] > values["players"])
-    ),
-    "diners_dilemma": ChosenSeries("cheap", lambda values: 0.0),
-    "sealed_bid_auction": ChosenSeries("bid_share", lambda values: None),
+    "guess_the_average": "number", "el_farol_bar": "attendance", "divide_the_dollar": "bid",
+    "public_goods": "contribution", "diners_dilemma": "cheap", "sealed_bid_auction": "bid_share",
+}  # fmt: skip
+"""The series of what players choose in the games in which all decide at once."""
+AIMS: dict[str, Callable[[Row], float | None]] = {
+    "guess_the_average": _best_guess,
+    "el_farol_bar": itemgetter("capacity"),
+    "divide_the_dollar": lambda values: 1 / values["players"],
+    "public_goods": lambda values: float(values["factor"] > values["players"]),
+    "diners_dilemma": lambda values: 0.0,
 }
-"""What players choose in the games in which all decide at once."""
+"""What the paper's score takes for best by the game's parameters, if anything."""
 
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
     """The series of all eight games that the recipe shows; see :func:`.round_frames`."""
-    names = {*(choice.series for choice in CHOICES.values()), *TURNS}
+    names = {*CHOICES.values(), *TURNS}
     known = {name for game in evidence.places for name in game_box(game).series}
     return round_frames(
         evidence.store, evidence.study, only=names & known, as_published=evidence.as_published
@@ -67,7 +58,7 @@ def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
 
 def series_of(game: str) -> Series:
     """The series of what is chosen in a game."""
-    return game_box(game).series[CHOICES[game].series]
+    return game_box(game).series[CHOICES[game]]
 
 
 def choices(evidence: Evidence, game: str) -> pl.DataFrame:
@@ -75,7 +66,7 @@ def choices(evidence: Evidence, game: str) -> pl.DataFrame:
     found = evidence.once(by_round).get(game)
     if found is None or game not in evidence.played([game]):
         return pl.DataFrame(schema={"match": pl.String, "choice": pl.Float64})
-    return found.drop_nulls("place").rename({CHOICES[game].series: "choice"}).drop_nulls("choice")
+    return found.drop_nulls("place").rename({CHOICES[game]: "choice"}).drop_nulls("choice")
 
 
 def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
@@ -157,11 +148,11 @@ def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
 
 
 def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
-    """The best choice, if it is the same in all configurations that are drawn."""
-    scored = evidence.scored(game).join(frame.select("configuration").unique(), on="configuration")
-    names = [name for name in scored.columns if name.startswith("game.")]
-    rows = scored.select(names).unique().rename(lambda name: name.removeprefix("game."))
-    aims = {CHOICES[game].aim(row) for row in rows.iter_rows(named=True)}
+    """The best choice, if there is one and it is the same in all configurations drawn."""
+    if game not in AIMS:
+        return None
+    known = parameters_in(evidence.scored(game))
+    aims = {AIMS[game](known[key]) for key in frame["configuration"].unique()}
     return aims.pop() if len(aims) == 1 else None
 
 
@@ -176,34 +167,19 @@ def _reach(line: pl.DataFrame) -> list[float]:
 
 
 def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: list[float]) -> Panel:
-    rows, colour = line.to_dicts(), COLOURS[0]
-    x = line["round"].to_list()
+    x, colour = line["round"].to_list(), COLOURS[0]
     traces: list[Trace] = []
     if line["choice.spread"].null_count() == 0:
         low, high = line["choice"] - line["choice.spread"], line["choice"] + line["choice.spread"]
-        traces += band(x, low.to_list(), high.to_list(), colour, "26")
+        traces += drawing.band(x, low.to_list(), high.to_list(), colour, "26")
     if line["choice.low"].null_count() == 0:
         ends = line["choice.low"].to_list(), line["choice.high"].to_list()
-        traces += band(x, *ends, colour, "59")
+        traces += drawing.band(x, *ends, colour, "59")
     if aim is not None:
         traces.append(
             {"type": "scatter", "mode": "lines", "x": [x[0], x[-1]], "y": [aim, aim],
              "line": {"color": COLOURS[1], "width": 1.5, "dash": "dot"}, "hoverinfo": "skip"}
         )  # fmt: skip
-    traces.append(plain_line(title, x, rows, 0))
+    traces.append(drawing.line(title, line.to_dicts(), 0))
     layout = {"yaxis": {"range": reach}, "xaxis": {"title": {"text": "round"}}}
     return Panel(title, "", 210, traces, layout)
-
-
-def plain_line(
-    name: str, x: Sequence[Any], rows: Sequence[Row], place: int, *, dotted: bool = False
-) -> Trace:
-    """Mean choices joined by a line."""
-    colour = COLOURS[place % len(COLOURS)]
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": short(name), "x": list(x),
-        "y": [row["choice"] for row in rows], "text": [mean_text(row, "choice", 2) for row in rows],
-        "line": {"color": colour, "width": 1.5, "dash": "dot" if dotted else "solid"},
-        "marker": {"color": colour, "size": 4},
-        "hovertemplate": f"{name}, round %{{x}}<br>%{{text}}<extra></extra>",
-    }  # fmt: skip

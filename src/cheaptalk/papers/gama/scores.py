@@ -4,12 +4,12 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.means import averaged, means
+from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
 from cheaptalk.reports.recipes.parts import Lacking, Lead
 from cheaptalk.rules import game_box
-from cheaptalk.statistics import DEALS, STRATA, rank_ranges
+from cheaptalk.statistics import DEALS, STRATA
 
 GAMES = {
     "guess_the_average": "Guess the average", "el_farol_bar": "El Farol bar",
@@ -70,14 +70,9 @@ def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
 
 def varied(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """The parameters that differ between a game's matches, with their values, by configuration."""
-    names = [name for name in frame.columns
-             if name.startswith("game.") and frame[name].n_unique() > 1]  # fmt: skip
-    rows = frame.select("configuration", *names).unique("configuration", maintain_order=True)
-    return {
-        key: {name.removeprefix("game."): decoded(value)
-              for name, value in zip(names, values, strict=True)}
-        for key, *values in rows.iter_rows()
-    }  # fmt: skip
+    found = parameters_in(frame)
+    names = varying(found)
+    return {key: {name: of[name] for name in names} for key, of in found.items()}
 
 
 def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
@@ -136,48 +131,25 @@ def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
 
 
 def ranked(runs: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
-    """Ranks by the mean of all games' means, the best first; see :func:`.rank_ranges`.
+    """Ranks by the mean of all games' means, the best first; see :func:`.ranked_over_games`.
 
     Deals are drawn again game by game. All matches on a deal go together: those of all players
     where they share it, as players of one study do, and those of an import do not. Players who
     lack a game are left out. Ranges are null where a player has a single deal of a game.
-
-    Returns:
-        ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
-        ``sure`` (ranks that hold for all players at once, as text) and ``first`` (the share of
-        draws in which it is best).
     """
     count = runs["game"].n_unique()
     kept = runs.filter(pl.col("game").n_unique().over("player") == count)
-    players = kept["player"].unique(maintain_order=True).to_list()
-    matches = pl.len().over("player") / pl.len().over("player", "game")
-    kept = kept.with_columns(
-        weighted=pl.col("score") * matches / count,
-        together=pl.col("player").unique().sort().str.join("\n").over("game", *DEALS),
+    cells = kept.group_by("player", "game").agg(
+        pl.col("score").mean(), pl.struct(DEALS).n_unique().alias("deals")
     )
-    kept = kept.with_columns(
-        unit=pl.concat_str("game", *DEALS, separator="\n"),
-        pool=pl.concat_str("game", "configuration", "together", separator="\n"),
-    )
-    deals = kept.group_by("player", "game").agg(pl.struct(DEALS).n_unique().alias("deals"))
-    if len(players) < 2 or deals["deals"].eq(1).any():
-        return _plain(kept)
-    found = rank_ranges(
-        kept, "weighted", "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
-    ).frame
-    return found.select(
-        pl.col("group").alias("player"), "rank",
-        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
-        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
-    )  # fmt: skip
-
-
-def _plain(kept: pl.DataFrame) -> pl.DataFrame:
-    """Ranks without ranges."""
-    means = kept.group_by("player").agg(pl.col("weighted").mean().round(9))
-    rank = pl.col("weighted").rank("min", descending=True).cast(pl.Int64)
-    unknown = (pl.lit(None, kind).alias(name) for name, kind in RANKS.items() if name != "rank")
-    return means.select("player", rank.alias("rank"), *unknown)
+    if kept["player"].n_unique() < 2 or cells["deals"].eq(1).any():
+        single = cells.group_by("player").agg(pl.col("score").mean().round(9))
+        rank = pl.col("score").rank("min", descending=True).cast(pl.Int64)
+        unknown = (pl.lit(None, kind).alias(name) for name, kind in RANKS.items() if name != "rank")
+        return single.select("player", rank.alias("rank"), *unknown)
+    players = pl.col("player").unique().sort().str.join("\n").over("game", *DEALS)
+    named = kept.with_columns(players=players)
+    return ranked_over_games(named, "score", ["configuration", "players"], draws, seed)[0]
 
 
 def scores(runs: pl.DataFrame) -> pl.DataFrame:
@@ -195,52 +167,34 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
         of games.
     """
     by = ["player", "game"]
-    spread = _by_run(runs, by).group_by(by).agg(pl.col("score").std().alias("score.spread"))
-    settings = runs.group_by(by).agg(pl.col("configuration").n_unique().alias("settings"))
-    games = (
-        means(runs, ["score"], by, strata=STRATA)
-        .join(spread, on=by)
-        .join(settings, on=by)
-        .with_columns(_within("score.low"), _within("score.high"))
-    )
-    found = pl.concat([games.drop("settings"), _overall(runs, games)], how="diagonal")
+    spread = _by_run(runs).group_by(by).agg(pl.col("score").std().alias("score.spread"))
+    bounds = {game: {"score": game_box(game).measures["score"].bounds} for game in GAMES}
+    games = pl.concat(
+        means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
+        for (game,), part in runs.group_by("game", maintain_order=True)
+    ).join(spread, on=by)
+    single = by_run(runs).filter(game=OVERALL).group_by("player")
+    overall = (
+        over_games(runs, games, "score")
+        .filter(pl.col("games") == runs["game"].n_unique())
+        .join(single.agg(pl.col("score").std().alias("score.spread")), on="player", how="left",
+              maintain_order="left")
+        .with_columns(pl.lit(OVERALL).alias("game"))
+        .drop("games")
+    )  # fmt: skip
+    found = pl.concat([games, overall], how="diagonal")
     order = pl.col("game").replace_strict(list(TITLES), range(len(TITLES)))
     return found.sort("player", order)
 
 
 def by_run(runs: pl.DataFrame) -> pl.DataFrame:
     """One row a player, game and run, and one for all games of a run that holds them all."""
-    single = _by_run(runs, ["player", "game"])
+    single = _by_run(runs)
     whole = pl.col("game").n_unique() == runs["game"].n_unique()
     overall = single.group_by("player", "run").agg(pl.col("score").mean(), whole=whole)
     overall = overall.filter("whole").with_columns(game=pl.lit(OVERALL))
     return pl.concat([single, overall.select(single.columns)])
 
 
-def _by_run(runs: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    return runs.group_by(*by, "run").agg(pl.col("score").mean())
-
-
-def _within(name: str) -> pl.Expr:
-    """An end of an interval, no further than the game's scores can be."""
-    bounds = {game: game_box(game).measures["score"].bounds for game in GAMES}
-    least, most = (
-        pl.col("game").replace_strict({game: ends[side] for game, ends in bounds.items()},
-                                      return_dtype=pl.Float64)
-        for side in (0, 1)
-    )  # fmt: skip
-    return pl.col(name).clip(least, most)
-
-
-def _overall(runs: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
-    """The mean of all games for each player who has played them all."""
-    spread = by_run(runs).filter(game=OVERALL).group_by("player").agg(
-        pl.col("score").std().alias("score.spread")
-    )  # fmt: skip
-    return (
-        averaged(games, "player", "score", "settings")
-        .filter(pl.col("cells") == runs["game"].n_unique())
-        .join(spread, on="player", how="left", maintain_order="left")
-        .with_columns(pl.lit(OVERALL).alias("game"))
-        .drop("cells")
-    )
+def _by_run(runs: pl.DataFrame) -> pl.DataFrame:
+    return runs.group_by("player", "game", "run").agg(pl.col("score").mean())

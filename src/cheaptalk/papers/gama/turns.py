@@ -11,7 +11,7 @@ from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
-from cheaptalk.rules import game_box
+from cheaptalk.rules import game_box, numbered
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import plain
 
@@ -52,7 +52,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     runs = _alone(evidence, PIRATES, "no pirate game of one player in all seats has finished")
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
-    every = evidence.once(by_round)[PIRATES].join(runs.select("match", "who"), on="match")
+    every = evidence.once(by_round)[PIRATES].join(runs.select("match", who="player"), on="match")
     gold = evidence.scored(PIRATES).select("match", pl.col("game.gold").alias("gold"))
     ballots = every.filter(pl.col("place").is_null()).join(gold, on="match")
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
@@ -67,7 +67,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
-    runs = default_runs(evidence.once(alone)).filter(game=game).rename({"player": "who"})
+    runs = default_runs(evidence.once(alone)).filter(game=game)
     if runs.is_empty():
         raise Lacking(f"{lacking}; run the preset gama")
     return runs
@@ -75,8 +75,8 @@ def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
 
 def _samples(runs: pl.DataFrame) -> list[tuple[str, str]]:
     """The first match of each player, of so many players."""
-    firsts = runs.sort("who", "run").unique("who", keep="first", maintain_order=True)
-    return firsts.select("who", "match").rows()[:MOST]
+    firsts = runs.sort("player", "run").unique("player", keep="first", maintain_order=True)
+    return firsts.select("player", "match").rows()[:MOST]
 
 
 def _means(
@@ -89,7 +89,7 @@ def _means(
 ) -> ReportTable:
     """Means of some of the game's measures, a row a player."""
     box = game_box(game)
-    frame = evidence.scored(game).join(runs.select("match", "who"), on="match")
+    frame = evidence.scored(game).join(runs.select("match", who="player"), on="match")
     bounds = {value: box.measures[value].bounds for value in values}
     found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
     columns = tuple(
@@ -97,17 +97,17 @@ def _means(
                box.measures[one].meaning)
         for one in values
     )  # fmt: skip
-    own = runs.rename({"who": "player"})
     return ReportTable(
         name, title, found, (Header("who", "Player"), *columns),
-        leads=lambda row: lead(own, game, row["who"]),
+        leads=lambda row: lead(runs, game, row["who"]),
     )  # fmt: skip
 
 
 def _battle(who: str, match: pl.DataFrame) -> Panel:
     """One battle: who lived until when, and all shots."""
     shots = match.drop_nulls("strongest").sort("round").to_dicts()
-    seats = _seats(match, shots)
+    living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
+    seats = list(numbered("player", int(living + (shots[0]["hit"] or 0))))  # before the first shot
     ends = {seats[int(shot["target"]) - 1]: shot["round"] for shot in shots if shot["hit"]}
     last = len(shots)
     lives: Trace = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])
@@ -128,14 +128,7 @@ def _battle(who: str, match: pl.DataFrame) -> Panel:
     return Panel(who, "", 300, traces, layout | legend_above())
 
 
-def _seats(match: pl.DataFrame, shots: Sequence[Row]) -> list[str]:
-    """All seats of a battle, in their order: as many as lived before the first shot."""
-    living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
-    return [f"player_{number}" for number in range(1, int(living + (shots[0]["hit"] or 0)) + 1)]
-
-
 def _segments(ends: list[tuple[float, str, float, str]]) -> Trace:
-    """Lines from point to point."""
     return {
         "type": "scatter", "mode": "lines", "showlegend": False,
         "x": [at for x, _, to, _ in ends for at in (x, to, None)],
@@ -192,10 +185,17 @@ def _double(who: str, rows: Sequence[Row], ballots: int) -> Panel:
 
 def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
     """The ballots of one match of each player, pirate by pirate."""
-    own = runs.rename({"who": "player"})
-    rows = [
-        row for who, match in _samples(runs) for row in _ballots(who, every.filter(match=match))
-    ]
+    rows: list[dict[str, Any]] = []
+    for who, match in _samples(runs):
+        ballots = every.filter(match=match).group_by("round", maintain_order=True)
+        for (number, *_), ballot in ballots:
+            table = ballot.filter(pl.col("place").is_null()).row(0, named=True)
+            numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
+            voted = {"who": who, "ballot": number, **numbers}
+            for row in ballot.drop_nulls("place").iter_rows(named=True):
+                pirate, sign = row["place"].rpartition("_")[2], "✓" if row["accepted"] else "✗"
+                voted[f"pirate {pirate}"] = f"{row['coins']:.0f}\u00a0{sign}"
+            rows.append(voted)
     places = dict.fromkeys(key for row in rows for key in row if key.startswith("pirate "))
     shown = list(places)[:WIDEST]
     columns = (
@@ -209,17 +209,5 @@ def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:
     return ReportTable(
         "pirate-ballots", "One voyage of each player", frame, columns,
         "Coins for each pirate by rank, with ✓ where it is for the plan and ✗ where it is not.",
-        (note,) if note else (), lambda row: lead(own, PIRATES, row["who"]),
+        (note,) if note else (), lambda row: lead(runs, PIRATES, row["who"]),
     )  # fmt: skip
-
-
-def _ballots(who: str, match: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for (number, *_), ballot in match.group_by("round", maintain_order=True):
-        table = ballot.filter(pl.col("place").is_null()).row(0, named=True)
-        pirates = {
-            f"pirate {row['place'].rpartition('_')[2]}":
-            f"{row['coins']:.0f}\u00a0{'✓' if row['accepted'] else '✗'}"
-            for row in ballot.drop_nulls("place").iter_rows(named=True)
-        }  # fmt: skip
-        numbers = {name: table[name] for name in ("plan_distance", "vote_accuracy")}
-        yield {"who": who, "ballot": number, **numbers, **pirates}

@@ -23,7 +23,7 @@ from cheaptalk.reports.recipes.parts import (
     Lead,
     ReportTable,
 )
-from cheaptalk.reports.recipes.played import activity
+from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.text import capital
@@ -85,7 +85,7 @@ def first_offers(evidence: Evidence) -> pl.DataFrame:
     """One row a match: ``game``, who played, their kinds, the first ``offer`` and the ``gain``."""
     firsts, labels = evidence.once(activity).firsts, evidence.once(kinds)
     parts = []
-    for one in families(evidence):
+    for one in evidence.once(families):
         if one.game in OFFERS:
             named, offer = OFFERS[one.game]
             moves = [(firsts[match] or {}).get(named) for match in one.frame["match"]]

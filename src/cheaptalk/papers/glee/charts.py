@@ -1,7 +1,7 @@
 """Panels of GLEE's figures as plain data for Plotly: effects as dots, pairs as heat maps."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -17,23 +17,11 @@ WIDE = 10.0
 """Points from which numbers in a heat map have no decimals, lest they do not fit."""
 
 
-class DotSeries(NamedTuple):
-    """Dots of one colour.
-
-    Attributes:
-        title: what they are.
-        key: the column of numbers, with ``.low`` and ``.high`` beside it.
-    """
-
-    title: str
-    key: str
-
-
 def dots(
     title: str,
     frame: pl.DataFrame,
     labels: str,
-    series: Sequence[DotSeries],
+    series: Mapping[str, str],
     *,
     axis: str = "",
     leads: Sequence[Lead | None] = (),
@@ -42,15 +30,26 @@ def dots(
 
     Args:
         labels: the column of the rows' names, no two alike.
+        series: what the dots of one colour are, by the column of their numbers, which has ``.low``
+            and ``.high`` beside it.
         axis: what these are.
         leads: the matches behind each row.
     """
     names = frame[labels].to_list()
     queries = [asked(lead) for lead in leads] or [None] * len(names)
-    data = [
-        _dots(frame, names, one, colour, queries)
-        for one, colour in reversed(list(zip(series, COLOURS, strict=False)))
-    ]
+    found = frame.to_dicts()
+    data: list[Trace] = [
+        {
+            "type": "scatter", "mode": "markers", "orientation": "h", "offsetgroup": key,
+            "name": series[key], "cliponaxis": False,
+            "x": [row[key] for row in found], "y": names,
+            "error_x": whiskers(found, key, colour),
+            "marker": {"color": colour, "size": 7},
+            "text": [number_text(row, key) for row in found], "customdata": queries,
+            "hovertemplate": f"%{{y}}: {series[key]}<br>%{{text}}<extra></extra>",
+        }
+        for key, colour in reversed(list(zip(series, COLOURS, strict=False)))
+    ]  # fmt: skip
     rows = {"type": "category", "categoryorder": "array", "categoryarray": names[::-1],
             "tickvals": names, "ticktext": list(map(short, names)), "title": {"text": axis},
             "range": [-0.6, len(names) - 0.4]}  # fmt: skip
@@ -61,25 +60,6 @@ def dots(
     }  # fmt: skip
     spread = 26 if len(series) > 1 else 20
     return Panel(title, "", 120 + spread * len(names), data, layout)
-
-
-def _dots(
-    frame: pl.DataFrame,
-    names: Sequence[str],
-    one: DotSeries,
-    colour: str,
-    queries: Sequence[dict[str, str] | None],
-) -> Trace:
-    rows = list(frame.iter_rows(named=True))
-    return {
-        "type": "scatter", "mode": "markers", "orientation": "h", "offsetgroup": one.key,
-        "name": one.title, "cliponaxis": False,
-        "x": [row[one.key] for row in rows], "y": list(names),
-        "error_x": whiskers(rows, one.key, colour),
-        "marker": {"color": colour, "size": 7},
-        "text": [number_text(row, one.key) for row in rows], "customdata": list(queries),
-        "hovertemplate": f"%{{y}}: {one.title}<br>%{{text}}<extra></extra>",
-    }  # fmt: skip
 
 
 def number_text(row: Row, key: str) -> str:

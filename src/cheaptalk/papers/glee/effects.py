@@ -5,8 +5,9 @@ from itertools import product
 
 import polars as pl
 
-from cheaptalk.papers.glee.charts import DotSeries, dots
+from cheaptalk.papers.glee.charts import dots
 from cheaptalk.papers.glee.families import (
+    FAMILIES,
     GAINS,
     METRICS,
     REFERENCE,
@@ -32,7 +33,7 @@ from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
-from cheaptalk.text import capital, plain
+from cheaptalk.text import capital
 
 SHOWN = ("efficiency", "fairness")
 
@@ -68,7 +69,7 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
     played = one.played
     frame = _market_rows(one)
-    terms = [term for term in played.family.terms if term.name in played.market]
+    terms = [term for term in FAMILIES[played.game] if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     reference = frame.filter("reference")["market"].item()
     return ReportTable(
@@ -115,8 +116,8 @@ def _unplayed(one: Fits) -> list[str]:
 
 def _market_panel(one: Fits, table: ReportTable) -> Panel:
     named = pl.concat_str(one.played.market, separator=", ").alias("name")
-    shown = [DotSeries(capital(METRICS[name]), f"{name} clustered") for name in SHOWN
-             if name in table.frame.columns]  # fmt: skip
+    here = [name for name in SHOWN if name in table.frame.columns]
+    shown = {f"{name} clustered": capital(METRICS[name]) for name in here}
     leads = [table.leads(row) for row in table.rows]
     axis = ", ".join(one.played.market)
     frame = table.frame.with_columns(named)
@@ -182,9 +183,9 @@ def _references(sides: Sequence[tuple[Fits, str]]) -> str:
 
 
 def _gain_panel(one: Fits, frame: pl.DataFrame) -> Panel:
-    shown = [DotSeries(title, f"{_name(one, role)} clustered") for role, title in ROLES.items()
-             if _compared(one, role)]  # fmt: skip
-    rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for _, key in shown))
+    here = [role for role in ROLES if _compared(one, role)]
+    shown = {f"{_name(one, role)} clustered": ROLES[role] for role in here}
+    rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for key in shown))
     leads = [Lead(one.played.game, {"player": who}) for who in rows["player"]]
     return dots(capital(one.played.game), rows, "player", shown, leads=leads)
 
@@ -197,20 +198,20 @@ def references(evidence: Evidence) -> Iterator[ReportTable]:
     with who played most roles of most families. In tables of the market, the reference is the
     market of these levels if it was played, else the one with most matches.
     """
-    frame = pl.DataFrame([row for one in families(evidence) for row in _rows(one)])
+    made = evidence.once(families)
+    frame = pl.DataFrame([row for one in made for row in _rows(one)])
     yield ReportTable(
         "references", "Reference levels", frame,
         (Header("family", "Family"), Header("parameter", "Parameter"), Header("title", "Meaning"),
          Header("paper", "Reference of the paper"), Header("reference", "Reference here"),
          Header("levels", "Levels", "with matches"), Header("market", "Part of the market")),
-        notes=tuple(f"{capital(one.game)}: {', '.join(map(plain, one.uncontrolled))} varied and "
-                    "is not controlled for." for one in families(evidence) if one.uncontrolled),
+        notes=tuple(note for one in made for note in one.notes),
     )  # fmt: skip
 
 
 def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
     family = capital(played.game)
-    for term in played.family.terms:
+    for term in FAMILIES[played.game]:
         yield {
             "family": family, "parameter": term.name, "title": term.title,
             "paper": level(term.default),
@@ -287,5 +288,5 @@ def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Panel:
         family=family, metric=capital(METRICS[metric])
     ).filter(pl.col("parameter").is_in(list(one.played.levels)))  # fmt: skip
     leads = [one.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
-    series = [DotSeries("Effect", "effect clustered")]
+    series = {"effect clustered": "Effect"}
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Lacking, Lead
 from cheaptalk.rules import CheaptalkError, suggest
-from cheaptalk.text import readable
+from cheaptalk.text import capital, plain, readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"
 METRICS = {
@@ -45,8 +45,7 @@ def kind_of(spec: Mapping[str, object]) -> str:
     >>> kind_of({"imported": "glee", "person": True}), kind_of({"model": "openai/gpt-4o"})
     ('person', 'model')
     """
-    return next((kind for key, kind in (("person", PERSON), ("model", MODEL)) if spec.get(key)),
-                SCRIPT)  # fmt: skip
+    return next((kind for kind in (PERSON, MODEL) if spec.get(kind)), SCRIPT)
 
 
 def kinds(evidence: Evidence) -> dict[str, str]:
@@ -80,8 +79,7 @@ class Term(NamedTuple):
     read: Callable[[Any], Any] = lambda value: value
 
 
-def _rounds(horizon: Mapping[str, Any]) -> float:
-    """How many rounds the players know of; infinite where they are not told."""
+def _told(horizon: Mapping[str, Any]) -> float:
     return inf if horizon["hidden"] else horizon["rounds"]
 
 
@@ -91,68 +89,41 @@ def _informed(parameter: str) -> Term:
 
 def _ends(default: float, *, market: bool = True) -> Term:
     title = "rounds, as far as players know"
-    return Term("T", title, "horizon", default, market, _rounds)
+    return Term("T", title, "horizon", default, market, _told)
 
 
 SPOKEN = Term("MA", "messages allowed", "messages", False, market=True)
 
 
-@dataclass(frozen=True)
-class GameFamily:
-    """A family of games.
-
-    Attributes:
-        game: its name.
-        terms: its parameters.
-    """
-
-    game: str
-    terms: tuple[Term, ...]
-
-    @property
-    def market(self) -> tuple[Term, ...]:
-        """The parameters that make a market."""
-        return tuple(term for term in self.terms if term.market)
-
-
-FAMILIES = (
-    GameFamily(
-        "bargaining",
-        (
-            _informed("complete_information"),
-            SPOKEN,
-            _ends(inf),
-            Term("δ_A", "Alice's discount factor", "discounts", 0.9, read=itemgetter(0)),
-            Term("δ_B", "Bob's discount factor", "discounts", 0.9, read=itemgetter(1)),
-            Term("M", "money to divide, in dollars", "money", 10_000),
-        ),
+FAMILIES = {
+    "bargaining": (
+        _informed("complete_information"),
+        SPOKEN,
+        _ends(inf),
+        Term("δ_A", "Alice's discount factor", "discounts", 0.9, read=itemgetter(0)),
+        Term("δ_B", "Bob's discount factor", "discounts", 0.9, read=itemgetter(1)),
+        Term("M", "money to divide, in dollars", "money", 10_000),
     ),
-    GameFamily(
-        "negotiation",
-        (
-            _informed("complete_information"),
-            SPOKEN,
-            _ends(1),
-            Term("F_A", "worth to the seller, in multiples of M", "seller_factor", 1),
-            Term("F_B", "worth to the buyer, in multiples of M", "buyer_factor", 1),
-            Term("M", "scale of values and prices, in dollars", "scale", 10_000),
-        ),
+    "negotiation": (
+        _informed("complete_information"),
+        SPOKEN,
+        _ends(1),
+        Term("F_A", "worth to the seller, in multiples of M", "seller_factor", 1),
+        Term("F_B", "worth to the buyer, in multiples of M", "buyer_factor", 1),
+        Term("M", "scale of values and prices, in dollars", "scale", 10_000),
     ),
-    GameFamily(
-        "persuasion",
-        (
-            _informed("seller_knows_values"),
-            Term("MT", "what Alice sends", "signal", "binary", market=True),
-            Term("MY", "myopic buyers", "myopic", False, market=True),
-            Term("p", "share of good products", "prior", 0.5, read=partial(round, ndigits=3)),
-            Term("v", "worth of a good product, in prices", "value", 1.25),
-            Term("M", "price, in dollars", "price", 10_000),
-            _ends(20, market=False),
-            Term("p known", "whether buyers know p", "buyer_knows_prior", True),
-            Term("buyer speaks", "whether buyers can send words", "buyer_messages", False),
-        ),
+    "persuasion": (
+        _informed("seller_knows_values"),
+        Term("MT", "what Alice sends", "signal", "binary", market=True),
+        Term("MY", "myopic buyers", "myopic", False, market=True),
+        Term("p", "share of good products", "prior", 0.5, read=partial(round, ndigits=3)),
+        Term("v", "worth of a good product, in prices", "value", 1.25),
+        Term("M", "price, in dollars", "price", 10_000),
+        _ends(20, market=False),
+        Term("p known", "whether buyers know p", "buyer_knows_prior", True),
+        Term("buyer speaks", "whether buyers can send words", "buyer_messages", False),
     ),
-)
+}
 """Parameters as in Table 1 of the paper; of persuasion also two that its older data vary."""
 
 
@@ -170,7 +141,7 @@ class FamilyMatches:
     """The matches of a family that count, with the levels of its parameters.
 
     Attributes:
-        family: which one.
+        game: the name of the family's game.
         frame: one row a match, as :func:`.match_frames` makes it, but that configurations which
             differ in what players are called are one, under ``digest`` what tells them apart.
             Besides, a column for each term that varies with the names of its levels, and the
@@ -181,7 +152,7 @@ class FamilyMatches:
         uncontrolled: parameters that vary and are none of the terms.
     """
 
-    family: GameFamily
+    game: str
     frame: pl.DataFrame
     levels: Mapping[str, tuple[str, ...]]
     constant: Mapping[str, str]
@@ -189,14 +160,16 @@ class FamilyMatches:
     uncontrolled: tuple[str, ...]
 
     @property
-    def game(self) -> str:
-        """The name of the game."""
-        return self.family.game
+    def notes(self) -> list[str]:
+        """A warning where parameters varied that are not controlled for."""
+        strange, game = ", ".join(map(plain, self.uncontrolled)), capital(self.game)
+        return [f"{game}: {strange} varied and is not controlled for."] if strange else []
 
     @property
     def market(self) -> tuple[str, ...]:
         """The names of those terms that make a market and vary."""
-        return tuple(term.name for term in self.family.market if term.name in self.levels)
+        terms = FAMILIES[self.game]
+        return tuple(one.name for one in terms if one.market and one.name in self.levels)
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -221,26 +194,23 @@ class FamilyMatches:
 
 
 def families(evidence: Evidence) -> list[FamilyMatches]:
-    """The families that were played, each with all its matches that count.
+    """The families that were played, each with all its matches that count; parts read them once.
 
     Raises:
         Lacking: none was.
+        CheaptalkError: nobody is called as the player that others are to be compared with.
     """
-    found = evidence.once(_families)
+    frames = {game: evidence.scored(game) for game in FAMILIES}
+    chosen = evidence.options.get(CHOSEN)
+    if chosen is not None and chosen not in evidence.labels:
+        raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
+    found = family_matches(frames, chosen or REFERENCE)
     if not found:
         raise Lacking(
             "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
             "or import games of GLEE"
         )
     return found
-
-
-def _families(evidence: Evidence) -> list[FamilyMatches]:
-    frames = {family.game: evidence.scored(family.game) for family in FAMILIES}
-    chosen = evidence.options.get(CHOSEN)
-    if chosen is not None and chosen not in evidence.labels:
-        raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
-    return family_matches(frames, chosen or REFERENCE)
 
 
 def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[FamilyMatches]:
@@ -256,7 +226,7 @@ def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[F
     }
     kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
     ranking = _ranking(list(kept.values()), reference)
-    return [_with_levels(one, kept[one.game], ranking) for one in FAMILIES if one.game in kept]
+    return [_with_levels(game, kept[game], ranking) for game in FAMILIES if game in kept]
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
@@ -275,30 +245,25 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
     return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
 
 
-def _with_levels(family: GameFamily, frame: pl.DataFrame, ranking: Sequence[str]) -> FamilyMatches:
+def _with_levels(game: str, frame: pl.DataFrame, ranking: Sequence[str]) -> FamilyMatches:
     """Matches with the levels of their parameters."""
-    parameters = [name for name in frame.columns if name.startswith("game.")]
-    made = frame.group_by("configuration", maintain_order=True).agg(
-        pl.col(parameters).first(), pl.len().alias("matches")
-    )
-    configurations = [
-        {name.removeprefix("game."): decoded(row[name]) for name in parameters}
-        for row in made.iter_rows(named=True)
-    ]
+    configurations = parameters_in(frame)
+    matches = frame.group_by("configuration", maintain_order=True).len()["len"]
     levels: dict[str, tuple[str, ...]] = {}
     constant, references, columns = {}, {}, {}
-    for term in family.terms:
-        values = [term.read(one[term.parameter]) for one in configurations]
+    for term in FAMILIES[game]:
+        values = [term.read(one[term.parameter]) for one in configurations.values()]
         distinct = sorted(set(values))
         if len(distinct) == 1:
             constant[term.name] = level(distinct[0])
             continue
         levels[term.name] = tuple(map(level, distinct))
-        references[term.name] = level(_reference(term.default, values, made["matches"]))
+        references[term.name] = level(_reference(term.default, values, matches))
         columns[term.name] = list(map(level, values))
-    digests = made["configuration"].to_list()
-    placed = pl.DataFrame({"digest": digests, "configuration": _shared(digests, configurations)})
-    placed = placed.with_columns(
+    first: dict[str, str] = {}
+    unnamed = {digest: json.dumps(one | {NAMES: None}) for digest, one in configurations.items()}
+    shared = [first.setdefault(alike, digest) for digest, alike in unnamed.items()]
+    placed = pl.DataFrame({"digest": list(configurations), "configuration": shared}).with_columns(
         pl.Series(name, of, dtype=pl.Enum(levels[name])) for name, of in columns.items()
     )
     players = [pl.col(f"player.{role}").alias(title) for role, title in ROLES.items()]
@@ -307,16 +272,9 @@ def _with_levels(family: GameFamily, frame: pl.DataFrame, ranking: Sequence[str]
     for title in ROLES.values():
         seen = set(whole[title])
         references[title] = next(who for who in ranking if who in seen)
-    strange = _uncontrolled(family, configurations)
-    return FamilyMatches(family, whole, levels, constant, references, strange)
-
-
-def _shared(digests: Sequence[str], configurations: Sequence[Mapping[str, Any]]) -> list[str]:
-    """For each configuration the first that differs from it in nothing but players' names."""
-    first: dict[str, str] = {}
-    keys = [json.dumps({name: of for name, of in one.items() if name != NAMES})
-            for one in configurations]  # fmt: skip
-    return [first.setdefault(key, digest) for key, digest in zip(keys, digests, strict=True)]
+    known = {NAMES, *(term.parameter for term in FAMILIES[game])}
+    strange = tuple(name for name in varying(configurations) if name not in known)
+    return FamilyMatches(game, whole, levels, constant, references, strange)
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:
@@ -327,15 +285,3 @@ def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> A
     for value, number in zip(values, matches, strict=True):
         tally[value] += number
     return max(sorted(tally), key=lambda value: tally[value])
-
-
-def _uncontrolled(
-    family: GameFamily, configurations: Sequence[Mapping[str, Any]]
-) -> tuple[str, ...]:
-    """Parameters that vary and that no term is read off; what players are called is none."""
-    known = {NAMES, *(term.parameter for term in family.terms)}
-    return tuple(
-        name
-        for name in configurations[0]
-        if name not in known and len({json.dumps(one[name]) for one in configurations}) > 1
-    )

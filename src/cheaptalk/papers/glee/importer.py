@@ -21,10 +21,9 @@ import io
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -65,22 +64,6 @@ QUALITIES = {"high-quality": True, "low-quality": False}
 NATURE = "Nature"
 
 
-class Terms(NamedTuple):
-    """How one game is to be read.
-
-    Attributes:
-        game: our game with its parameters.
-        columns: our names of the columns that GLEE names otherwise.
-        needed: the columns, by our names, without which it cannot be read.
-        decisions: our words for GLEE's decisions, where they differ.
-    """
-
-    game: Game
-    columns: Mapping[str, str]
-    needed: tuple[str, ...]
-    decisions: Mapping[str, str] = {}
-
-
 class _Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=())
 
@@ -97,6 +80,11 @@ class Config(_Form):
     """A game's ``config.json``; what changes no rule is not looked at."""
 
     model_config = ConfigDict(extra="allow")
+    rules: ClassVar[type[Game]]
+    needed: ClassVar[tuple[str, ...]]
+    """The columns, by our names, without which the game cannot be read."""
+    decisions: ClassVar[Mapping[str, str]] = {}
+    """Our words for GLEE's decisions, where they differ."""
 
     player_1_type: str
     player_1_args: _Player
@@ -128,8 +116,8 @@ class Config(_Form):
         return {role: _seat(number, *self.players[role])
                 for number, role in enumerate(self.players, start=1)}  # fmt: skip
 
-    def terms(self, named: bool) -> Terms:
-        """How to read the game.
+    def game(self, named: bool) -> Game:
+        """Our game with its parameters.
 
         Args:
             named: whether the players keep public names of their own.
@@ -137,13 +125,26 @@ class Config(_Form):
         Raises:
             Unfit: a setting is out of our rules' range.
         """
+        known = self.rules.model_fields
+        told = {name: value for name, value in self.game_args if name in known}
+        names = {"names": self.names()} if named else {}
         try:
-            return self._terms({"names": self.names()} if named else {})
+            return self.rules(**told | self.parameters() | names)
         except ValidationError as error:
             raise Unfit(f"config.json: {faults(error)}") from None
 
     @abstractmethod
-    def _terms(self, names: dict[str, Any]) -> Terms: ...
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that do not stand in the game's settings as our rules have them."""
+
+    @property
+    def spoken(self) -> bool:
+        """Whether a player can send words."""
+        return bool(self.game_args.messages)
+
+    def columns(self) -> dict[str, str]:
+        """Our names of the columns that GLEE names otherwise."""
+        return {}
 
 
 def _seat(number: int, kind: str, player: _Player) -> ImportedSeat:
@@ -158,45 +159,41 @@ def _seat(number: int, kind: str, player: _Player) -> ImportedSeat:
     return ImportedSeat(imported=SYSTEM, model=short)
 
 
-def _horizon(rounds: int) -> Horizon:
-    return Horizon(rounds=rounds, hidden=rounds > UNTOLD_ABOVE)
-
-
 class _Timed(_Form):
     timeout: float | None = None
 
 
-class _BargainingArgs(_Timed):
-    money_to_divide: float
+class _OfferArgs(_Timed):
     max_rounds: int
     complete_information: bool
-    messages_allowed: bool
-    show_inflation_update: bool = True
+    messages: bool = Field(alias="messages_allowed")
+
+    @property
+    def horizon(self) -> Horizon:
+        return Horizon(rounds=self.max_rounds, hidden=self.max_rounds > UNTOLD_ABOVE)
+
+
+class _BargainingArgs(_OfferArgs):
+    money: float = Field(alias="money_to_divide")
+    reminders: bool = Field(True, alias="show_inflation_update")
     delta_1: float | None = None
     delta_2: float | None = None
 
 
 class _Bargaining(Config):
+    rules = Bargaining
+    needed = ("alice_gain", "bob_gain", "decision")
     game_args: _BargainingArgs
 
-    def _terms(self, names: dict[str, Any]) -> Terms:
+    def parameters(self) -> dict[str, Any]:
         args = self.game_args
-        game = Bargaining(
-            money=args.money_to_divide,
-            discounts=(
-                self._delta(1, self.player_1_args.delta, args.delta_1),
-                self._delta(2, self.player_2_args.delta, args.delta_2),
-            ),
-            horizon=_horizon(args.max_rounds),
-            complete_information=args.complete_information,
-            messages=args.messages_allowed,
-            reminders=args.show_inflation_update,
-            **names,
-        )
-        columns = {f"{name.lower().replace(' ', '_')}_gain": f"{role}_gain"
-                   for role, name in self.names().items()}  # fmt: skip
-        spoken = ("message",) if args.messages_allowed else ()
-        return Terms(game, columns, ("alice_gain", "bob_gain", "decision", *spoken))
+        first = self._delta(1, self.player_1_args.delta, args.delta_1)
+        second = self._delta(2, self.player_2_args.delta, args.delta_2)
+        return {"discounts": (first, second), "horizon": args.horizon}
+
+    def columns(self) -> dict[str, str]:
+        called = {role: name.lower().replace(" ", "_") for role, name in self.names().items()}
+        return {f"{name}_gain": f"{role}_gain" for role, name in called.items()}
 
     def _delta(self, number: int, *written: float | None) -> float:
         """A discount, which stands with the player, with the game, or with both alike."""
@@ -209,67 +206,52 @@ class _Bargaining(Config):
         return known.pop()
 
 
-class _NegotiationArgs(_Timed):
-    seller_value: float
-    buyer_value: float
-    product_price_order: float
-    max_rounds: int
-    complete_information: bool
-    messages_allowed: bool
+class _NegotiationArgs(_OfferArgs):
+    seller_factor: float = Field(alias="seller_value")
+    buyer_factor: float = Field(alias="buyer_value")
+    scale: float = Field(alias="product_price_order")
 
 
 class _Negotiation(Config):
+    rules = Negotiation
+    needed = ("price", "decision")
+    decisions = REPLIES
     game_args: _NegotiationArgs
 
-    def _terms(self, names: dict[str, Any]) -> Terms:
-        args = self.game_args
-        game = Negotiation(
-            scale=args.product_price_order,
-            seller_factor=args.seller_value,
-            buyer_factor=args.buyer_value,
-            horizon=_horizon(args.max_rounds),
-            complete_information=args.complete_information,
-            messages=args.messages_allowed,
-            **names,
-        )
-        spoken = ("message",) if args.messages_allowed else ()
-        needed = ("price", "decision", *spoken)
-        return Terms(game, {"product_price": "price"}, needed, REPLIES)
+    def parameters(self) -> dict[str, Any]:
+        return {"horizon": self.game_args.horizon}
+
+    def columns(self) -> dict[str, str]:
+        return {"product_price": "price"}
 
 
 class _PersuasionArgs(_Timed):
-    p: float
+    prior: float = Field(alias="p")
     v: float
     c: float
-    product_price: float
+    price: float = Field(alias="product_price")
     total_rounds: int = 20
-    is_myopic: bool
-    is_seller_know_cv: bool = True
-    is_buyer_know_p: bool = True
-    seller_message_type: Signal = "text"
-    allow_buyer_message: bool = False
+    myopic: bool = Field(alias="is_myopic")
+    seller_knows_values: bool = Field(True, alias="is_seller_know_cv")
+    buyer_knows_prior: bool = Field(True, alias="is_buyer_know_p")
+    signal: Signal = Field("text", alias="seller_message_type")
+    buyer_messages: bool = Field(False, alias="allow_buyer_message")
+
+    @property
+    def messages(self) -> bool:
+        return self.buyer_messages or self.signal == "text"
 
 
 class _Persuasion(Config):
+    rules = Persuasion
+    needed = ("round_quality", "decision")
     game_args: _PersuasionArgs
 
-    def _terms(self, names: dict[str, Any]) -> Terms:
+    def parameters(self) -> dict[str, Any]:
         args = self.game_args
-        game = Persuasion(
-            price=args.product_price,
-            prior=args.p,
-            value=max(args.v, args.c),  # the older release has the two the other way round
-            low_value=min(args.v, args.c),
-            horizon=Horizon(rounds=args.total_rounds),
-            myopic=args.is_myopic,
-            seller_knows_values=args.is_seller_know_cv,
-            buyer_knows_prior=args.is_buyer_know_p,
-            signal=args.seller_message_type,
-            buyer_messages=args.allow_buyer_message,
-            **names,
-        )
-        spoken = ("message",) if args.allow_buyer_message or game.signal == "text" else ()
-        return Terms(game, {}, ("round_quality", "decision", *spoken))
+        worths = sorted([args.v, args.c])  # the older release has the two the other way round
+        horizon = Horizon(rounds=args.total_rounds)
+        return {"low_value": worths[0], "value": worths[1], "horizon": horizon}
 
 
 FAMILIES: dict[str, type[Config]] = {
@@ -296,7 +278,9 @@ def read_config(data: object) -> Config:
         raise Unfit(f"config.json: {faults(error)}") from None
 
 
-def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] = ()) -> Collection:
+def read_glee(
+    folder: Path | str, *, redact_names: bool = False, names: Sequence[str] = ()
+) -> Collection:
     """The games in a folder and all folders below it, for :func:`take_in`.
 
     Args:
@@ -307,15 +291,14 @@ def read_glee(folder: Path, *, redact_names: bool = False, names: Sequence[str] 
     Raises:
         CheaptalkError: there is no such folder, or no game in it.
     """
-    if not folder.is_dir():
-        what = "is a file; name its folder" if folder.exists() else "there is no such folder"
-        raise CheaptalkError(f"{folder}: {what}")
+    folder = Path(folder)
     closed: list[Skipped] = []
     found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
         raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
-    reader = _GleeReader(folder, redact_names or bool(names), tuple(names))
-    return Collection(SYSTEM, folder.resolve().name, chain(closed, map(reader.read, found)))
+    hidden = tuple(names) if redact_names or names else None
+    games = (_game(inner, place_name(folder, inner), hidden) for inner in found)
+    return Collection(SYSTEM, folder.resolve().name, chain(closed, games))
 
 
 class _Row(NamedTuple):
@@ -331,69 +314,55 @@ class _Row(NamedTuple):
         return Unfit(f"game.csv, row {self.number}: {reason}")
 
 
-@dataclass
-class _GleeReader:
-    root: Path
-    redact_names: bool
-    names: tuple[str, ...]
-
-    def read(self, folder: Path) -> ForeignGame | Skipped:
-        place = place_name(self.root, folder)
-        try:
-            return self._game(folder, place)
-        except Unfit as reason:
-            return Skipped(place, str(reason))
-
-    def _game(self, folder: Path, place: str) -> ForeignGame:
+def _game(folder: Path, place: str, hidden: Iterable[str] | None) -> ForeignGame | Skipped:
+    """The game in a folder; these names and those found in it are taken out, unless it is None."""
+    try:
         written = read_json(folder / "config.json")
         config = read_config(written)
-        terms = config.terms(named=not self.redact_names)
-        rows = _rows(read_text(folder / "game.csv"), terms)
-        roles = _roles(config)
+        game = config.game(named=hidden is None)
+        rows = _rows(read_text(folder / "game.csv"), config)
+        called = {player.public_name: role for role, (_, player) in config.players.items()}
+        # myopic buyers are nobody in particular
+        roles = {"Alice": "alice", "Bob": "bob", "the buyer": "bob"} | called
         redactions = 0
-        if self.redact_names:
-            names = self._names(config, rows, roles)
+        if hidden is not None:
+            said = [(roles[row.player], row.cells["message"]) for row in rows
+                    if row.player in roles and "message" in row.cells]  # fmt: skip
+            people = [role for role, seat in config.seats().items() if seat.person]
+            names = {*hidden, *config.names().values(), *names_said(said, people)}
             rows, redactions = _redacted(rows, names)
             written = _map_text(written, lambda text: redact(text, names)[0])
-        deal, moves = _dealt(terms, rows)
+        deal, moves = _dealt(game, rows)
         id_ = place_name(folder, folder)
-        table = Table(terms.game, deal, f"{SYSTEM}/{id_}")
-        unused = _replay(table, moves, roles, terms.decisions)
+        table = Table(game, deal, f"{SYSTEM}/{id_}")
+        unused = _replay(table, moves, roles, config.decisions)
         source = {
             "system": SYSTEM, "id": id_, "folder": place, "date": config.date,
             "commit": config.commit, "config": written, "unused": unused,
         }  # fmt: skip
         return ForeignGame(id_, place, table, config.seats(), source, redactions)
-
-    def _names(self, config: Config, rows: Iterable[_Row], roles: Mapping[str, str]) -> set[str]:
-        """The names to take out of one game."""
-        said = [(roles[row.player], row.cells["message"]) for row in rows
-                if row.player in roles and "message" in row.cells]  # fmt: skip
-        people = [role for role, seat in config.seats().items() if seat.person]
-        return {*self.names, *config.names().values(), *names_said(said, people)}
+    except Unfit as reason:
+        return Skipped(place, str(reason))
 
 
-def _rows(text: str, terms: Terms) -> list[_Row]:
+def _rows(text: str, config: Config) -> list[_Row]:
+    columns = config.columns()
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        header = [terms.columns.get(name, name) for name in next(lines, [])]
-        _check_header(header, terms)
+        header = [columns.get(name, name) for name in next(lines, [])]
+        if not header:
+            raise Unfit("game.csv: is empty")
+        theirs = {ours: name for name, ours in columns.items()}
+        for name in ("player", "round", *config.needed, *["message"] * config.spoken):
+            if header.count(name) != 1:
+                problem = "stands there twice" if name in header else "is missing"
+                raise Unfit(f'game.csv: column "{theirs.get(name, name)}" {problem}')
         rows = [_row(number, header, line) for number, line in enumerate(lines, start=2) if line]
     except csv.Error as error:
         raise Unfit(f"game.csv, line {lines.line_num}: {error}") from None
     if not rows:
         raise Unfit("game.csv: has no rows")
     return rows
-
-
-def _check_header(header: list[str], terms: Terms) -> None:
-    if not header:
-        raise Unfit("game.csv: is empty")
-    theirs = {ours: name for name, ours in terms.columns.items()}
-    for name in ("player", "round", *terms.needed):
-        if header.count(name) != 1:
-            problem = "stands there twice" if name in header else "is missing"
-            raise Unfit(f'game.csv: column "{theirs.get(name, name)}" {problem}')
 
 
 def _row(number: int, header: list[str], line: list[str]) -> _Row:
@@ -406,12 +375,6 @@ def _row(number: int, header: list[str], line: list[str]) -> _Row:
     except ValueError:
         raise Unfit(f'game.csv, row {number}: "round": "{counted}" is no whole number') from None
     return _Row(number, cells.pop("player", ""), round_, cells)
-
-
-def _roles(config: Config) -> dict[str, str]:
-    """The roles of those who stand in the player column; myopic buyers are nobody in particular."""
-    called = {player.public_name: role for role, (_, player) in config.players.items()}
-    return {"Alice": "alice", "Bob": "bob", "the buyer": "bob"} | called
 
 
 def _redacted(rows: Iterable[_Row], names: set[str]) -> tuple[list[_Row], int]:
@@ -428,7 +391,6 @@ def _redacted(rows: Iterable[_Row], names: set[str]) -> tuple[list[_Row], int]:
 
 
 def _map_text(data: Any, change: Callable[[str], str]) -> Any:
-    """The same data with every text changed."""
     if isinstance(data, str):
         return change(data)
     if isinstance(data, dict):
@@ -436,9 +398,8 @@ def _map_text(data: Any, change: Callable[[str], str]) -> Any:
     return [_map_text(value, change) for value in data] if isinstance(data, list) else data
 
 
-def _dealt(terms: Terms, rows: list[_Row]) -> tuple[Deal, list[_Row]]:
+def _dealt(game: Game, rows: list[_Row]) -> tuple[Deal, list[_Row]]:
     """What nature decided, and the players' rows."""
-    game = terms.game
     if not isinstance(game, Persuasion):
         return game.deal_type(), rows
     qualities: list[bool] = []

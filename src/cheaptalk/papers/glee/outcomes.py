@@ -29,7 +29,17 @@ def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
     Persuasion without a good product has no efficiency, without a bad one no fairness.
     """
     labels = evidence.once(kinds)
-    frame = pl.concat([_means(one, labels) for one in families(evidence)])
+    parts = []
+    for played in evidence.once(families):
+        met = played.frame.with_columns(
+            pl.lit(capital(played.game)).alias("family"),
+            *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
+        ).sort(*ROLES)
+        whole = met.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
+        both = [whole] if met.select(*ROLES).n_unique() == 1 else [whole, met]
+        by, bounds = ["family", *ROLES], bounds_of(played.game)
+        parts += [means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in both]
+    frame = pl.concat(parts)
     yield ReportTable(
         "outcomes", "Metrics by family", frame,
         (Header("family", "Family"),
@@ -40,19 +50,6 @@ def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
     )  # fmt: skip
 
 
-def _means(played: FamilyMatches, labels: Mapping[str, str]) -> pl.DataFrame:
-    """The means of a family's metrics: over all matches, then by kinds of players."""
-    frame = played.frame.with_columns(
-        pl.lit(capital(played.game)).alias("family"),
-        *(pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES),
-    ).sort(*ROLES)
-    by = ["family", *ROLES]
-    whole = frame.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
-    parts = [whole] if frame.select(*ROLES).n_unique() == 1 else [whole, frame]
-    bounds = bounds_of(played.game)
-    return pl.concat(means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in parts)
-
-
 def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     """Bob's gain in persuasion by the paper's definition and by that of its released code.
 
@@ -61,7 +58,7 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     for those that he buys (our documentation lists where paper and code differ). Means are over
     rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
     """
-    made = [one.frame for one in families(evidence) if one.game == "persuasion"]
+    made = [one.frame for one in evidence.once(families) if one.game == "persuasion"]
     if not made:
         raise Lacking("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
@@ -106,7 +103,7 @@ def distributions(evidence: Evidence) -> Iterator[ReportTable]:
     of its worth each round. Players' gains stand in a table of their own: a player that met other
     configurations than the rest is compared fairly only where it met them all.
     """
-    made = families(evidence)
+    made = evidence.once(families)
     whole = pl.concat([row for one in made for row in _by_distribution(one)], how="diagonal")
     yield ReportTable(
         "distributions", "Metrics under other distributions of configurations", whole,
@@ -136,22 +133,15 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
         frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
         bounds=bounds, strata=STRATA,
     )  # fmt: skip
-    for name, weights in _distributions(played).items():
-        named = frame.with_columns(weights=pl.lit(name))
+    groups = {"all alike": frame["configuration"].unique()}
+    rates = [pl.col(name) for name in ("δ_A", "δ_B") if name in played.levels]
+    low = [rate.cast(pl.String).cast(pl.Float64) <= HIGH_INFLATION for rate in rates]
+    some = frame.filter(*low)["configuration"].unique() if low else pl.Series()
+    if 0 < len(some) < len(groups["all alike"]):
+        groups["high inflation"] = some
+    for name, group in groups.items():
+        named, weights = frame.with_columns(weights=pl.lit(name)), dict.fromkeys(group, 1.0)
         yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
-
-
-def _distributions(played: FamilyMatches) -> dict[str, dict[str, float]]:
-    """The weights of configurations, by what they stand for."""
-    all_ = played.frame["configuration"].unique().to_list()
-    found = {"all alike": dict.fromkeys(all_, 1.0)}
-    if played.game == "bargaining":
-        low = [pl.col(f"δ_{side}").cast(pl.String).cast(pl.Float64) <= HIGH_INFLATION
-               for side in "AB" if f"δ_{side}" in played.levels]  # fmt: skip
-        some = played.frame.filter(*low)["configuration"].unique().to_list() if low else []
-        if 0 < len(some) < len(all_):
-            found["high inflation"] = dict.fromkeys(some, 1.0)
-    return found
 
 
 def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
@@ -162,9 +152,8 @@ def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     frame = played.frame.sort(who)
     plain = means(frame, [gain], [who], bounds=bounds, strata=STRATA)
     alike = reweighted(frame, [gain], [who], all_, bounds=bounds)
-    named = (one.rename({key: key.replace(gain, to) for key in one.columns})
-             for one, to in ((plain, "plain"), (alike, "alike")))  # fmt: skip
-    left, right = named
+    left, right = (one.rename({key: key.replace(gain, to) for key in one.columns})
+                   for one, to in ((plain, "plain"), (alike, "alike")))  # fmt: skip
     return left.join(right, on=who, maintain_order="left").select(
         pl.col(who).alias("player"), pl.lit(capital(played.game)).alias("family"),
         pl.lit(who).alias("role"), pl.exclude(who),

@@ -3,12 +3,11 @@
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN
-from cheaptalk.papers.glee.model_choice import choices
 from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
-from cheaptalk.papers.glee.pairs import pair_maps, same_player
-from cheaptalk.papers.glee.predictions import SPLITS, predictions
+from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
+from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "glee",

@@ -1,19 +1,29 @@
-"""Regressions of a family's metrics, each with both kinds of intervals."""
+"""Regressions of a family's metrics, and how far they predict (Table 9)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW, Header, Lacking
-from cheaptalk.rules import counted
-from cheaptalk.statistics import Regression, StatisticsError, regressions
+from cheaptalk.reports.recipes.parts import (
+    CLUSTERS,
+    COUNT,
+    ERROR,
+    HIGH,
+    LOW,
+    Header,
+    Lacking,
+    ReportTable,
+)
+from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.statistics import Regression, StatisticsError, prediction_baselines, regressions
+from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.statistics.regression import Errors
-from cheaptalk.text import capital, plain
+from cheaptalk.text import capital
 
 MARKET, PAIR = "market", "pair"
 """Factors that are made of several columns: the market's parameters, and both players."""
@@ -46,14 +56,7 @@ class Fit(NamedTuple):
             interval the effect under its name, with the columns that tables know.
         """
         both = [one.frame.filter(factor=factor) for one in self]
-        return pl.concat(
-            [
-                both[1].select("level", "reference", "p"),
-                *(_named(kind, one, pl.col("n"), fit.clusters)
-                  for kind, one, fit in zip(KINDS, both, self, strict=True)),
-            ],
-            how="horizontal",
-        )  # fmt: skip
+        return both[1].select("level", "reference", "p").hstack(self._named(both, pl.col("n")))
 
     def sums(self, weights: Floats, counts: Sequence[int]) -> pl.DataFrame:
         """Weighted sums of coefficients in points, as :meth:`effects` has them.
@@ -62,24 +65,22 @@ class Fit(NamedTuple):
             weights: shape (sums, columns of the design).
             counts: matches behind each.
         """
+        return self._named([fit.estimates(weights) for fit in self], pl.Series(counts))
+
+    def _named(self, both: Sequence[pl.DataFrame], counts: pl.Expr | pl.Series) -> pl.DataFrame:
+        """Estimates of both kinds in points, under the names that tables know."""
+        parts = {"estimate": "", "low": LOW, "high": HIGH, "error": ERROR}
         return pl.concat(
             [
-                _named(kind, fit.estimates(weights), pl.Series(counts), fit.clusters)
-                for kind, fit in zip(KINDS, self, strict=True)
+                found.select(
+                    *((pl.col(name) * POINTS).alias(f"{kind}{end}") for name, end in parts.items()),
+                    counts.alias(f"{kind}{COUNT}"),
+                    pl.lit(fit.clusters, dtype=pl.Int64).alias(f"{kind}{CLUSTERS}"),
+                )
+                for kind, found, fit in zip(KINDS, both, self, strict=True)
             ],
             how="horizontal",
         )
-
-
-def _named(
-    kind: str, found: pl.DataFrame, counts: pl.Expr | pl.Series, clusters: int | None
-) -> pl.DataFrame:
-    parts = {"estimate": "", "low": LOW, "high": HIGH, "error": ERROR}
-    return found.select(
-        *((pl.col(name) * POINTS).alias(f"{kind}{end}") for name, end in parts.items()),
-        counts.alias(f"{kind}{COUNT}"),
-        pl.lit(clusters, dtype=pl.Int64).alias(f"{kind}{CLUSTERS}"),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +106,7 @@ class Fits:
                 said.setdefault(note, []).append(METRICS[name])
         game = capital(self.played.game)
         told = [f"{game}, {' and '.join(names)}: {note}." for note, names in said.items()]
-        strange = ", ".join(map(plain, self.played.uncontrolled))
-        varied = [f"{game}: {strange} varied and is not controlled for."] if strange else []
-        return (*map(sentence, self.why), *told, *varied)
+        return (*map(sentence, self.why), *told, *self.played.notes)
 
     def beside(self, factor: str, metrics: Mapping[str, str]) -> pl.DataFrame:
         """The effects of a factor on several metrics, a row a level.
@@ -238,12 +237,12 @@ def left_out(made: Sequence[Fits]) -> tuple[str, ...]:
 
 def additive(evidence: Evidence) -> list[Fits]:
     """Every family on its market, its other parameters and both players (GLEE appendix F.1)."""
-    return _each(families(evidence), lambda one: (MARKET, *one.others, *PLAYERS))
+    return _each(evidence.once(families), lambda one: (MARKET, *one.others, *PLAYERS))
 
 
 def apart(evidence: Evidence) -> list[Fits]:
     """Every family on each of its parameters and both players."""
-    return _each(families(evidence), lambda one: (*one.levels, *PLAYERS))
+    return _each(evidence.once(families), lambda one: (*one.levels, *PLAYERS))
 
 
 def paired(evidence: Evidence) -> list[Fits]:
@@ -252,7 +251,7 @@ def paired(evidence: Evidence) -> list[Fits]:
     Matches with people are left out, since these are no choice and met one model only.
     """
     humans = evidence.once(people)
-    without = [one.without(humans) for one in families(evidence)]
+    without = [one.without(humans) for one in evidence.once(families)]
     kept = [one for one in without if one is not None]
     if not kept:
         raise Lacking("people sat in every match; let models or strategies play each other")
@@ -276,3 +275,66 @@ def _each(
     if not any(one.found for one in found):
         raise Lacking("; ".join(why for one in found for why in one.why))
     return found
+
+
+SPLITS = "splits"
+LEARNERS = {"linear": "Linear regression", "xgboost": "XGBoost", "catboost": "CatBoost"}
+
+
+def predictions(evidence: Evidence) -> Iterator[ReportTable]:
+    """How far predictions of matches that were held out miss, and whether boosted trees miss less.
+
+    For each split a fifth of the matches is held out at random; each learner is fitted to the rest
+    with its own default settings, on the market, all other parameters and both players, one column
+    a level. The number is the root mean squared error on what was held out, in the metric's unit,
+    its mean over the splits, and in brackets their standard deviation (GLEE, appendix F.3).
+    """
+    rows, notes = [], []
+    found = evidence.once(families)
+    told = evidence.options.get(SPLITS)
+    if told is None:
+        raise Lacking("boosted trees take minutes and are fitted when asked for: --set splits=100")
+    if not told.isdecimal() or int(told) < 1:
+        raise CheaptalkError(f"splits is a whole number from 1, not {told}")
+    splits = int(told)
+    for played in found:
+        for metric in METRICS:
+            try:
+                rows.append(_misses(played, metric, range(evidence.seed, evidence.seed + splits)))
+            except StatisticsError as error:
+                notes.append(f"{capital(played.game)}, {METRICS[metric]}: {error}.")
+    if not rows:
+        raise Lacking(" ".join(notes))
+    yield ReportTable(
+        "predictions", "Root mean squared error out of sample",
+        pl.DataFrame(rows, infer_schema_length=None),
+        (Header("family", "Family"), Header("metric", "Metric"),
+         *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items())),
+        f"Over {splits} random splits; in brackets the standard deviation over them.", tuple(notes),
+    )  # fmt: skip
+
+
+def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:
+    """How far each learner misses one metric.
+
+    Raises:
+        Lacking: a learner is not installed.
+        StatisticsError: the metric does not vary, or matches are too few.
+    """
+    factors = [MARKET] * bool(played.market) + [*played.others, *PLAYERS]
+    frame = played.frame
+    if played.market:
+        frame = frame.with_columns(level_texts(frame, played.market).alias(MARKET))
+    try:
+        found = prediction_baselines(
+            frame, metric, factors, learners=list(LEARNERS), seeds=list(seeds)
+        )
+    except StatisticsError:
+        raise
+    except CheaptalkError as error:
+        raise Lacking(str(error)) from None
+    row: dict[str, Any] = {"family": capital(played.game), "metric": capital(METRICS[metric])}
+    for one in found.frame.filter(metric="rmse").iter_rows(named=True):
+        key = one["learner"]
+        row |= {key: one["mean"], f"{key}{ERROR}": one["spread"], f"{key}{COUNT}": one["splits"]}
+    return row

@@ -1,5 +1,6 @@
-"""How strategies bargain: rounds, what they give and keep, and whether they accept too little."""
+"""How strategies bargain, and the mistakes they make, also by the circle of their prompts."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
-from cheaptalk.games.item_bargaining.empirical_view import OPPOSITION
+from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import PLACES
-from cheaptalk.reports.metagame.behaviour_figures import deal_histogram
+from cheaptalk.reports.metagame.behaviour_figures import deal_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
-from cheaptalk.rules import SHARE
+from cheaptalk.rules import COUNT, SHARE
 from cheaptalk.statistics import STRATA
 
 GAME = "item_bargaining"
@@ -52,7 +53,7 @@ def scored(evidence: Evidence) -> pl.DataFrame:
             "no match of item bargaining has finished; the preset item-bargaining-heuristics "
             "plays some in seconds"
         )
-    return with_names(GAME, frame)
+    return with_names(GAME, frame)[0]
 
 
 def seats(evidence: Evidence) -> pl.DataFrame:
@@ -138,10 +139,8 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
         bounds=dict.fromkeys(counts, (0.0, 100.0)),
     )  # fmt: skip
     for key, of in counts.items():
-        wide = side_by_side(
-            found.select("player", "against", *(name for name in found.columns
-                         if name == key or name.startswith(f"{key}."))), key, "against",
-        ).sort("player")  # fmt: skip
+        own = found.select("player", "against", f"^{key}(\\..*)?$")
+        wide = side_by_side(own, key, "against").sort("player")
         columns = [
             Header(name, name.capitalize(), f"% of {of}", 1)
             for name in ("vs tough", "vs others") if name in wide.columns
@@ -178,10 +177,9 @@ def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:
 
 def _playing(evidence: Evidence, strategy: str) -> list[str]:
     """The players that are called so, or that play this strategy."""
-    players = evidence.store.study(evidence.study, counted=False).spec.get("players") or {}
     named = {
         label: (spec.get("strategies") or {}).get(GAME) or spec.get("strategy")
-        for label, spec in players.items()
+        for label, spec in evidence.players.items()
     }
     return [label for label in evidence.labels if strategy in (label, named.get(label))]
 
@@ -205,3 +203,82 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
         "opposition", "Opposition levels", sorted(panels, key=lambda one: one.title),
         "Deals by level, each deal once.",
     )  # fmt: skip
+
+
+CIRCLE = re.compile(r"circle_(\d+)")
+MISTAKES = tuple(MISTAKE_RADAR.axes.values())
+KINDS = tuple(Header(name, title, "a match", 2) for title, name in MISTAKE_RADAR.axes.items())
+
+
+def circled(spec: Mapping[str, Any]) -> tuple[str, int] | None:
+    """What a player is without the circle of its prompt, and the circle; None where it has none.
+
+    >>> circled({"model": "openai/o3-mini", "style": "circle_2"})
+    ('openai/o3-mini', 2)
+    """
+    style = spec.get("style")
+    style = style.get(GAME) if isinstance(style, dict) else style
+    found = CIRCLE.fullmatch(style or "")
+    base = spec.get("model") or spec.get("strategy")
+    return (str(base), int(found[1])) if found and base else None
+
+
+def self_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    """How often players make mistakes M1 to M5 in matches against themselves (appendix B).
+
+    M1 asks for less than was just offered; M2 asks for less than the outside option; M3 offers
+    everything or nothing; M4 accepts less than the outside option; M5 walks away from more. Both
+    seats are counted together. Where players differ by the circle of their prompt, each model's
+    circles stand in one radar, and the circle with the fewest mistakes is marked.
+    """
+    frame = scored(evidence)
+    first, second = (name for name in frame.columns if name.startswith("player."))
+    own = frame.filter(pl.col(first) == pl.col(second)).rename({first: "player"})
+    if own.is_empty():
+        raise Lacking("nobody met itself in item bargaining; let players meet with pairing: all")
+    values = ["mistakes", *MISTAKES]
+    bounds = dict.fromkeys(values, COUNT)
+    found = means(own, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
+    players = (evidence.players.get(label, {}) for label in found["player"])
+    circles = [circled(spec) or (None, None) for spec in players]
+    found = found.with_columns(
+        model=pl.Series([base for base, _ in circles], dtype=pl.String),
+        circle=pl.Series([circle for _, circle in circles], dtype=pl.Int64),
+    ).with_columns(
+        fewest=pl.when(pl.col("model").is_not_null())
+        .then(pl.when(pl.col("mistakes") == pl.col("mistakes").min().over("model"))
+              .then(pl.lit("fewest")).otherwise(pl.lit("")))
+    )  # fmt: skip
+    if found["model"].is_not_null().any():
+        found = found.sort("model", "circle", "player", nulls_last=True)
+    known = found["circle"].is_not_null().any()
+    prompts = (
+        Header("model", "Model"), Header("circle", "Circle", "", 0),
+        Header("fewest", "Of its model"),
+    ) if known else ()  # fmt: skip
+    yield ReportTable(
+        "mistakes", "Mistakes in self-play", found,
+        (Header("player", "Player"), *prompts, Header("mistakes", "All", "a match", 2), *KINDS),
+        notes=() if known else ("No player is prompted with a circle.",),
+        leads=lambda row: Lead(GAME, {
+            "player.player_1": row["player"], "player.player_2": row["player"],
+            "status": "finished",
+        }),
+    )  # fmt: skip
+    yield Charts("mistake-radars", "Mistakes by kind", list(_radars(found)))
+
+
+def _radars(found: pl.DataFrame) -> Iterator[Any]:
+    """A radar a model, its circles in it; one for all players without a circle."""
+    for (model,), part in found.group_by("model", maintain_order=True):
+        rows = [
+            (
+                row["player"] if row["circle"] is None else f"circle {row['circle']}",
+                row["mistakes.n"],
+                [row[name] for name in MISTAKES],
+            )
+            for row in part.iter_rows(named=True)
+            if row["mistakes"] is not None
+        ]
+        if rows:
+            yield radar_panel(MISTAKE_RADAR, str(model or "Players without a circle"), rows)

@@ -1,6 +1,6 @@
 """The strategic landscape: regret and welfare at equilibrium, and who answers whom best."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -8,8 +8,8 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import analyse
 from cheaptalk.equilibrium.analysis.providers import ProviderReading, providers_of_models
-from cheaptalk.equilibrium.analysis.selection import MetricTable, selected
-from cheaptalk.equilibrium.analysis.spreads import Spread
+from cheaptalk.equilibrium.analysis.selection import selected
+from cheaptalk.equilibrium.empirical.bootstrap import Spread
 from cheaptalk.papers.metagame.behaviour import GAME, scored
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.graph import best_response_graph
@@ -25,7 +25,7 @@ from cheaptalk.reports.recipes.parts import (
     ReportTable,
     finite,
 )
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, MeasureTable
 
 STARS = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
 """What stands beside the strategy of least regret, by p of its lead over the next."""
@@ -55,7 +55,15 @@ def landscape(evidence: Evidence) -> Iterator[ReportTable | Charts | Drawing]:
             f"equilibrium-{prefix}", f"Who would be chosen in {one.name}",
             [figures.mixture_bars(one), figures.regret_ranking(one), figures.payoff_map(one)],
         )  # fmt: skip
-        yield _graph(one, prefix)
+        shares = [figures.number(each) for each in one.against("mixture")]
+        responses = one.responses
+        graph = best_response_graph(one.labels, responses.payoffs, responses.alone, shares)
+        yield Drawing(
+            f"best-responses-{prefix}", f"Best responses in {one.name}", graph.svg(),
+            "An arrow leads from a strategy to its best response, dotted up to a third of the "
+            "draws, dashed up to two thirds, solid above; the darker, the more the response gets. "
+            "Filled circles are the equilibrium.",
+        )  # fmt: skip
 
 
 def providers(evidence: Evidence) -> Iterator[ReportTable | Drawing]:
@@ -66,7 +74,7 @@ def providers(evidence: Evidence) -> Iterator[ReportTable | Drawing]:
     the one strategy that does best against all others' equilibrium (section 6.5). Value given is
     what a provider's offers give away, in its own values, against the equilibrium among providers.
     """
-    owners = _owners(evidence)
+    owners = providers_of_models(evidence.players)
     if len(set(map(owners.get, evidence.labels)) - {None}) < 2:
         raise Lacking(
             "fewer than two providers' models played item bargaining; seat models of two with "
@@ -85,7 +93,7 @@ def _analyses(evidence: Evidence) -> Iterator[Analysis]:
         Lacking: none can be; it says why.
     """
     frame = scored(evidence)
-    owners = _owners(evidence)
+    owners = providers_of_models(evidence.players)
     problems: list[str] = []
     found = False
     for one in selected({GAME: evidence.frames[GAME]}, ()):
@@ -98,12 +106,6 @@ def _analyses(evidence: Evidence) -> Iterator[Analysis]:
         yield analysis
     if not found:
         raise Lacking("; ".join(problems) or f"no game of {frame.height} matches can be solved")
-
-
-def _owners(evidence: Evidence) -> dict[str, str]:
-    """Whose models the players are, by label."""
-    spec = evidence.store.study(evidence.study, counted=False).spec
-    return providers_of_models(spec.get("players") or {})
 
 
 def _numbers(key: str, one: Spread) -> TableRow:
@@ -135,13 +137,14 @@ def _regrets(one: Analysis, prefix: str) -> ReportTable:
     caption = f"{one.found_in_words}. "
     caption += f"No intervals: {one.unsure}." if one.unsure else f"{one.draws:,} draws."
     return ReportTable(
-        f"regret-{prefix}", f"Regret in {one.name}", _frame(rows), columns, caption,
+        f"regret-{prefix}", f"Regret in {one.name}", pl.DataFrame(rows, infer_schema_length=None),
+        columns, caption,
         leads=lambda row: Lead(GAME, {"player": str(row["strategy"]), "status": "finished"}),
     )  # fmt: skip
 
 
-def _welfare(one: Analysis, reading: MetricTable, prefix: str) -> ReportTable:
-    measured = {metric.name: one.against(metric.name) for metric in reading.metrics}
+def _welfare(one: Analysis, reading: MeasureTable, prefix: str) -> ReportTable:
+    measured = {title: one.against(title) for title, _, _ in reading.columns}
     rows: list[TableRow] = []
     for at in one.ranking:
         row: TableRow = {"strategy": one.labels[at]}
@@ -154,19 +157,7 @@ def _welfare(one: Analysis, reading: MetricTable, prefix: str) -> ReportTable:
     columns = (Header("strategy", "Strategy"), *(Header(name, name, "%", 2) for name in measured))
     return ReportTable(
         f"{anchor(reading.title).lower()}-{prefix}", f"{reading.title}: {one.name}",
-        _frame([*rows, whole]), columns, reading.about,
-    )  # fmt: skip
-
-
-def _graph(one: Analysis, prefix: str) -> Drawing:
-    shares = [figures.number(each) for each in one.against("mixture")]
-    responses = one.responses
-    graph = best_response_graph(one.labels, responses.payoffs, responses.alone, shares)
-    return Drawing(
-        f"best-responses-{prefix}", f"Best responses in {one.name}", graph.svg(),
-        "An arrow leads from a strategy to its best response, dotted up to a third of the draws, "
-        "dashed up to two thirds, solid above; the darker, the more the response gets. Filled "
-        "circles are the equilibrium.",
+        pl.DataFrame([*rows, whole], infer_schema_length=None), columns, reading.about,
     )  # fmt: skip
 
 
@@ -189,7 +180,7 @@ def _provider_table(one: Analysis, reading: ProviderReading) -> ReportTable:
     missing = tuple(f"{what} is missing: {why}." for what, why in one.providers.absent.items())
     return ReportTable(
         f"providers-{reading.name}-{anchor(one.name)}", f"{reading.title}: {one.name}",
-        _frame(rows), columns, reading.about, missing,
+        pl.DataFrame(rows, infer_schema_length=None), columns, reading.about, missing,
     )  # fmt: skip
 
 
@@ -202,7 +193,3 @@ def _provider_graph(one: Analysis, reading: ProviderReading) -> Drawing:
     )
     name = f"provider-responses-{reading.name}-{anchor(one.name)}"
     return Drawing(name, f"Best responses among providers: {one.name}", graph.svg())
-
-
-def _frame(rows: Sequence[TableRow]) -> pl.DataFrame:
-    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,10 +1,15 @@
 """The meta-game of item bargaining: who would be chosen to play, and how strategies behave."""
 
-from cheaptalk.papers.metagame.behaviour import false_holdings, low_acceptances, manner, opposition
-from cheaptalk.papers.metagame.circles import self_play
+from cheaptalk.papers.metagame.behaviour import (
+    false_holdings,
+    low_acceptances,
+    manner,
+    opposition,
+    self_play,
+)
 from cheaptalk.papers.metagame.landscape import landscape, providers
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "metagame",

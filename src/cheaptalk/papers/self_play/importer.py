@@ -81,23 +81,19 @@ class View(NamedTuple):
     agreed: bool | None
 
 
-class _Talk(NamedTuple):
-    messages: tuple[str, ...]
-    you_began: bool
-    selected: str
-
-
-def read_dond(paths: Sequence[Path]) -> Collection:
+def read_dond(paths: Sequence[Path | str] | Path | str) -> Collection:
     """The dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
 
     Raises:
         CheaptalkError: a path does not exist, or no file is there.
     """
+    named = [paths] if isinstance(paths, Path | str) else paths
+    places = [Path(path) for path in named]
     skipped: list[Skipped] = []
-    files = list(chain.from_iterable(_files(path, skipped) for path in paths))
+    files = list(chain.from_iterable(_files(path, skipped) for path in places))
     if not files and not skipped:
-        raise CheaptalkError(f"{', '.join(map(str, paths))}: no .txt file is there")
-    return Collection(SYSTEM, paths[0].resolve().name, _games(files, skipped))
+        raise CheaptalkError(f"{', '.join(map(str, places))}: no .txt file is there")
+    return Collection(SYSTEM, places[0].resolve().name, _games(files, skipped))
 
 
 def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
@@ -233,16 +229,16 @@ def read_line(place: str, line: str) -> View:
     selections: tuple[Selection, Selection]
     if tagged := _TAGGED.fullmatch(line):
         own, said, output, partner = tagged.groups()
-        talk = _talk(said)
-        if talk.selected:
-            raise Unfit(f'"dialogue": selects {shown(talk.selected)} before the output')
+        messages, you_began, selection = _talk(said)
+        if selection:
+            raise Unfit(f'"dialogue": selects {shown(selection)} before the output')
         selections, agreed = _output(output)
         (counts, mine), (others, theirs) = _input("input", own), _input("partner_input", partner)
     elif plain := _PLAIN.fullmatch(line):
         own, said, reward, status, partner = plain.groups()
-        talk = _talk(said)
+        messages, you_began, selection = _talk(said)
         (counts, mine), (others, theirs) = _input("input", own), _input("partner_input", partner)
-        selected = _selected(talk.selected, reward, mine)
+        selected = _selected(selection, reward, mine)
         selections = (selected, None)
         agreed = status == "agree" if isinstance(selected, tuple) else None
     else:
@@ -250,9 +246,9 @@ def read_line(place: str, line: str) -> View:
     if counts != others:
         raise Unfit('"partner_input": has other counts than the player\'s own')
     values = (mine, theirs)
-    if not talk.you_began:
+    if not you_began:
         values, selections = values[::-1], selections[::-1]
-    return View(place, counts, values, talk.messages, selections, agreed)
+    return View(place, counts, values, messages, selections, agreed)
 
 
 def _input(field: str, text: str) -> tuple[Triple, Triple]:
@@ -263,8 +259,8 @@ def _input(field: str, text: str) -> tuple[Triple, Triple]:
     return (books, hats, balls), (book, hat, ball)
 
 
-def _talk(said: str) -> _Talk:
-    """The turns of a dialogue, of which the last is a selection."""
+def _talk(said: str) -> tuple[tuple[str, ...], bool, str]:
+    """The messages of a dialogue, whether the own player began, and the selection at its end."""
     speakers: list[str] = []
     texts: list[str] = []
     for number, turn in enumerate(said.split(" <eos> "), start=1):
@@ -278,7 +274,7 @@ def _talk(said: str) -> _Talk:
     *messages, last = texts
     if not last.startswith(_SELECTION):
         raise Unfit('"dialogue": does not end with a selection')
-    return _Talk(tuple(messages), speakers[0] == "YOU", last.removeprefix(_SELECTION).strip())
+    return tuple(messages), speakers[0] == "YOU", last.removeprefix(_SELECTION).strip()
 
 
 def _output(text: str) -> tuple[tuple[Selection, Selection], bool | None]:

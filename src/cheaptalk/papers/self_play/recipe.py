@@ -1,7 +1,6 @@
 """Language models in self-play on Deal or No Deal: what changes from iteration to iteration."""
 
-from cheaptalk.papers.self_play.consistency import inconsistency, judges
-from cheaptalk.papers.self_play.language import diversity, lengths
+from cheaptalk.papers.self_play.language import diversity, inconsistency, judges, lengths
 from cheaptalk.papers.self_play.scores import (
     agreements,
     before_and_after,
@@ -12,7 +11,7 @@ from cheaptalk.papers.self_play.scores import (
 )
 from cheaptalk.papers.self_play.stages import MEASURES, SHARES
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
     "self-play",

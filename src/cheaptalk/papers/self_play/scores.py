@@ -114,22 +114,16 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
     wide = side_by_side(long, "share", "end")
     rows = (Header("rate", "Rate"), *HEAD[1:], SERIES)
     lineage = (Header("lineage", "Lineage"),) if wide["lineage"].n_unique() > 1 else ()
+    spans = [
+        f"{WITH[str(partner)]}, iterations {min(of)} and {max(of)}"
+        for (partner,), part in ends.group_by("partner", maintain_order=True)
+        for of in [part["iteration"]]
+    ]
     numbers = [Header(end, end.capitalize(), "% of matches", 1) for end in ENDS]
     yield ReportTable(
         "before-after", "Before training and after the last iteration", wide,
-        (*rows, *lineage, *numbers), f"Compared are: {_which(ends)}.",
+        (*rows, *lineage, *numbers), f"Compared are: {'; '.join(spans)}.",
     )  # fmt: skip
-
-
-def _which(ends: pl.DataFrame) -> str:
-    """Which iterations are compared, with each kind of partner."""
-    spans = ends.group_by("partner", maintain_order=True).agg(
-        pl.col("iteration").min().alias("first"), pl.col("iteration").max().alias("last")
-    )
-    return "; ".join(
-        f"{WITH[partner]}, iterations {first} and {last}"
-        for partner, first, last in spans.iter_rows()
-    )
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:

@@ -9,8 +9,7 @@ import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.players import Kind
-from cheaptalk.records import Store
-from cheaptalk.records.store.reader import people_of
+from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Header, Lacking, Lead
@@ -87,7 +86,9 @@ class Sides:
         scored = evidence.scored(GAME)
         if scored.is_empty():
             raise Lacking(f"no match of {GAME} has finished; run the preset self-play")
-        frame = _sides(scored, _people(evidence.store, evidence.study))
+        specs = specs_of(evidence.store, evidence.study)
+        people = {label for label, of in specs.items() if any(one.get("person") for one in of)}
+        frame = _sides(scored, people)
         self.staged = frame["iteration"].is_not_null().any()
         """Whether any player is an iteration; else players stand beside one another."""
         studied = pl.col("iteration").is_not_null() | (pl.col("partner") == ITSELF)
@@ -109,13 +110,6 @@ class Sides:
         return found
 
 
-def _people(store: Store, study: str) -> set[str]:
-    """The labels under which people played."""
-    with store.engine.connect() as connection:
-        players = people_of(connection, study).values()
-    return {str(one["label"]) for one in players if one["spec"].get("person")}
-
-
 def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     """A row for each match and player."""
     one, two = (f"player.{place}" for place in PLAYERS)
@@ -135,7 +129,10 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     ]  # fmt: skip
     frame = pl.concat([copies, *others])
     weights = frame["weight"].unique().to_list()
-    return frame.join(_stages(frame["player"].unique()), on="player").with_columns(
+    stages = [(label, *stage_of(label)) for label in frame["player"].unique().sort()]
+    schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
+    staged = pl.DataFrame(stages, schema=schema, orient="row")
+    return frame.join(staged, on="player").with_columns(
         objective=pl.col("weight").replace_strict(
             weights, list(map(objective_name, weights)), return_dtype=pl.String
         )
@@ -170,13 +167,6 @@ def _seats(places: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.
     ]
 
 
-def _stages(labels: pl.Series) -> pl.DataFrame:
-    """The lineage and iteration of each player."""
-    found = [(label, *stage_of(label)) for label in labels.sort()]
-    schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
-    return pl.DataFrame(found, schema=schema, orient="row")
-
-
 def cells(
     sides: Sides,
     frame: pl.DataFrame,
@@ -198,8 +188,19 @@ def cells(
 
 
 def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFrame:
-    """Rows by objective as the paper names them, lineage, iteration and ``by``; with ``series``."""
-    return frame.with_columns(series=_series(sides, by)).sort(
+    """Rows by objective as the paper names them, lineage, iteration and ``by``; with ``series``.
+
+    A series is what the line of a row is called: its lineage where there are several, and ``by``.
+    """
+    what = pl.col(by).replace(list(WITH), list(WITH.values()))
+    series = what
+    if sides.staged:
+        named = pl.format("{}, {}", "lineage", what).str.strip_prefix(", ")
+        several = sides.frame.drop_nulls("iteration")["lineage"].n_unique() > 1
+        alone = pl.when(pl.col(by) == ITSELF).then("lineage").otherwise(named)
+        own = pl.col("iteration").is_not_null()
+        series = pl.when(own).then(named if several else what).otherwise(alone)
+    return frame.with_columns(series=series).sort(
         place("weight", OBJECTIVES), "weight", "lineage", "iteration", "player",
         place(by, WITH), by, nulls_last=True, maintain_order=True,
     )  # fmt: skip
@@ -210,18 +211,6 @@ def place(column: str, known: Iterable[Any]) -> pl.Expr:
     values = list(known)
     places = range(len(values))
     return pl.col(column).replace_strict(values, places, default=99, return_dtype=pl.Int64)
-
-
-def _series(sides: Sides, by: str) -> pl.Expr:
-    """What the line of a row is called: its lineage where there are several, and ``by``."""
-    what = pl.col(by).replace(list(WITH), list(WITH.values()))
-    if not sides.staged:
-        return what
-    named = pl.format("{}, {}", "lineage", what).str.strip_prefix(", ")
-    several = sides.frame.drop_nulls("iteration")["lineage"].n_unique() > 1
-    lineage = named if several else what
-    alone = pl.when(pl.col(by) == ITSELF).then("lineage").otherwise(named)
-    return pl.when(pl.col("iteration").is_null()).then(alone).otherwise(lineage)
 
 
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cheaptalk.models import Message
+from cheaptalk.models import ChatMessage
 from cheaptalk.players.language_model.treatments import LastTurns, Prompt
 from cheaptalk.rules import Action, Asked, Event, Game, Moment
 from cheaptalk.styles import Style, disarmed
@@ -27,11 +27,11 @@ class Conversation:
         self._teller = style.to(game, asked.seat)
         briefing = self._teller.tell(asked.briefing)
         self._last: tuple[Event, str] = (asked.briefing, briefing)
-        self.system = Message(role="system", content=prompt.opening(briefing))
+        self.system = ChatMessage(role="system", content=prompt.opening(briefing))
         self._read = 1
         self._news: list[str] = []
-        self._turns: list[tuple[Message, Message]] = []
-        self._notes: tuple[Message, ...] = ()
+        self._turns: list[tuple[ChatMessage, ChatMessage]] = []
+        self._notes: tuple[ChatMessage, ...] = ()
         self._texts: dict[int, str] = {}
         self._hows: dict[type[Action], str] = {}
 
@@ -41,9 +41,9 @@ class Conversation:
             event, action = self.heard[place]
             self._news.append(self._words(event))
             if action is not None:
-                question = told([*self._news, self.how(type(action))])
+                question = user_message([*self._news, self.how(type(action))])
                 answer = self._texts.get(place) or self.style.codec.write(action)
-                self._turns.append((question, said(answer)))
+                self._turns.append((question, assistant_message(answer)))
                 self._news = []
         self._read = len(self.heard)
 
@@ -59,17 +59,19 @@ class Conversation:
             self._last = event, self._teller.tell(event)
         return self._last[1]
 
-    def past(self) -> list[Message]:
+    def past(self) -> list[ChatMessage]:
         """The briefing and what the player's history keeps of the turns since."""
         turns = self._turns
         if isinstance(self.prompt.history, LastTurns):
             turns = turns[max(0, len(turns) - self.prompt.history.last) :]
         return [self.system, *self._notes, *(one for turn in turns for one in turn)]
 
-    def question(self, asked: Asked, *more: str) -> Message:
+    def question(self, asked: Asked, *more: str) -> ChatMessage:
         """The open question after what is new, with how to answer it, advice, and more."""
         event = self._words(asked.event)
-        return told([*self._news, event, self.how(asked.ask.action), *more, *self.prompt.advice])
+        return user_message(
+            [*self._news, event, self.how(asked.ask.action), *more, *self.prompt.advice]
+        )
 
     @property
     def unsummarised(self) -> bool:
@@ -78,7 +80,7 @@ class Conversation:
 
     def sum_up(self, asked_for: str, summary: str) -> None:
         """Let the player's own summary stand for all turns so far."""
-        self._notes = (told([asked_for]), said(summary))
+        self._notes = (user_message([asked_for]), assistant_message(summary))
         self._turns = []
 
     def keep(self, text: str) -> None:
@@ -88,11 +90,11 @@ class Conversation:
             self._texts[len(self.heard)] = text
 
 
-def told(paragraphs: Sequence[str]) -> Message:
+def user_message(paragraphs: Sequence[str]) -> ChatMessage:
     """What the model is told."""
-    return Message(role="user", content="\n\n".join(paragraphs))
+    return ChatMessage(role="user", content="\n\n".join(paragraphs))
 
 
-def said(text: str) -> Message:
+def assistant_message(text: str) -> ChatMessage:
     """What the model said, but for tokens of a chat template that it may have been talked into."""
-    return Message(role="assistant", content=disarmed(text))
+    return ChatMessage(role="assistant", content=disarmed(text))

@@ -1,13 +1,14 @@
 """A language model at the table: the game told as a conversation."""
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from cheaptalk.models import (
     AnswerForm,
     AskedRoute,
+    ChatMessage,
     Failure,
-    Message,
     ModelCall,
     ModelSettings,
     Reply,
@@ -22,7 +23,11 @@ from cheaptalk.players.language_model.candidates import (
     numbered,
     refinable,
 )
-from cheaptalk.players.language_model.conversation import Conversation, said, told
+from cheaptalk.players.language_model.conversation import (
+    Conversation,
+    assistant_message,
+    user_message,
+)
 from cheaptalk.players.language_model.replies import Question, echoed, fault, legal_example
 from cheaptalk.players.language_model.treatments import PLAIN, Prompt, Refine
 from cheaptalk.players.protocol import Answer, Kind, Thinking
@@ -57,6 +62,7 @@ class Found(NamedTuple, Generic[T]):
 Finding: TypeAlias = Generator[ModelCall, Reply, Found[T]]
 
 
+@dataclass(eq=False)
 class LanguageModel:
     """A chat model as a player; one object plays one match.
 
@@ -70,24 +76,14 @@ class LanguageModel:
     finally fails there is no answer.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        style: Style,
-        model: str,
-        settings: ModelSettings,
-        prompt: Prompt = PLAIN,
-        tries: int = 3,
-        answers: AskedRoute = "auto",
-    ) -> None:
-        self.game = game
-        self.style = style
-        self.model = model
-        self.settings = settings
-        self.prompt = prompt
-        self.tries = tries
-        self.answers = answers
-        self._conversations: dict[str, Conversation] = {}
+    game: Game
+    style: Style
+    model: str
+    settings: ModelSettings
+    prompt: Prompt = PLAIN
+    tries: int = 3
+    answers: AskedRoute = "auto"
+    _conversations: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def answer(self, asked: Asked) -> Thinking:
         """Ask the model, and ask again with the reason where the reply is no legal answer."""
@@ -95,7 +91,8 @@ class LanguageModel:
         refine = self.prompt.refine if refinable(asked.ask.action) else None
         mended = False
         if talk.unsummarised:
-            summary = yield from self._summary(talk)
+            messages = [*talk.past(), user_message([SUM_UP])]
+            summary = yield from self._read(talk.seat, messages, _words, SUM_UP, None)
             if summary.value is None:
                 return Answer(None, summary.kind)
             talk.sum_up(SUM_UP, summary.value)
@@ -118,14 +115,9 @@ class LanguageModel:
         talk.catch_up()
         return talk
 
-    def _summary(self, talk: Conversation) -> Finding[str]:
-        """The model's own summary of what happened so far."""
-        return self._read(talk.seat, [*talk.past(), told([SUM_UP])], _words, SUM_UP, None)
-
     def _plain(
         self, talk: Conversation, asked: Asked, *more: str, number: int = 1
     ) -> Finding[Action]:
-        """One question, one answer."""
         example = legal_example(asked, self.game, self.model, number)
         how = talk.how(asked.ask.action)
         question = Question(asked.ask, how, self.style.codec, example)
@@ -141,8 +133,8 @@ class LanguageModel:
         if len(candidates) == 1:
             return Found(candidates[0], found.kind)
         question = choosing(asked.ask, candidates)
-        listed = said(numbered(candidates, self.style.codec))
-        choose = told([question.how, *self.prompt.advice])
+        listed = assistant_message(numbered(candidates, self.style.codec))
+        choose = user_message([question.how, *self.prompt.advice])
         messages = [*talk.past(), talk.question(asked), listed, choose]
         choice = yield from self._action(messages, question)
         if not isinstance(choice.value, Choice):
@@ -173,7 +165,7 @@ class LanguageModel:
             mended = mended or found.kind is Kind.REPAIRED
         return Found(drafts, Kind.REPAIRED if mended else Kind.OK)
 
-    def _action(self, messages: Sequence[Message], question: Question) -> Finding[Action]:
+    def _action(self, messages: Sequence[ChatMessage], question: Question) -> Finding[Action]:
         """Ask for an action until it is legal."""
 
         def read(text: str, cut_off: bool) -> Action:
@@ -185,14 +177,14 @@ class LanguageModel:
     def _read(
         self,
         seat: str,
-        messages: Sequence[Message],
+        messages: Sequence[ChatMessage],
         read: Callable[[str, bool], T],
         how: str,
         form: AnswerForm | None,
     ) -> Finding[T]:
         """Ask until the reply can be read, as often as this player is asked."""
         kind = Kind.UNPARSABLE
-        more: list[Message] = []
+        more: list[ChatMessage] = []
         for attempt in range(self.tries):
             reply = yield ModelCall(
                 model=self.model,
@@ -209,7 +201,7 @@ class LanguageModel:
             except Unreadable as problem:
                 kind, why = fault(problem, reply)
                 if self.prompt.reask == "reason":
-                    more += [said(echoed(reply.text)), _again(why, how)]
+                    more += [assistant_message(echoed(reply.text)), _again(why, how)]
             else:
                 return Found(value, Kind.REPAIRED if attempt else Kind.OK, reply.text)
         return Found(None, kind)
@@ -224,5 +216,5 @@ def _words(text: str, cut_off: bool) -> str:
     return text.strip()
 
 
-def _again(why: str, how: str) -> Message:
-    return told([f"That answer does not count: {why}.", f"Please answer again. {how}"])
+def _again(why: str, how: str) -> ChatMessage:
+    return user_message([f"That answer does not count: {why}.", f"Please answer again. {how}"])

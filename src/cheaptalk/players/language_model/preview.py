@@ -1,12 +1,11 @@
 """What a model would be sent, before anybody pays for it."""
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
 from cheaptalk.models import ModelCall, Reply
-from cheaptalk.models.scripted import WORDS, made_up
+from cheaptalk.models.scripted import legal
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
 from cheaptalk.rules import Chance, Decide, Game, Table, decided
@@ -74,10 +73,7 @@ def _answered(calls: list[ModelCall], call: Call) -> Reply:
     """A made-up reply to a call, which is noted."""
     assert isinstance(call, ModelCall)
     calls.append(call)
-    if call.form is None:
-        return Reply(text=WORDS)
-    text = json.dumps([one.content for one in call.messages])
-    return Reply(text=call.form.example or made_up(call.form, text))
+    return Reply(text=legal(call))
 
 
 def _as_sent(call: ModelCall, spec: ModelSeat) -> ModelCall:

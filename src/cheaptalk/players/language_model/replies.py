@@ -60,21 +60,17 @@ ECHO = 8_000
 limit, so that every answer that could count is repeated whole."""
 
 
-class Fault(NamedTuple):
-    """Why a reply is no answer: the kind of answer that it makes if no better one follows."""
+def fault(problem: Unreadable, reply: Reply) -> tuple[Kind, str]:
+    """Why no answer could be read in a reply, for its author to be told.
 
-    kind: Kind
-    reason: str
-
-
-def fault(problem: Unreadable, reply: Reply) -> Fault:
-    """The fault of a reply in which no answer could be read, for its author to be told."""
+    Before the reason stands the kind of answer that it makes if no better one follows.
+    """
     if isinstance(problem, Illegal) or not reply.truncated:
         kind = Kind.ILLEGAL if isinstance(problem, Illegal) else Kind.UNPARSABLE
-        return Fault(kind, str(problem))
+        return kind, str(problem)
     tokens = reply.usage.output_tokens
     after = f" after {counted(tokens, 'token')}" if tokens else ""
-    return Fault(Kind.TRUNCATED, f"the reply was cut off{after}; answer more briefly")
+    return Kind.TRUNCATED, f"the reply was cut off{after}; answer more briefly"
 
 
 def echoed(text: str) -> str:

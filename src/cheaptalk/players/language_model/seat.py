@@ -1,13 +1,11 @@
 """A language model's seat as data: every setting that makes one."""
 
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from cheaptalk.models import (
-    PROVIDERS,
     AskedRoute,
     ModelName,
     ModelSettings,
@@ -31,11 +29,6 @@ from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Game, UnknownName, games, suggest
 from cheaptalk.rules.errors import shown
 from cheaptalk.styles import JsonCodec, Style, style
-
-
-def _is_count(data: object) -> bool:
-    return type(data) is int and data >= 0
-
 
 LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask")
 """Settings that are younger than the first records. They are written only where they are set, so
@@ -113,7 +106,8 @@ class ModelSeat(SeatSpec):
     @field_validator("history", mode="before")
     @classmethod
     def _is_history(cls, data: Any) -> Any:
-        counted = isinstance(data, Mapping) and [*data] == ["last"] and _is_count(data["last"])
+        last = data["last"] if isinstance(data, Mapping) and [*data] == ["last"] else None
+        counted = type(last) is int and last >= 0
         if not (counted or isinstance(data, LastTurns) or data in ("all", "summary")):
             raise ValueError(f"{shown(data)} is no history: write all, summary or {{last: N}}")
         return data
@@ -170,7 +164,6 @@ class ModelSeat(SeatSpec):
         return LanguageModel(game, words, self.model, self.settings(), prompt, tries, self.route)
 
     def _words(self, game: Game) -> Style:
-        """The style of a game's words."""
         if isinstance(self.style, dict):
             return style(game.name, self.style.get(game.name))
         try:
@@ -209,8 +202,3 @@ class ModelSeat(SeatSpec):
     def call_deadline(self) -> float:
         """Seconds that one call may take."""
         return self.deadline
-
-    def missing_key(self) -> str | None:
-        """The environment variable that must hold a key and does not."""
-        provider = PROVIDERS[ModelName.parse(self.model).provider]
-        return provider.key if provider.needs_key and not os.environ.get(provider.key) else None

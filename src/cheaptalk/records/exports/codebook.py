@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT
 from cheaptalk.records.exports.rows import STATUSES
 from cheaptalk.records.exports.sheets import csv_line
 
 
-class Entry(NamedTuple):
+class CodebookEntry(NamedTuple):
     """What one column of one table holds, in one game (or, without a game, in all)."""
 
     table: str
@@ -18,11 +18,6 @@ class Entry(NamedTuple):
     type: str
     range: str
     meaning: str
-
-
-def entries(table: str, columns: Iterable[Column]) -> list[Entry]:
-    """The entries for a table's columns."""
-    return [Entry(table, one.name, one.game, one.type, one.range, one.meaning) for one in columns]
 
 
 RECORD = {
@@ -64,11 +59,6 @@ RECORD = {
 """What a record as one JSON object holds, by key: type and meaning."""
 
 
-def record_entries(table: str) -> list[Entry]:
-    """The entries for a table of whole records, a JSON object each."""
-    return [Entry(table, key, "", type_, "", meaning) for key, (type_, meaning) in RECORD.items()]
-
-
 INTRODUCTION = """\
 Every column of every table of this export. A column without a game is there for all games; one
 that several games have is listed once for each. A place is what one player fills at a table; it
@@ -79,14 +69,14 @@ In CSV files text stands in quotes and what is absent does not; some readers mus
 """
 
 
-def write_codebook(folder: Path, found: list[Entry]) -> None:
+def write_codebook(folder: Path, found: list[CodebookEntry]) -> None:
     """Write the entries as ``codebook.csv`` and ``codebook.md``."""
-    lines = [csv_line(Entry._fields), *map(csv_line, found)]
+    lines = [csv_line(CodebookEntry._fields), *map(csv_line, found)]
     (folder / "codebook.csv").write_text("".join(lines), encoding="utf-8", newline="")
     text = [f"# Codebook\n\n{INTRODUCTION}"]
     for table in dict.fromkeys(entry.table for entry in found):
         rows = [_row(entry[1:]) for entry in found if entry.table == table]
-        head = [_row(Entry._fields[1:]), _row("---" for _ in Entry._fields[1:])]
+        head = [_row(CodebookEntry._fields[1:]), _row("---" for _ in CodebookEntry._fields[1:])]
         text.append(f"\n## {table}\n\n" + "".join([*head, *rows]))
     (folder / "codebook.md").write_text("".join(text), encoding="utf-8", newline="")
 

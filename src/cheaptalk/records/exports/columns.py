@@ -49,7 +49,7 @@ def settled(columns: Sequence[Column]) -> list[Column]:
     return done
 
 
-class Part(NamedTuple):
+class NestedColumn(NamedTuple):
     """A plain value within nested data: its path, its name as a column, schema and meaning."""
 
     path: tuple[str | int, ...]
@@ -120,7 +120,7 @@ def parts(
     schema: Mapping[str, Any],
     definitions: Mapping[str, Any],
     roles: Sequence[str],
-) -> Iterator[Part]:
+) -> Iterator[NestedColumn]:
     """The plain values within a model's data, which a JSON schema describes."""
     for name, meaning in field_meanings(model).items():
         field = _plain(schema["properties"][name], definitions)
@@ -133,9 +133,9 @@ def parts(
         elif values and len(values) == len(roles):
             for place, role in enumerate(roles):
                 one = _plain(values[place], definitions)
-                yield Part((name, place), f"{name}_{role}", one, f"{meaning} Here: {role}.")
+                yield NestedColumn((name, place), f"{name}_{role}", one, f"{meaning} Here: {role}.")
         else:
-            yield Part((name,), name, field, meaning)
+            yield NestedColumn((name,), name, field, meaning)
 
 
 def _about(model: type[BaseModel], name: str) -> str:

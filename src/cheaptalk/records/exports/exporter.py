@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.records.exclusions import Standing
-from cheaptalk.records.exports.codebook import Entry, entries, record_entries, write_codebook
+from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
 from cheaptalk.records.exports.rows import (
     CALL,
     JUDGEMENT,
@@ -51,11 +51,22 @@ class Exported:
     rows: dict[str, int]
 
 
-def export(store: Store | Path | str, study: str, to: Path | str, form: str = "csv") -> Exported:
+class NamedRows(Protocol):
+    """What has a name, as a study has."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+
+def export(
+    store: Store | Path | str, study: NamedRows | str, to: Path | str, form: str = "csv"
+) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
     Args:
         store: the store, its file or its URL.
+        study: a study in the store, or its name.
         to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
             replaced.
         form: ``csv``, ``parquet`` or ``jsonl``.
@@ -66,6 +77,7 @@ def export(store: Store | Path | str, study: str, to: Path | str, form: str = "c
     """
     place = Path(to)
     with Store.opened(store) as opened:
+        study = study if isinstance(study, str) else study.name
         opened.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
@@ -105,7 +117,7 @@ def _whole(to: Path) -> Iterator[Path]:
         archive.unlink(missing_ok=True)
 
 
-Written = tuple[Counter[str], list[Entry]]
+Written = tuple[Counter[str], list[CodebookEntry]]
 
 
 def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
@@ -124,9 +136,13 @@ def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
         sinks = {name: stack.enter_context(sink(folder, name, sheet.types))
                  for name, sheet in sheets.items()}  # fmt: skip
         for name, source in _sources(store, study, judges):
-            sinks[name].add(sheets[name].row(source))
+            sinks[name](sheets[name].row(source))
             rows[name] += 1
-    found = [entry for name, sheet in sheets.items() for entry in entries(name, sheet.columns)]
+    found = [
+        CodebookEntry(name, one.name, one.game, one.type, one.range, one.meaning)
+        for name, sheet in sheets.items()
+        for one in sheet.columns
+    ]
     return Counter({name: rows[name] for name in sheets}), found
 
 
@@ -172,7 +188,10 @@ def _lines(store: Store, study: str, folder: Path) -> Written:
             data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")
             count += 1
-    return Counter(matches=count), record_entries("matches")
+    about = [
+        CodebookEntry("matches", key, "", kind, "", said) for key, (kind, said) in RECORD.items()
+    ]
+    return Counter(matches=count), about
 
 
 FORMS: dict[str, Callable[[Store, str, Path], Written]] = {

@@ -1,9 +1,10 @@
 """Rows of exported tables: what each is read from, and the columns that all games share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from cheaptalk.models import Failure
 from cheaptalk.players import Kind
@@ -23,13 +24,12 @@ PLACES = "The place that the seat belongs to: what one player fills."
 ROLES = "The role of that place: the part that strategies are written for."
 
 
+@dataclass
 class MatchRow:
     """What a row of matches is read from."""
 
-    def __init__(self, stand: Stand, record: MatchRecord) -> None:
-        self.stand = stand
-        self.study = stand.study
-        self.record = record
+    stand: Stand
+    record: MatchRecord
 
     @property
     def game(self) -> str:
@@ -49,22 +49,41 @@ class MatchRow:
         """The role of a seat."""
         return self.record.places[self.at[seat]]
 
-    def body(self, key: str) -> Any:
-        return self.record.body.get(key)
-
     def source(self, key: str) -> Any:
         return (self.record.body.get("source") or {}).get(key)
 
+    def label(self, place: str) -> str | None:
+        return self.record.label(place) if place in self.record.seats else None
 
-class AnswerRow(NamedTuple):
-    """What a row of answers is read from."""
+    def payoff(self, place: str) -> float | None:
+        return (self.record.payoffs or {}).get(place)
+
+    def measured(self, of: Callable[[Result], float | None]) -> float | None:
+        return None if self.result is None else of(self.result)
+
+    def count(self, place: str, kind: str) -> int | None:
+        """How many questions to a place ended as this kind; None where there is no such place."""
+        if place not in self.record.seats:
+            return None
+        return self.record.kinds.get(place, {}).get(kind, 0)
+
+
+@dataclass
+class _OfMatch:
+    """What a row is read from that tells of a part of a match."""
 
     match: MatchRow
-    answer: AnswerRecord
 
     @property
     def game(self) -> str:
         return self.match.game
+
+
+@dataclass
+class AnswerRow(_OfMatch):
+    """What a row of answers is read from."""
+
+    answer: AnswerRecord
 
     @property
     def replies(self) -> list[Mapping[str, Any]]:
@@ -93,10 +112,10 @@ class AnswerRow(NamedTuple):
         return sum(tokens) if tokens else None
 
 
-class CallRow(NamedTuple):
+@dataclass
+class CallRow(_OfMatch):
     """What a row of calls is read from."""
 
-    match: MatchRow
     request: int
     seat: str
     attempt: int
@@ -104,10 +123,6 @@ class CallRow(NamedTuple):
     state: str
     call: Mapping[str, Any]
     reply: Mapping[str, Any]
-
-    @property
-    def game(self) -> str:
-        return self.match.game
 
     def used(self, key: str) -> Any:
         return self.reply.get("usage", {}).get(key)
@@ -117,13 +132,19 @@ def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Co
     return Column(name, type_, range_, meaning, attrgetter(of or f"record.{name}"))
 
 
-def _about(name: str, key: str, meaning: str) -> Column:
-    return Column(name, TEXT, "", meaning, lambda row: row.source(key))
+def _told(by: str, name: str, type_: str, range_: str, meaning: str, key: str = "") -> Column:
+    """A column that a method tells by its name."""
+    tell = attrgetter(by)
+    return Column(name, type_, range_, meaning, lambda row: tell(row)(key or name))
+
+
+def _used(name: str, meaning: str) -> Column:
+    return _told("used", name, INTEGER, "tokens", meaning)
 
 
 MATCH = [
     _match("id", TEXT, "", "Hash of everything that defines the match."),
-    _match("study", TEXT, "", "The study that the match is exported with.", "study"),
+    _match("study", TEXT, "", "The study that the match is exported with.", "stand.study"),
     _match("game", TEXT, "", "The game's name."),
     _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
     _match("deal_key", TEXT, "", "Equal for matches with equal parameters that share a deal; of an "
@@ -151,19 +172,30 @@ MATCH = [
     _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
     _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
-    Column("seed", TEXT, "", "The seed of all chance in the match.", lambda row: row.body("seed")),
-    Column("package", TEXT, "", "The version of cheaptalk that recorded the match.",
-           lambda row: row.body("package")),
-    _about("source_system", "system", "The system that an imported match comes from."),
-    _about("source_folder", "folder", "Where it lay in the folder that was imported."),
-    _about("source_date", "date", "When it was played, as that system wrote it."),
+    _told("record.body.get", "seed", TEXT, "", "The seed of all chance in the match."),
+    _told("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded the "
+          "match."),
+    _told("source", "source_system", TEXT, "", "The system that an imported match comes from.",
+          "system"),
+    _told("source", "source_folder", TEXT, "", "Where it lay in the folder that was imported.",
+          "folder"),
+    _told("source", "source_date", TEXT, "", "When it was played, as that system wrote it.",
+          "date"),
 ]  # fmt: skip
 
 MATCHED = [
     _match("match_id", TEXT, "", "The match: ``id`` in the table of matches.", "match.record.id"),
-    _match("study", TEXT, "", "The study that the match is exported with.", "match.study"),
+    _match("study", TEXT, "", "The study that the match is exported with.", "match.stand.study"),
     _match("game", TEXT, "", "The game's name.", "game"),
 ]
+
+MADE = _used("output_tokens", "What came back, as the provider counts.")
+COUNTED = [
+    MADE,
+    _used("cached_tokens", "Those of the input that the provider had read before."),
+    _used("reasoning_tokens", "Those of the output that were spent on reasoning."),
+]
+BOUGHT = _used("input_tokens", "What those calls sent, as the provider counts.")
 
 ANSWER = [
     *MATCHED,
@@ -180,22 +212,13 @@ ANSWER = [
            "answer.action"),
     Column("calls", INTEGER, ">= 0", "How many calls the answer took.",
            lambda row: len(row.answer.calls)),
-    Column("input_tokens", INTEGER, "tokens", "What those calls sent, as the provider counts.",
-           lambda row: row.used("input_tokens")),
-    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
-           lambda row: row.used("output_tokens")),
-    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
-           "before.", lambda row: row.used("cached_tokens")),
-    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
-           "reasoning.", lambda row: row.used("reasoning_tokens")),
-    Column("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time; empty "
-           "where nobody knows.", lambda row: row.dollars),
-    Column("latency", NUMBER, "seconds", "How long those calls took together.",
-           lambda row: row.latency),
-    Column("model", TEXT, "", "The model id that came back with the last reply.",
-           lambda row: row.last("model")),
-    Column("reply", TEXT, "", "The last reply, character for character.",
-           lambda row: row.last("text")),
+    BOUGHT,
+    *COUNTED,
+    _match("dollars", NUMBER, ">= 0", "What those calls cost at the prices of the time; empty "
+           "where nobody knows.", "dollars"),
+    _match("latency", NUMBER, "seconds", "How long those calls took together.", "latency"),
+    _told("last", "model", TEXT, "", "The model id that came back with the last reply."),
+    _told("last", "reply", TEXT, "", "The last reply, character for character.", "text"),
 ]  # fmt: skip
 
 CALL = [
@@ -208,53 +231,40 @@ CALL = [
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
     _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
            "its run was cut off.", "state"),
-    Column("asked_model", TEXT, "", "The model that was asked; empty where a person was.",
-           lambda row: row.call.get("model")),
-    Column("settings", JSON, "", "The settings that were sent.",
-           lambda row: row.call.get("settings")),
-    Column("messages", JSON, "", "The conversation that was sent.",
-           lambda row: row.call.get("messages")),
+    _told("call.get", "asked_model", TEXT, "", "The model that was asked; empty where a person "
+          "was.", "model"),
+    _told("call.get", "settings", JSON, "", "The settings that were sent."),
+    _told("call.get", "messages", JSON, "", "The conversation that was sent."),
     Column("page", JSON, "", "What a person was shown, and the form to fill in.",
            lambda row: None if "messages" in row.call else row.call),
-    Column("reply", TEXT, "", "The reply, character for character; empty where none came.",
-           lambda row: row.reply.get("text")),
-    Column("failure", TEXT, FAILURES, "Why there is no reply.",
-           lambda row: row.reply.get("failure")),
-    Column("detail", TEXT, "", "The provider's own words about a failure.",
-           lambda row: row.reply.get("detail")),
-    Column("model", TEXT, "", "The model id that came back.", lambda row: row.reply.get("model")),
-    Column("finish", TEXT, "", "The provider's reason for ending the reply.",
-           lambda row: row.reply.get("finish")),
-    Column("input_tokens", INTEGER, "tokens", "What was sent, as the provider counts.",
-           lambda row: row.used("input_tokens")),
-    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
-           lambda row: row.used("output_tokens")),
-    Column("cached_tokens", INTEGER, "tokens", "Those of the input that the provider had read "
-           "before.", lambda row: row.used("cached_tokens")),
-    Column("reasoning_tokens", INTEGER, "tokens", "Those of the output that were spent on "
-           "reasoning.", lambda row: row.used("reasoning_tokens")),
-    Column("dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty where nobody "
-           "knows.", lambda row: row.reply.get("dollars")),
-    Column("latency", NUMBER, "seconds", "From sending to the last byte.",
-           lambda row: row.reply.get("seconds")),
+    _told("reply.get", "reply", TEXT, "", "The reply, character for character; empty where none "
+          "came.", "text"),
+    _told("reply.get", "failure", TEXT, FAILURES, "Why there is no reply."),
+    _told("reply.get", "detail", TEXT, "", "The provider's own words about a failure."),
+    _told("reply.get", "model", TEXT, "", "The model id that came back."),
+    _told("reply.get", "finish", TEXT, "", "The provider's reason for ending the reply."),
+    _used("input_tokens", "What was sent, as the provider counts."),
+    *COUNTED,
+    _told("reply.get", "dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty "
+          "where nobody knows."),
+    _told("reply.get", "latency", NUMBER, "seconds", "From sending to the last byte.", "seconds"),
 ]  # fmt: skip
 
 
-class JudgementRow(NamedTuple):
+@dataclass
+class JudgementRow(_OfMatch):
     """What a row of judgements is read from."""
 
-    match: MatchRow
     judgement: Judgement
     spec: Mapping[str, Any]
-
-    @property
-    def game(self) -> str:
-        return self.match.game
 
     @property
     def place(self) -> str | None:
         """The place of who is judged; none where a match is."""
         return self.match.at.get(self.judgement.item.rpartition("/")[2])
+
+    def used(self, key: str) -> Any:
+        return getattr(self.judgement.cost.usage, key)
 
     def said(self, key: str) -> Any:
         """A part of the verdict."""
@@ -267,37 +277,30 @@ class JudgementRow(NamedTuple):
         return int(request) if slash else None
 
 
-def _told(name: str, type_: str, range_: str, meaning: str) -> Column:
-    return Column(name, type_, range_, meaning, lambda row: row.said(name))
-
-
 JUDGEMENT = [
     *MATCHED,
-    Column("judge", TEXT, "", "Stands for the judge: its rubric, and its model with all settings.",
-           lambda row: row.judgement.judge),
+    _match("judge", TEXT, "", "Stands for the judge: its rubric, and its model with all settings.",
+           "judgement.judge"),
     Column("rubric", TEXT, "", "What the judge was asked, by name.",
            lambda row: row.spec["rubric"]["name"]),
     Column("judge_model", TEXT, "", "The model that judged.",
            lambda row: row.spec["model"]["model"]),
-    Column("item", TEXT, "", "What was judged: a question's number and a seat, a seat, or match.",
-           lambda row: row.judgement.item),
-    Column("request", INTEGER, ">= 0", "The number of the question whose answer was judged.",
-           lambda row: row.request),
-    Column("place", TEXT, "", PLACES, lambda row: row.place),
+    _match("item", TEXT, "", "What was judged: a question's number and a seat, a seat, or match.",
+           "judgement.item"),
+    _match("request", INTEGER, ">= 0", "The number of the question whose answer was judged.",
+           "request"),
+    _match("place", TEXT, "", PLACES, "place"),
     Column("player", TEXT, "", "What the study calls the player who was judged.",
            lambda row: row.place and row.match.record.label(row.place)),
-    Column("kind", TEXT, KINDS, "What became of the question to the judge.",
-           lambda row: row.judgement.kind.value),
-    _told("category", TEXT, "", "The verdict, of a rubric with categories."),
-    _told("score", INTEGER, "", "The verdict, of a rubric with a scale."),
-    _told("quote", TEXT, "", "The words that decide it, as the judge gives them."),
-    _told("reason", TEXT, "", "The judge's reason."),
+    _match("kind", TEXT, KINDS, "What became of the question to the judge.",
+           "judgement.kind.value"),
+    _told("said", "category", TEXT, "", "The verdict, of a rubric with categories."),
+    _told("said", "score", INTEGER, "", "The verdict, of a rubric with a scale."),
+    _told("said", "quote", TEXT, "", "The words that decide it, as the judge gives them."),
+    _told("said", "reason", TEXT, "", "The judge's reason."),
     Column("calls", INTEGER, ">= 0", "How many calls the verdict took.",
            lambda row: len(row.judgement.calls)),
-    Column("input_tokens", INTEGER, "tokens", "What those calls sent, as the provider counts.",
-           lambda row: row.judgement.cost.usage.input_tokens),
-    Column("output_tokens", INTEGER, "tokens", "What came back, as the provider counts.",
-           lambda row: row.judgement.cost.usage.output_tokens),
-    Column("made", NUMBER, "seconds since 1970", "When the verdict was stored.",
-           lambda row: row.judgement.made),
+    BOUGHT,
+    MADE,
+    _match("made", NUMBER, "seconds since 1970", "When the verdict was stored.", "judgement.made"),
 ]  # fmt: skip

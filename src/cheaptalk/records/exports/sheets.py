@@ -1,12 +1,12 @@
 """Writing tables: CSV with the standard library, Parquet with polars."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.rules import CheaptalkError
@@ -15,11 +15,8 @@ BATCH = 5_000
 """Rows that are held in memory before they are written to Parquet."""
 
 
-class Sink(Protocol):
-    """Takes rows, one after the other."""
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Write a row, its values in the order of the columns."""
+Sink: TypeAlias = Callable[[Sequence[Any]], None]
+"""Takes rows, one after the other, their values in the order of the columns."""
 
 
 class Sheet:
@@ -77,20 +74,16 @@ def _cell(found: Any) -> str:
     return '"' + found.replace('"', '""') + '"' if isinstance(found, str) else repr(found)
 
 
-class _Csv:
-    def __init__(self, file: Any) -> None:
-        self.file = file
-
-    def add(self, row: Sequence[Any]) -> None:
-        self.file.write(csv_line(row))
-
-
 @contextmanager
 def csv_sink(folder: Path, name: str, types: dict[str, str]) -> Iterator[Sink]:
     """A CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         file.write(csv_line(types))
-        yield _Csv(file)
+
+        def add(row: Sequence[Any]) -> None:
+            file.write(csv_line(row))
+
+        yield add
 
 
 def polars() -> ModuleType:
@@ -105,40 +98,28 @@ def polars() -> ModuleType:
         raise CheaptalkError('Parquet needs polars: pip install "cheaptalk[analysis]"') from None
 
 
-class _Parquet:
-    """Writes batches to files of their own, which are joined at the end."""
-
-    def __init__(self, path: Path, types: dict[str, str]) -> None:
-        self.polars = polars()
-        self.path = path
-        kinds = {INTEGER: self.polars.Int64, NUMBER: self.polars.Float64,
-                 BOOLEAN: self.polars.Boolean}  # fmt: skip
-        self.schema = {name: kinds.get(type_, self.polars.String) for name, type_ in types.items()}
-        self.rows: list[Sequence[Any]] = []
-        self.batches: list[Path] = []
-
-    def add(self, row: Sequence[Any]) -> None:
-        self.rows.append(row)
-        if len(self.rows) == BATCH:
-            self.flush()
-
-    def flush(self) -> None:
-        frame = self.polars.DataFrame(self.rows, schema=self.schema, orient="row")
-        path = self.path.with_name(f"{self.path.stem}.{len(self.batches)}.part")
-        frame.write_parquet(path)
-        self.batches.append(path)
-        self.rows = []
-
-    def join(self) -> None:
-        self.flush()
-        self.polars.scan_parquet(self.batches).sink_parquet(self.path)
-        for batch in self.batches:
-            batch.unlink()
-
-
 @contextmanager
 def parquet_sink(folder: Path, name: str, types: dict[str, str]) -> Iterator[Sink]:
-    """A Parquet file in a folder."""
-    sink = _Parquet(folder / f"{name}.parquet", types)
-    yield sink
-    sink.join()
+    """A Parquet file in a folder: rows go to files of their own, which are joined at the end."""
+    pl = polars()
+    kinds = {INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
+    schema = {column: kinds.get(type_, pl.String) for column, type_ in types.items()}
+    rows: list[Sequence[Any]] = []
+    batches: list[Path] = []
+
+    def flush() -> None:
+        batch = folder / f"{name}.{len(batches)}.part"
+        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(batch)
+        batches.append(batch)
+        rows.clear()
+
+    def add(row: Sequence[Any]) -> None:
+        rows.append(row)
+        if len(rows) == BATCH:
+            flush()
+
+    yield add
+    flush()
+    pl.scan_parquet(batches).sink_parquet(folder / f"{name}.parquet")
+    for batch in batches:
+        batch.unlink()

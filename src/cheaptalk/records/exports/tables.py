@@ -1,9 +1,10 @@
 """The tables of an export: matches, answers and calls, with the columns of their games."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 
 from cheaptalk.players import Kind
 from cheaptalk.records.exports.columns import (
@@ -15,8 +16,11 @@ from cheaptalk.records.exports.columns import (
     paragraph,
     settled,
 )
-from cheaptalk.records.exports.rows import ANSWER, MATCH, MatchRow
-from cheaptalk.rules import GameBox, Result
+from cheaptalk.records.exports.rows import ANSWER, MATCH
+from cheaptalk.rules import GameBox
+
+GROUPS = ("parameter", "deal", "player", "outcome", "payoff", "measure", "answers")
+"""Kinds of columns that games have of their own in the table of matches, in order."""
 
 
 def match_columns(
@@ -28,11 +32,8 @@ def match_columns(
         places: of a study's games, over all its configurations; others have their default ones.
     """
     seated = {box.name: list(box.rules().places) for box in boxes} | dict(places or {})
-    kinds = (_parameters, _deal, _players, _outcome, _payoffs, _measures, _counts)
-    return settled(
-        [*MATCH, *(column for kind in kinds for box in boxes
-                   for column in kind(box, seated[box.name]))]
-    )  # fmt: skip
+    found = [column for box in boxes for column in _of_match(box, seated[box.name])]
+    return settled([*MATCH, *sorted(found, key=lambda column: GROUPS.index(column.group))])
 
 
 def answer_columns(boxes: Sequence[GameBox]) -> list[Column]:
@@ -45,92 +46,36 @@ def _roles(box: GameBox, places: Sequence[str]) -> Sequence[str]:
     return box.rules.roles if list(places) == list(box.rules.roles) else ()
 
 
-def _parameters(box: GameBox, places: Sequence[str]) -> list[Column]:
-    return columns_of(
-        box.rules, _roles(box, places), lambda row: row.record.parameters,
-        group="parameter", game=box.name,
-    )  # fmt: skip
-
-
-def _deal(box: GameBox, places: Sequence[str]) -> list[Column]:
-    return columns_of(
-        box.rules.deal_type, _roles(box, places), lambda row: row.body("deal"),
-        group="deal", game=box.name, prefix="deal_",
-    )  # fmt: skip
-
-
-def _outcome(box: GameBox, places: Sequence[str]) -> list[Column]:
-    return columns_of(
-        box.rules.outcome_type, _roles(box, places), lambda row: row.record.outcome,
-        group="outcome", game=box.name, prefix="outcome_",
-    )  # fmt: skip
-
-
-def _players(box: GameBox, places: Sequence[str]) -> list[Column]:
-    return [
-        Column(
-            f"player_{place}", TEXT, "", f"What the study calls the player who fills {place}.",
-            partial(_label, place), "player", box.name,
+def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
+    """A game's columns in the table of matches: of its data, its places and its measures."""
+    rules = box.rules
+    for group, prefix, model, data in (
+        ("parameter", "", rules, lambda row: row.record.parameters),
+        ("deal", "deal_", rules.deal_type, lambda row: row.record.body.get("deal")),
+        ("outcome", "outcome_", rules.outcome_type, lambda row: row.record.outcome),
+    ):
+        roles = _roles(box, places)
+        yield from columns_of(model, roles, data, group=group, game=box.name, prefix=prefix)
+    unit = paragraph(inspect.getdoc(rules.payoffs) or "")
+    own = partial(Column, game=box.name)
+    for place in places:
+        said = f"What the study calls the player who fills {place}."
+        label, payoff = methodcaller("label", place), methodcaller("payoff", place)
+        yield own(f"player_{place}", TEXT, "", said, label, "player")
+        yield own(
+            f"payoff_{place}", NUMBER, "", f"What {place} got in all. {unit}", payoff, "payoff"
         )
-        for place in places
-    ]  # fmt: skip
-
-
-def _label(place: str, row: MatchRow) -> str | None:
-    return row.record.label(place) if place in row.record.seats else None
-
-
-def _payoffs(box: GameBox, places: Sequence[str]) -> list[Column]:
-    unit = paragraph(inspect.getdoc(box.rules.payoffs) or "")
-    return [
-        Column(
-            f"payoff_{place}", NUMBER, "", f"What {place} got in all. {unit}",
-            partial(_payoff, place), "payoff", box.name,
-        )
-        for place in places
-    ]  # fmt: skip
-
-
-def _payoff(place: str, row: MatchRow) -> float | None:
-    return (row.record.payoffs or {}).get(place)
-
-
-def _measures(box: GameBox, _: Sequence[str]) -> list[Column]:
-    """A column for each measure, and one for the published variant where it differs."""
-    columns = []
+        for kind in Kind:
+            said = (
+                f"How many questions to {place} ended as {kind}; see kind in the table of answers."
+            )
+            count = methodcaller("count", place, kind.value)
+            yield own(f"answers_{place}_{kind}", INTEGER, ">= 0", said, count, "answers")
     for measure in box.measures.values():
         for name, of in (("", measure.of), ("_published", measure.published)):
             if of is not None:
-                columns.append(
-                    Column(
-                        measure.name + name, NUMBER, measure.unit,
-                        paragraph(inspect.getdoc(of) or ""), partial(_measure, of),
-                        "measure", box.name,
-                    )
-                )  # fmt: skip
-    return columns
-
-
-def _measure(of: Callable[[Result], float | None], row: MatchRow) -> float | None:
-    return None if row.result is None else of(row.result)
-
-
-def _counts(box: GameBox, places: Sequence[str]) -> list[Column]:
-    return [
-        Column(
-            f"answers_{place}_{kind}", INTEGER, ">= 0",
-            f"How many questions to {place} ended as {kind}; see kind in the table of answers.",
-            partial(_count, place, kind.value), "answers", box.name,
-        )
-        for place in places
-        for kind in Kind
-    ]  # fmt: skip
-
-
-def _count(place: str, kind: str, row: MatchRow) -> int | None:
-    if place not in row.record.seats:
-        return None
-    return row.record.kinds.get(place, {}).get(kind, 0)
+                said, value = paragraph(inspect.getdoc(of) or ""), methodcaller("measured", of)
+                yield own(measure.name + name, NUMBER, measure.unit, said, value, "measure")
 
 
 def _actions(box: GameBox) -> list[Column]:

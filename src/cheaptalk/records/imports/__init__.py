@@ -4,18 +4,6 @@ Each system has an :class:`Importer`, which reads its files into a :class:`Colle
 :func:`take_in` stores any collection.
 """
 
-from cheaptalk.records.imports.importers import IMPORTERS, Importer, of_folder
-from cheaptalk.records.imports.intake import (
-    Collection,
-    ForeignGame,
-    Intake,
-    Skipped,
-    Unfit,
-    take_in,
-    with_a_game,
-)
+import lazy_loader
 
-__all__ = [
-    "IMPORTERS", "Collection", "ForeignGame", "Importer", "Intake", "Skipped", "Unfit", "of_folder",
-    "take_in", "with_a_game",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

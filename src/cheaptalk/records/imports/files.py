@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cheaptalk.records.imports.intake import Skipped, Unfit
+from cheaptalk.rules import CheaptalkError
 
 
 def walk(root: Path, closed: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
@@ -16,7 +17,13 @@ def walk(root: Path, closed: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
 
     Args:
         closed: takes up the folders that cannot be read.
+
+    Raises:
+        CheaptalkError: the root is no folder.
     """
+    if not root.is_dir():
+        what = "is a file; name its folder" if root.exists() else "there is no such folder"
+        raise CheaptalkError(f"{root}: {what}")
 
     def note(error: OSError) -> None:
         place = place_name(root, Path(error.filename))
@@ -37,9 +44,11 @@ def read_text(path: Path) -> str:
     """A file's text, without a byte order mark.
 
     Raises:
-        Unfit: it is missing, cannot be read, or is not UTF-8.
+        Unfit: it is missing, cannot be read, is not UTF-8, or is no file: a pipe may never end.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise Unfit(f"{path.name}: is a pipe or a device, and no file")
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise Unfit(f"{path.name}: is missing") from None

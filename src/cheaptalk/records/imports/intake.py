@@ -4,14 +4,16 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records.identity import configuration_digest, digest, player_digest
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
-from cheaptalk.records.store.store import NewMatch, Store, adopt
+from cheaptalk.records.store.reader import chunks
+from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, Table
 
 CHUNK = 500
@@ -106,30 +108,33 @@ class Intake:
 
 def take_in(
     collection: Collection,
-    store: Store,
+    store: Store | Path | str,
     study: str,
     progress: Callable[[Intake], None] = lambda _: None,
 ) -> Intake:
     """Store a collection as a study; what the store holds already is not stored again.
 
     Args:
+        store: the store, its file or its URL; made where there is none.
         progress: told after every step.
 
     Raises:
         CheaptalkError: the name is no study's name, or that of a study that was played.
         StoreError: the store cannot be written; what was committed stays.
     """
-    if not re.fullmatch(r"[\w.-]{1,80}", study):
+    if not re.fullmatch(r"(?!-)[\w.-]{1,80}", study):
         raise CheaptalkError(f'"{study}" is no name for a study: letters, digits, _, . and -')
-    for known in store.studies():
-        if known.name == study and known.spec.get("imported") != collection.system:
-            raise CheaptalkError(f'"{study}" is another study in {store.name}; choose another name')
-    with store.writing():
-        clerk = _Clerk(collection, store, study)
-        games = iter(collection.games)
-        while chunk := list(islice(games, CHUNK)):
-            clerk.enter(chunk)
-            progress(clerk.intake)
+    with Store.opened(store, create=True) as opened:
+        for known in opened.studies():
+            if known.name == study and known.spec.get("imported") != collection.system:
+                raise CheaptalkError(
+                    f'"{study}" is another study in {opened.name}; choose another name'
+                )
+        with opened.writing():
+            clerk = _Clerk(collection, opened, study)
+            for chunk in chunks(collection.games, CHUNK):
+                clerk.enter(chunk)
+                progress(clerk.intake)
     return clerk.intake
 
 
@@ -146,19 +151,23 @@ class _Clerk:
         self.system = collection.system
         self.store = store
         spec = {"imported": collection.system, "folder": collection.folder}
-        self.study_id = store.register_study(study, spec)
+        self.rows = StudyRows(store, study, spec)
         self.known = {record.deal_key: record.id for record in store.records(study)}
         self.intake = Intake()
 
     def enter(self, chunk: Sequence[ForeignGame | Skipped]) -> None:
-        """Store some games."""
         fresh = [entry for one in chunk if (entry := self._fresh(one))]
-        players = self._players(fresh)
+        tables = [entry.game.table.game for entry in fresh]
+        people = [spec for entry in fresh for spec in entry.game.seats.values()]
+        self.rows.add(
+            {configuration_digest(game): game for game in tables},
+            {player_digest(spec): (spec.label, spec) for spec in people},
+        )
         stored = self.store.statuses(entry.id for entry in fresh)
         if stored:
-            adopt(self.store, self.study_id, stored)
-        new = [entry for entry in fresh if entry.id not in stored]
-        self.store.add(self.study_id, self._rows(new, players))
+            adopt(self.store, self.rows.id, stored)
+        new = [self._row(entry) for entry in fresh if entry.id not in stored]
+        self.store.add(self.rows.id, new)
         self.intake.imported += len(new)
         self.intake.present += len(stored)
 
@@ -194,32 +203,9 @@ class _Clerk:
         id_ = digest(self.system, game.id, configuration, deal, moves, *players)
         return _Entry(id_, game, answers)
 
-    def _players(self, entries: Sequence[_Entry]) -> dict[str, int]:
-        """Note who plays and what the study calls them; their numbers by digest."""
-        people = {
-            player_digest(spec): spec for entry in entries for spec in entry.game.seats.values()
-        }
-        players = self.store.register_players(
-            {key: spec.model_dump(mode="json") for key, spec in people.items()}
-        )
-        labels = {players[key]: spec.label for key, spec in people.items()}
-        self.store.register_roster(self.study_id, labels)
-        return players
-
-    def _rows(self, entries: Sequence[_Entry], players: Mapping[str, int]) -> list[NewMatch]:
-        games = {configuration_digest(entry.game.table.game): entry.game.table.game
-                 for entry in entries}  # fmt: skip
-        configurations = self.store.register_configurations(
-            {
-                key: (game.name, game.version, game.model_dump(mode="json"))
-                for key, game in games.items()
-            }
-        )
-        rows = []
-        for id_, game, answers in entries:
-            table = game.table
-            configuration = configurations[configuration_digest(table.game)]
-            seats = {role: players[player_digest(spec)] for role, spec in game.seats.items()}
-            end = ended(table, table.chance.seed, answers, game.source)
-            rows.append(NewMatch(id_, configuration, game.id, 0, seats, end))
-        return rows
+    def _row(self, entry: _Entry) -> NewMatch:
+        game, table = entry.game, entry.game.table
+        configuration = self.rows.configurations[configuration_digest(table.game)]
+        seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}
+        end = ended(table, table.chance.seed, entry.answers, game.source)
+        return NewMatch(entry.id, configuration, game.id, 0, seats, end)

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from cheaptalk.models import Reply
 from cheaptalk.models.structured_output import REFUSALS
+from cheaptalk.records.ledger.ledger import number_of
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
@@ -80,13 +81,13 @@ def plan_batch(connection: sa.Connection, model: str, tag: str, intents: Sequenc
     values = {
         "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
     }  # fmt: skip
-    number = _key(connection.execute(sa.insert(batches).values(values)))
+    number = number_of(connection.execute(sa.insert(batches).values(values)))
     noted = []
     for intent in intents:
         row = intent._asdict() | {"try": intent.sending, "state": "sent", "sent": now}
         del row["sending"]
         made = connection.execute(sa.insert(calls).values(row | {"batch": number}))
-        noted.append(BatchCall(_key(made), intent.call))
+        noted.append(BatchCall(number_of(made), intent.call))
     return Batch(number, model, tag, now, noted)
 
 
@@ -151,11 +152,11 @@ def calls_in_batches(store: Store, matches: Iterable[str]) -> int:
     return sum(len(one.calls) for one in open_batches(store, matches))
 
 
-def refused_in_batches(store: Store) -> list[tuple[str, Reply]]:
-    """What calls in batches brought that may have been refused for how they asked, by model."""
+def refusals(store: Store) -> list[tuple[str, Reply]]:
+    """What calls brought that may have been refused for how they asked, with their models."""
     model, reply = calls.c.call["model"].as_string(), calls.c.reply
     refused = reply["status"].as_integer().in_(REFUSALS)
-    query = sa.select(model, reply).where(calls.c.batch.is_not(None), refused)
+    query = sa.select(model, reply).where(refused)
     with store.reading() as connection:
         return [(row[0], Reply.model_validate(row[1])) for row in connection.execute(query)]
 
@@ -177,16 +178,7 @@ def waiting_batches(store: Store, study: str) -> list[BatchSummary]:
 
 
 def _summaries(store: Store, where: sa.ColumnElement[bool]) -> list[BatchSummary]:
-    query = sa.select(batches).where(where).order_by(batches.c.id)
+    columns = (batches.c[name] for name in BatchSummary._fields)
+    query = sa.select(*columns).where(where).order_by(batches.c.id)
     with store.reading() as connection:
-        return [
-            BatchSummary(
-                row.model, row.name, row.state, row.calls, row.planned, row.submitted, row.collected
-            )
-            for row in connection.execute(query)
-        ]
-
-
-def _key(result: sa.CursorResult[Any]) -> int:
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+        return [BatchSummary(*row) for row in connection.execute(query)]

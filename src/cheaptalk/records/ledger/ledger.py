@@ -22,7 +22,7 @@ from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
 T = TypeVar("T")
-Job = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
+LedgerWrite = tuple[Callable[[sa.Connection], Any], "asyncio.Future[Any]"]
 
 calls = schema.calls
 
@@ -57,7 +57,7 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[LedgerWrite | None] = SimpleQueue()
         self._thread = Thread(target=self._write, name="ledger", daemon=True)
 
     def __enter__(self) -> "Ledger":
@@ -80,7 +80,7 @@ class Ledger:
             membership = {"study_id": study_id, "match_number": number}
             connection.execute(insert(members).values(membership).on_conflict_do_nothing())
 
-        await self._do(work)
+        await self.write(work)
 
     async def intend(self, key: CallKey, sending: int, call: dict[str, Any]) -> int:
         """Commit that a call is about to be sent; the number that :meth:`settle` wants."""
@@ -89,11 +89,9 @@ class Ledger:
             values = key._asdict() | {
                 "try": sending, "state": "sent", "call": call, "sent": time.time(),
             }  # fmt: skip
-            made = connection.execute(INTEND, values)
-            assert made.inserted_primary_key is not None
-            return int(made.inserted_primary_key[0])
+            return number_of(connection.execute(INTEND, values))
 
-        return await self._do(work)
+        return await self.write(work)
 
     async def settle(self, number: int, state: str, reply: Reply) -> None:
         """Commit what came of a call: ``answered`` (play acts on it) or ``failed``."""
@@ -103,17 +101,14 @@ class Ledger:
             values = {"number": number, "now": state, "said": written, "at": time.time()}
             connection.execute(SETTLE, values)
 
-        await self._do(work)
+        await self.write(work)
 
     async def finish(self, study_id: int, match: NewMatch) -> None:
         """Store a match that ended and drop its answered calls, now part of its record."""
-        await self._do(lambda connection: write_matches(connection, study_id, [match]))
+        await self.write(lambda connection: write_matches(connection, study_id, [match]))
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Commit other work, in order with the calls."""
-        return await self._do(work)
-
-    async def _do(self, work: Callable[[sa.Connection], T]) -> T:
+        """Commit any work, in order with the calls."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._jobs.put((work, future))
         return await future
@@ -129,7 +124,7 @@ class Ledger:
             if batch:
                 self._commit(batch)
 
-    def _commit(self, batch: list[Job]) -> None:
+    def _commit(self, batch: list[LedgerWrite]) -> None:
         """Write all jobs or, where one of them cannot be written, each by itself."""
         try:
             with self.store.transaction() as connection:
@@ -144,7 +139,13 @@ class Ledger:
             _deliver(batch, results)
 
 
-def _deliver(batch: list[Job], results: Sequence[Any]) -> None:
+def number_of(result: sa.CursorResult[Any]) -> int:
+    """The number of a row that was just inserted."""
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0])
+
+
+def _deliver(batch: list[LedgerWrite], results: Sequence[Any]) -> None:
     """Hand results, or errors, to those who still wait for them, all in one turn of their loop."""
 
     def hand_over() -> None:
@@ -175,13 +176,6 @@ def mark_unresolved(store: Store) -> int:
             .where(calls.c.state == "sent", calls.c.batch.not_in(still_open) | apart)
             .values(state="unresolved")
         ).rowcount
-
-
-def begun_matches(store: Store) -> set[str]:
-    """The matches that the ledger holds calls of."""
-    query = sa.select(calls.c.match_id).distinct()
-    with store.reading() as connection:
-        return set(connection.scalars(query))
 
 
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:

@@ -1,13 +1,13 @@
 """What studies, matches and players have taken so far, read from the store."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of
 
@@ -15,8 +15,6 @@ matches, members, calls, studies = (
     schema.matches, schema.members, schema.calls, schema.studies,
 )  # fmt: skip
 
-ENDED = ("finished", "forfeited")
-"""Statuses of matches whose calls are in their records; all others' are in the ledger."""
 UNCOUNTED_BEFORE = sa.case((matches.c.input_tokens == 0, matches.c.calls), else_=0)
 """What a match recorded before such calls were counted shows of those without a count of tokens."""
 
@@ -24,17 +22,18 @@ UNCOUNTED_BEFORE = sa.case((matches.c.input_tokens == 0, matches.c.calls), else_
 def spent(store: StoreReader, study_id: int) -> Cost:
     """What a study has taken so far, over all its runs and all sendings of its calls."""
     ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
+    none = sa.literal(0)  # what is unresolved or reached no server is in the ledger
     ended = sa.select(
         *(_total(column) for column in (
             matches.c.calls, matches.c.input_tokens, matches.c.output_tokens,
             matches.c.cached_tokens, matches.c.reasoning_tokens, matches.c.dollars,
-            sa.func.coalesce(matches.c.unpriced, matches.c.calls),
+            sa.func.coalesce(matches.c.unpriced, matches.c.calls), none, none,
             sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE),
         ))
-    ).where(matches.c.number.in_(ours), matches.c.status.in_(ENDED))  # fmt: skip
+    ).where(matches.c.number.in_(ours), matches.c.status.in_(SETTLED))  # fmt: skip
     mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
     with store.reading() as connection:
-        past = _cost(*connection.execute(ended).one())
+        past = _cost(connection.execute(ended).one())
         return past + _in_ledger(connection, calls.c.match_id.in_(mine))
 
 
@@ -49,6 +48,32 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
     """What a match has taken so far that is not part of its record yet."""
     with store.reading() as connection:
         return _in_ledger(connection, calls.c.match_id == match_id)
+
+
+def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
+    """A study's calls of which no count of tokens came back, and which may have taken some."""
+    ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
+    mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
+    yield from _uncounted_in_ledger(store, calls.c.match_id.in_(mine))
+    lacking = sa.and_(matches.c.number.in_(ours), matches.c.uncounted > 0)
+    for record in store.records(bodies=True, where=lacking):
+        for answer in record.answers:
+            for entry in answer.calls:
+                if "model" in entry["call"] and cost_of(entry.get("reply")).unknown:
+                    yield entry["call"]
+
+
+def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
+    """Such calls of a match that are not part of its record yet."""
+    return _uncounted_in_ledger(store, calls.c.match_id == match_id)
+
+
+def _uncounted_in_ledger(store: StoreReader, where: Any) -> list[Mapping[str, Any]]:
+    query = sa.select(calls.c.call, calls.c.reply).where(
+        where, calls.c.state != "sent", _to_model()
+    )
+    with store.reading() as connection:
+        return [call for call, reply in connection.execute(query) if cost_of(reply).unknown]
 
 
 def answered(store: StoreReader) -> dict[str, dict[str, Cost]]:
@@ -99,7 +124,13 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=called):
         at = {seat.name: seat.place for seat in record.rules.seats}
-        for seat, asked, reply in [*_recorded(record), *waiting.get(record.id, ())]:
+        made = [
+            (answer.seat, entry["call"]["model"], entry.get("reply"))
+            for answer in record.answers
+            for entry in answer.calls
+            if "model" in entry["call"]
+        ]
+        for seat, asked, reply in [*made, *waiting.get(record.id, ())]:
             yield Sending(record.label(at[seat]), asked, reply, record.finished)
 
 
@@ -109,15 +140,6 @@ def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
     for one in sendings(store, study):
         found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
     return found
-
-
-def _recorded(record: MatchRecord) -> list[tuple[str, str, Any]]:
-    return [
-        (answer.seat, entry["call"]["model"], entry.get("reply"))
-        for answer in record.answers
-        for entry in answer.calls
-        if "model" in entry["call"]
-    ]
 
 
 def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
@@ -135,12 +157,12 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     unresolved = sa.cast(lost, sa.Integer)
     counts = (
         1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
-        sa.cast(uncounted, sa.Integer), unresolved, unreached,
+        unresolved, unreached, sa.cast(uncounted, sa.Integer),
     )  # fmt: skip
     query = sa.select(*map(_total, counts)).where(
         where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
     )
-    return _cost(*connection.execute(query).one())
+    return _cost(connection.execute(query).one())
 
 
 def _to_model() -> Any:
@@ -151,22 +173,8 @@ def _total(column: Any) -> Any:
     return sa.func.coalesce(sa.func.sum(column), 0)
 
 
-def _cost(
-    number: int,
-    input_tokens: int,
-    output_tokens: int,
-    cached_tokens: int,
-    reasoning_tokens: int,
-    dollars: float,
-    unpriced: int,
-    uncounted: int,
-    unresolved: int = 0,
-    unreached: int = 0,
-) -> Cost:
-    usage = Usage(
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        cached_tokens=cached_tokens,
-        reasoning_tokens=reasoning_tokens,
-    )
+def _cost(totals: Sequence[Any]) -> Cost:
+    """Totals in the order of :class:`.Cost`, its tokens one by one."""
+    number, *tokens, dollars, unpriced, unresolved, unreached, uncounted = totals
+    usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
     return Cost(number, usage, float(dollars), unpriced, unresolved, unreached, uncounted)

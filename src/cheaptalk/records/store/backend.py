@@ -20,6 +20,10 @@ class StoreError(CheaptalkError):
     """The store cannot be used; the message names the cause and the cure."""
 
 
+class NoStore(StoreError):
+    """There is no store there, and none is to be made."""
+
+
 HELD = (
     "another cheaptalk is writing to it; wait for it to end, or stop it (look after a run with: "
     "cheaptalk ctl STUDY)"
@@ -106,7 +110,7 @@ class Backend(ABC):
 
 
 Opener: TypeAlias = Callable[[str, bool], Backend]
-"""Opens the database at a URL; true where it may be made if it is not there."""
+"""Opens the database at a URL; makes one that is not there, or raises NoStore if that is false."""
 BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_function)
 """Kinds of databases by the scheme of their URLs."""
 
@@ -115,7 +119,7 @@ def open_backend(where: Path | str, create: bool) -> Backend:
     """The database at a path or a URL.
 
     Raises:
-        StoreError: it is not there, cannot be used, or is of no kind that is registered.
+        StoreError: it is not there (NoStore), cannot be used, or is of no kind that is registered.
     """
     scheme, colon, _ = str(where).partition("://")
     if not colon:

@@ -12,7 +12,7 @@ from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
-from cheaptalk.records.store.reader import members_of, people_of
+from cheaptalk.records.store.reader import chunks, members_of, people_of
 from cheaptalk.records.store.store import Store
 
 matches, configurations = schema.matches, schema.configurations
@@ -84,14 +84,12 @@ def condition(connection: sa.Connection, study: str, wanted: Wanted) -> Conditio
 def _seated(
     people: Mapping[int, Mapping[str, Any]], places: Iterable[str], label: str
 ) -> Condition:
-    """Whether somebody of this label sits in one of these places."""
     who = [number for number, player in people.items() if player["label"] == label]
     seats = [matches.c.seats[place].as_integer().in_(who) for place in places]
     return sa.or_(sa.false(), *seats)
 
 
 def _gave(places: Iterable[str], kind: str) -> Condition:
-    """Whether an answer in one of these places was of this kind."""
     gave = [matches.c.kinds[(place, kind)].as_integer() > 0 for place in places]
     return sa.or_(sa.false(), *gave)
 
@@ -115,7 +113,7 @@ def _configurations(connection: sa.Connection, wanted: Wanted) -> list[int]:
 members, studies = schema.members, schema.studies
 
 
-class Pairing(NamedTuple):
+class PlayedPairing(NamedTuple):
     """The matches of one game with the same players in the same places.
 
     Attributes:
@@ -145,7 +143,7 @@ SEARCHED = 2_000
 """Matches whose messages are searched for one page."""
 
 
-class Page(NamedTuple):
+class MatchPage(NamedTuple):
     """Some matches; ``after`` is where the next page begins, None at the end.
 
     ``searched`` is how many matches had to be read for what was said in them, if any had to.
@@ -165,7 +163,7 @@ class Overview(NamedTuple):
             of which no match has begun are left out.
     """
 
-    pairings: list[Pairing]
+    pairings: list[PlayedPairing]
     places: dict[str, dict[str, str]]
 
 
@@ -185,13 +183,13 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         .where(matches.c.number.in_(members_of(study, past=past)))
         .group_by(configurations.c.game, seats, matches.c.status)
     )  # fmt: skip
-    found: dict[tuple[Any, ...], Pairing] = {}
+    found: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
         labels = people_of(connection, study)
         for game, seated, status, number, first in connection.execute(query):
             people = {at: labels[player]["label"] for at, player in json.loads(seated).items()}
-            pairing = found.setdefault((game, *people.items()), Pairing(game, people, {}))
+            pairing = found.setdefault((game, *people.items()), PlayedPairing(game, people, {}))
             pairing.counts[status] = pairing.counts.get(status, 0) + number
             firsts[game, *people] = min(first, firsts.get((game, *people), first))
     places = _places(store, study, firsts.values())
@@ -232,7 +230,7 @@ def count(store: Store, study: str, wanted: Wanted) -> int:
 
 def page(
     store: Store, study: str, wanted: Wanted, *, after: str | None = None, size: int = 50
-) -> Page:
+) -> MatchPage:
     """Some of the wanted matches, in the order of storing, from behind a match on.
 
     What is said is looked for in so many matches a page; a page may then hold few, or none, and
@@ -246,21 +244,21 @@ def page(
     if wanted.says:
         return _saying(wanted.says, store.records(study, bodies=True, where=where), size)
     found = list(islice(store.records(study, where=where), size + 1))
-    return Page(found[:size], found[size - 1].id if len(found) > size else None)
+    return MatchPage(found[:size], found[size - 1].id if len(found) > size else None)
 
 
-def _saying(says: str, records: Iterator[MatchRecord], size: int) -> Page:
+def _saying(says: str, records: Iterator[MatchRecord], size: int) -> MatchPage:
     """The first of these matches in which somebody says something."""
     found: list[MatchRecord] = []
     last, searched = None, 0
     for record in records:
         if len(found) == size or searched == SEARCHED:
-            return Page(found, last, searched)
+            return MatchPage(found, last, searched)
         last, searched = record.id, searched + 1
         said = (answer.get("action") or {} for answer in record.body.get("answers", ()))
         if any(says.casefold() in str(one.get("message", "")).casefold() for one in said):
             found.append(record)
-    return Page(found, None, searched)
+    return MatchPage(found, None, searched)
 
 
 def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
@@ -276,8 +274,7 @@ def match(store: Store, id_: str, study: str | None = None) -> MatchRecord:
 
 def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iterator[MatchRecord]:
     """These matches of a study with their bodies, read so many at once, in the order of ids."""
-    for start in range(0, len(ids), batch):
-        wanted = ids[start : start + batch]
+    for wanted in chunks(ids, batch):
         found = store.records(study, bodies=True, where=matches.c.id.in_(wanted))
         by_id = {record.id: record for record in found}
         yield from (by_id[id_] for id_ in wanted if id_ in by_id)

@@ -13,6 +13,7 @@ from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError
 from cheaptalk.rules import suggest
+from cheaptalk.rules.display import brief
 
 AT_ONCE = 10_000
 """Matches that are looked up by their ids together."""
@@ -45,6 +46,11 @@ class StudySummary(NamedTuple):
     halted: str | None = None
     set_aside: int = 0
     planned: int | None = None
+
+    def __repr__(self) -> str:
+        return brief(
+            self, f"{self.name}, {', '.join(f'{n:,} {one}' for one, n in self.counts.items())}"
+        )
 
     @property
     def done(self) -> int:
@@ -207,11 +213,9 @@ class StoreReader:
             StoreError: no match does, or several do.
         """
         where = schema.matches.c.id.startswith(prefix, autoescape=True)
-        found = []
-        for record in self.records(bodies=True, where=where):
-            found.append(record)
-            if len(found) == 2:
-                raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
+        found = list(islice(self.records(bodies=True, where=where), 2))
+        if len(found) == 2:
+            raise StoreError(f'several matches begin with "{prefix}"; give more of the id')
         if not found:
             raise StoreError(f'no match begins with "{prefix}" in {self.name}')
         return found[0]
@@ -242,7 +246,7 @@ class StoreReader:
         return self._calls(schema.calls.c.state == "unresolved")
 
     def with_open_calls(self) -> set[str]:
-        """The matches that have such calls."""
+        """The matches that the ledger holds calls of."""
         with self.reading() as connection:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 

@@ -1,4 +1,4 @@
-"""The tables of the store. The migrations in ``migrations/`` build them; a test compares."""
+"""The tables of the store. The migrations in ``migrations/`` lead to them; a test compares."""
 
 from sqlalchemy import (
     JSON,
@@ -15,23 +15,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.postgresql import insert
-
-__all__ = [
-    "REVISION",
-    "batches",
-    "calls",
-    "configurations",
-    "insert",
-    "judgements",
-    "judges",
-    "matches",
-    "members",
-    "metadata",
-    "players",
-    "rosters",
-    "studies",
-]
+from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
 
 REVISION = "0006"
 """The newest migration; a store of a later one is refused."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
 from cheaptalk.records.encoding import data_of, text_of
-from cheaptalk.records.store.backend import HELD, Backend, StoreError
+from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
 DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
@@ -37,17 +37,19 @@ class SqliteBackend(Backend):
     """A store in a file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()  # so that all who come by a link meet at one lock
         self.name = str(path)
-        self.mailbox = FileMailbox(path)
+        self.mailbox = FileMailbox(self.path)
+        self._held = False
+        self._taken: tuple[int, int] | None = None
         self.engine = sa.create_engine(
-            address(path),
+            address(self.path),
             connect_args={"timeout": 10, "check_same_thread": False},
             json_serializer=text_of,
             json_deserializer=data_of,
         )
         sa.event.listen(self.engine, "connect", _set_up)
-        sa.event.listen(self.engine, "begin", _begin)
+        sa.event.listen(self.engine, "begin", self._begin)
 
     @classmethod
     def open(cls, url: str, create: bool) -> "SqliteBackend":
@@ -58,15 +60,18 @@ class SqliteBackend(Backend):
         """
         path = Path(url.partition(":///")[2])
         if not path.exists() and not create:
-            raise StoreError(
-                f"there is no store at {path}; name one with --store or CHEAPTALK_STORE"
-            )
+            raise NoStore(f"there is no store at {path}; name one with --store or CHEAPTALK_STORE")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(f"{path} is no place for a store file; name one with --store")
         return cls(path)
 
     @contextmanager
     def holding(self, wait: float) -> Iterator[None]:
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            raise StoreError(
+                f"{self.name} has a second name, a hard link, and writing to it under both would "
+                "damage it; copy it, and use the copy"
+            )
         lock = FileLock(f"{self.path}.lock")
         try:
             lock.acquire(timeout=wait)
@@ -76,10 +81,24 @@ class SqliteBackend(Backend):
             raise StoreError(
                 f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
             ) from error
+        self._held, self._taken = True, _identity(self.path)
         try:
             yield
         finally:
+            self._held = False
             lock.release()
+
+    def _begin(self, connection: sa.Connection) -> None:
+        """Begin a transaction; while the store is held, only in the very file that was taken."""
+        if self._held:
+            found = _identity(self.path)
+            self._taken = self._taken or found  # a new store's file is made by the first of them
+            if found != self._taken:
+                raise StoreError(
+                    f"{self.name} was deleted, renamed or replaced while it was written to, and "
+                    "nothing more can be recorded; put it back and resume"
+                )
+        connection.exec_driver_sql("BEGIN")
 
     def cure(self, error: Exception) -> str | None:
         if isinstance(error, json.JSONDecodeError):
@@ -134,9 +153,13 @@ class FileMailbox:
     def take(self) -> Iterator[tuple[str, str]]:
         self.orders.mkdir(exist_ok=True)
         for path in sorted(self.orders.glob("*.json")):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            path.unlink(missing_ok=True)
-            yield path.stem, text
+            try:
+                text = path.read_text("utf-8", "replace") if path.is_file() else None
+                path.unlink(missing_ok=True)
+            except OSError:  # a folder, or somebody else's: no order
+                continue
+            if text is not None:
+                yield path.stem, text
 
     def withdraw(self, order: str) -> None:
         (self.orders / f"{order}.json").unlink(missing_ok=True)
@@ -174,5 +197,10 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-def _begin(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path, whatever its name; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -6,12 +6,14 @@ set aside: they stay in the store and its exports, and no report counts them.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from pydantic import BaseModel
 
 from cheaptalk import __version__
 from cheaptalk.records.record import Ended, Status
@@ -19,6 +21,9 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
+from cheaptalk.rules import Game
+from cheaptalk.rules.display import brief
+from cheaptalk.rules.errors import shown
 
 NEWEST = schema.REVISION
 MIGRATION_WAIT = 10.0
@@ -79,7 +84,10 @@ class Store(StoreReader):
             with cls.open(where, create=create) as store:
                 yield store
         else:
-            raise StoreError(f"a store, its file or its URL is wanted, not {where!r}")
+            raise StoreError(f"a store, its file or its URL is wanted, not {shown(where)}")
+
+    def __repr__(self) -> str:
+        return brief(self, self.name)
 
     def close(self) -> None:
         self.backend.engine.dispose()
@@ -125,8 +133,7 @@ class Store(StoreReader):
             )
         return None
 
-    @contextmanager
-    def writing(self, wait: float = 0) -> Iterator[None]:
+    def writing(self, wait: float = 0) -> AbstractContextManager[None]:
         """Hold the store for writing; a second writer is refused.
 
         Args:
@@ -135,8 +142,7 @@ class Store(StoreReader):
         Raises:
             StoreError: another process holds it, or its folder cannot be written.
         """
-        with self.backend.holding(wait):
-            yield
+        return self.backend.holding(wait)
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
@@ -211,6 +217,35 @@ class Store(StoreReader):
             write_matches(connection, study_id, matches)
 
 
+class StudyRows:
+    """What the store keeps of a study beside its matches: its text, configurations and players.
+
+    Attributes:
+        id: the study's number.
+        configurations, players: the numbers of those that were added, by digest.
+    """
+
+    def __init__(self, store: Store, name: str, spec: Mapping[str, Any]) -> None:
+        self.store = store
+        self.id = store.register_study(name, spec)
+        self.configurations: dict[str, int] = {}
+        self.players: dict[str, int] = {}
+
+    def add(self, games: Mapping[str, Game], players: Mapping[str, tuple[str, BaseModel]]) -> None:
+        """Note games, and players under their labels, by digest; those that are known too."""
+        self.configurations |= self.store.register_configurations(
+            {
+                key: (one.name, one.version, one.model_dump(mode="json"))
+                for key, one in games.items()
+            }
+        )
+        self.players |= self.store.register_players(
+            {key: spec.model_dump(mode="json") for key, (_, spec) in players.items()}
+        )
+        labels = {self.players[key]: label for key, (label, _) in players.items()}
+        self.store.register_roster(self.id, labels)
+
+
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
     """Write matches that ended, in the caller's transaction; a live or failed row is replaced."""
     table, calls = schema.matches, schema.calls
@@ -244,29 +279,10 @@ JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
 def _row(match: NewMatch) -> dict[str, Any]:
-    end = match.ended
-    return {
-        "id": match.id,
-        "configuration_id": match.configuration_id,
-        "deal": match.deal,
-        "repeat": match.repeat,
-        "seats": match.seats,
-        "status": end.status.value,
-        "reason": end.reason,
-        "outcome": end.outcome,
-        "payoffs": end.payoffs,
-        "kinds": end.kinds,
-        "calls": end.calls,
-        "input_tokens": end.input_tokens,
-        "output_tokens": end.output_tokens,
-        "cached_tokens": end.cached_tokens,
-        "reasoning_tokens": end.reasoning_tokens,
-        "dollars": end.dollars,
-        "unpriced": end.unpriced,
-        "uncounted": end.uncounted,
-        "finished": end.finished,
-        "body": end.body,
-    }
+    row = match._asdict()
+    end = row.pop("ended")
+    played = {one.name: getattr(end, one.name) for one in fields(end)}
+    return row | played | {"status": end.status.value}
 
 
 matches, members = schema.matches, schema.members
@@ -325,15 +341,12 @@ def set_aside(store: StoreReader, study: str) -> frozenset[str]:
 studies = schema.studies
 
 
-def note_plan(store: Store, study_id: int, planned: int) -> None:
-    """Note how many matches a study's plan has."""
-    with store.transaction() as connection:
-        connection.execute(
-            sa.update(studies).where(studies.c.id == study_id).values(planned=planned)
-        )
+def note_run(store: Store, study_id: int, planned: int, halted: str | None) -> None:
+    """Note how many matches a study's plan has, and why its run stopped.
 
-
-def note_halt(store: Store, study_id: int, reason: str | None) -> None:
-    """Note why a study's run stopped; None where it did not, or one is just beginning."""
+    Args:
+        halted: None where it did not, or one is just beginning.
+    """
     with store.transaction() as connection:
-        connection.execute(sa.update(studies).where(studies.c.id == study_id).values(halted=reason))
+        ours = sa.update(studies).where(studies.c.id == study_id)
+        connection.execute(ours.values(planned=planned, halted=halted))

@@ -7,6 +7,7 @@ import polars as pl
 
 from cheaptalk.frames import round_frames
 from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
@@ -35,16 +36,13 @@ def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) ->
         labels: the players to show.
         radar: which measures.
     """
-    first, second = (name for name in frame.columns if name.startswith("player."))
+    first, second = (f"player.{place}" for place in places_in(frame))
     measures = list(radar.axes.values())
     own = frame.filter(SCORED & (pl.col(first) == pl.col(second)) & pl.col(first).is_in(labels))
     means = own.group_by(first).agg(pl.col(measures).mean(), pl.len().alias("matches")).sort(first)
     if means.is_empty():
         return None
-    rows = [
-        (row[first], row["matches"], [row[name] for name in measures])
-        for row in means.iter_rows(named=True)
-    ]
+    rows = means.select(first, "matches", pl.concat_list(measures)).rows()
     return radar_panel(radar, radar.title, rows)
 
 

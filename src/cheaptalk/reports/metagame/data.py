@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.bimatrix import Pair, SeatsAnalysis
-from cheaptalk.equilibrium.analysis.bimatrix_solution import SeatsEquilibrium
 from cheaptalk.equilibrium.analysis.providers import Providers
-from cheaptalk.equilibrium.analysis.spreads import LEVEL, Spread
+from cheaptalk.equilibrium.analysis.two_seat_solution import SeatsEquilibrium
+from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.empirical.bootstrap import LEVEL, Spread
 from cheaptalk.equilibrium.empirical.next_cells import QUANTITY, NextCells
 
 
@@ -23,7 +23,7 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
     Args:
         seed: with which the draws were made.
     """
-    metrics = [metric.name for reading in one.readings for metric in reading.metrics]
+    metrics = [column.title for reading in one.readings for column in reading.columns]
     return {
         "game": one.name,
         "strategies": list(one.labels),
@@ -39,7 +39,7 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
         "no_intervals_because": one.unsure or None,
         "equilibria": [
             {
-                "mixture": _by_label(one, component.point.mixture.tolist()),
+                "mixture": _under(one.labels, component.point.mixture.tolist()),
                 "payoff": component.point.payoff,
                 "regret": component.point.regret,
                 "entropy": component.point.entropy,
@@ -52,20 +52,20 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
         "most_entropy": one.tied_entropy,
         "weakly_dominated_by": one.dominated,
         "complete": one.found.complete,
-        "payoffs": [[_numbers(cell) for cell in row] for row in one.payoffs],
+        "payoffs": [list(map(Spread._asdict, row)) for row in one.payoffs],
         "best_reply": one.responses.alone.tolist(),
         "tied_best_reply": one.responses.tied.tolist(),
         "at_equilibrium": {
-            name: _numbers(one.at_equilibrium(name)) for name in ("payoff", *metrics)
+            name: one.at_equilibrium(name)._asdict() for name in ("payoff", *metrics)
         },
         "against_equilibrium": {
-            "payoff": _by_label(one, map(_numbers, one.gets)),
-            **{name: _by_label(one, map(_numbers, one.against(name)))
+            "payoff": _under(one.labels, map(Spread._asdict, one.gets)),
+            **{name: _under(one.labels, map(Spread._asdict, one.against(name)))
                for name in ("mixture", "regret", *metrics)},
         },
         "ratings": {
             rating.kind.name: {
-                "values": _by_label(one, rating.values),
+                "values": _under(one.labels, rating.values),
                 "before_though_of_more_regret": [list(pair) for pair in rating.against],
             }
             for rating in one.rankings.ratings
@@ -83,10 +83,10 @@ def _providers(among: Providers) -> dict[str, Any]:
         "left_out": list(among.left_out),
         "readings": {
             reading.name: {
-                "payoffs": [[_numbers(cell) for cell in row] for row in reading.payoffs],
+                "payoffs": [list(map(Spread._asdict, row)) for row in reading.payoffs],
                 "best_reply": reading.responses,
-                "mixture": [_numbers(share) for share in reading.shares],
-                "value_given": reading.given and [_numbers(value) for value in reading.given],
+                "mixture": list(map(Spread._asdict, reading.shares)),
+                "value_given": reading.given and list(map(Spread._asdict, reading.given)),
                 "several_equilibria": reading.several,
             }
             for reading in among.readings
@@ -110,12 +110,8 @@ def _next(plan: NextCells | str) -> dict[str, Any]:
     }
 
 
-def _numbers(one: Spread) -> dict[str, float | None]:
-    return one._asdict()
-
-
-def _by_label(one: Analysis, values: Iterable[Any]) -> dict[str, Any]:
-    return dict(zip(one.labels, values, strict=True))
+def _under(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=True))
 
 
 def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
@@ -131,7 +127,7 @@ def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
     return {
         "game": one.name,
         "seats": list(one.seats),
-        "strategies": dict(zip(one.seats, map(list, one.labels), strict=True)),
+        "strategies": _under(one.seats, map(list, one.labels)),
         "payoff": one.payoff,
         "units": list(one.units),
         "pooled": one.pooled,
@@ -151,13 +147,13 @@ def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
 
 def _equilibrium(one: SeatsAnalysis, found: SeatsEquilibrium) -> dict[str, Any]:
     mixtures = [
-        dict(zip(labels, shares, strict=True))
+        _under(labels, shares.tolist())
         for labels, shares in zip(one.labels, found.mixtures, strict=True)
     ]
     return {
-        "mixtures": _by_seat(one, mixtures),
-        "payoffs": _by_seat(one, found.profile.payoffs),
-        "regrets": _by_seat(one, found.profile.regrets),
+        "mixtures": _under(one.seats, mixtures),
+        "payoffs": _under(one.seats, found.profile.payoffs),
+        "regrets": _under(one.seats, found.profile.regrets),
         "pure": found.pure,
         "continuum": found.continuum,
     }
@@ -165,17 +161,13 @@ def _equilibrium(one: SeatsAnalysis, found: SeatsEquilibrium) -> dict[str, Any]:
 
 def _pair(one: SeatsAnalysis, pair: Pair) -> dict[str, Any]:
     return {
-        "players": _by_seat(one, pair[:2]),
-        "gets": _by_seat(one, [got._asdict() for got in pair.gets]),
-        "regrets": _by_seat(one, pair.regrets),
-        "best_reply": _by_seat(one, pair.best),
-        "best_reply_in": _by_seat(one, pair.replies),
+        "players": _under(one.seats, pair[:2]),
+        "gets": _under(one.seats, map(Spread._asdict, pair.gets)),
+        "regrets": _under(one.seats, pair.regrets),
+        "best_reply": _under(one.seats, pair.best),
+        "best_reply_in": _under(one.seats, pair.replies),
         "pure_equilibrium": pair.stable,
         "support": pair.support,
         "matches": pair.matches,
         "deals": pair.deals,
     }
-
-
-def _by_seat(one: SeatsAnalysis, values: Iterable[Any]) -> dict[str, Any]:
-    return dict(zip(one.seats, values, strict=True))

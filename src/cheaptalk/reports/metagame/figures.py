@@ -1,11 +1,11 @@
 """Figures of empirical games as plain data for Plotly; see :mod:`cheaptalk.reports.figures`."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from cheaptalk.equilibrium.analysis.analysis import Analysis
-from cheaptalk.equilibrium.analysis.bimatrix import Pair, SeatsAnalysis
-from cheaptalk.equilibrium.analysis.spreads import Spread
+from cheaptalk.equilibrium.analysis.two_seats import Pair, SeatsAnalysis
+from cheaptalk.equilibrium.empirical.bootstrap import Spread
+from cheaptalk.frames.reader import places_in
 from cheaptalk.reports.figures import (
     COLOURS,
     PRINTED,
@@ -95,11 +95,10 @@ def _along(
     """Numbers by strategy, along a line each, with their intervals."""
     found = [spreads[one] for one in order]
     values = [number(one) for one in found]
-    pairs = list(zip(values, found, strict=True))  # where draws disagree, a mean can lie outside
-    sides = [
-        (0 if one.low is None else max(0, value - one.low),
-         0 if one.high is None else max(0, one.high - value))
-        for value, one in pairs
+    sides = [  # where draws disagree, a mean can lie outside
+        (0 if one.low is None else max(0, number(one) - one.low),
+         0 if one.high is None else max(0, one.high - number(one)))
+        for one in found
     ]  # fmt: skip
     return {
         "orientation": "h", "x": values, "y": [analysis.labels[one] for one in order],
@@ -125,8 +124,8 @@ def _of(matches: int, deals: int) -> str:
 def _queries(analysis: Analysis) -> list[list[dict[str, str] | None]]:
     """What picks a cell's matches out in the viewer: those in which the row sits first."""
     if analysis.selected is None:
-        return [[None for _ in analysis.labels] for _ in analysis.labels]
-    first, second = (name for name in analysis.selected.frame.columns if name.startswith("player."))
+        return [[None] * len(analysis.labels)] * len(analysis.labels)
+    first, second = (f"player.{place}" for place in places_in(analysis.selected.frame))
     rest = analysis.selected.query
     return [
         [{first: row, second: column} | rest for column in analysis.labels]
@@ -158,8 +157,11 @@ def _map(one: SeatsAnalysis, side: int) -> Panel:
     layout = {
         "yaxis": labels_axis(rows) | {"autorange": "reversed", "title": {"text": down}},
         "xaxis": labels_axis(columns) | {"side": "top", "title": {"text": across}},
-        "shapes": [_frame(i, j, pair) for i, line in enumerate(grid)
-                   for j, pair in enumerate(line) if pair.best[side]],
+        "shapes": [
+            {"type": "rect", "x0": j - OFF, "x1": j + OFF, "y0": i - OFF, "y1": i + OFF,
+             "line": {"color": COLOURS[1], "width": 4 if pair.stable else 1.5}}
+            for i, line in enumerate(grid) for j, pair in enumerate(line) if pair.best[side]
+        ],
     }  # fmt: skip
     height = 110 + max(4, len(rows)) * (38 if len(rows) < 8 else 26)
     return Panel(f"What {capital(one.seats[side])} gets", one.units[side], height, [trace], layout)
@@ -173,21 +175,9 @@ def query(one: SeatsAnalysis, pair: Pair) -> dict[str, str] | None:
     return {first: pair.row, second: pair.column} | one.selected.query
 
 
-def _frame(row: int, column: int, pair: Pair) -> dict[str, Any]:
-    return {
-        "type": "rect", "x0": column - OFF, "x1": column + OFF, "y0": row - OFF, "y1": row + OFF,
-        "line": {"color": COLOURS[1], "width": 4 if pair.stable else 1.5},
-    }  # fmt: skip
-
-
 def _pair_text(pair: Pair, side: int, places: int) -> str:
-    got = pair.gets[side]
-    parts = [fixed(number(got), places)]
-    if got.low is not None and got.high is not None:
-        parts[0] += f", 95 % of draws in {fixed(got.low, places)} to {fixed(got.high, places)}"
+    parts = [_spread_text(pair.gets[side], places)]
     parts += ["best reply"] * pair.best[side] + ["pure equilibrium"] * pair.stable
     if pair.support is not None:
         parts.append(f"an equilibrium in {pair.support:.1%} of draws")
-    if pair.matches:
-        parts.append(f"{counted(pair.matches, 'match')} on {counted(pair.deals, 'deal')}")
-    return "<br>".join(parts)
+    return "<br>".join(parts) + _of(pair.matches, pair.deals)

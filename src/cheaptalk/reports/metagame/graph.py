@@ -87,7 +87,7 @@ class Graph(NamedTuple):
 
     def svg(self) -> str:
         """A drawing that stands alone; in a page it takes the colours of what is around it."""
-        template = environment().get_template("graph.svg.jinja")
+        template = environment().get_template("metagame/graph.svg.jinja")
         return template.render(graph=self, radius=NODE)
 
     @property
@@ -164,10 +164,7 @@ def _arc(start: complex, end: complex) -> tuple[str, str]:
     """A bent line between two nodes, and its head."""
     control = (start + end) / 2 + (end - start) * 1j * BEND
     begin = start + _unit(control - start) * NODE
-    return _quadratic(begin, control, end + _unit(control - end) * (NODE + 1))
-
-
-def _quadratic(begin: complex, control: complex, tip: complex) -> tuple[str, str]:
+    tip = end + _unit(control - end) * (NODE + 1)
     back, head = _head(tip, _unit(tip - control))
     return f"M{_xy(begin)}Q{_xy(control)} {_xy(back)}", head
 

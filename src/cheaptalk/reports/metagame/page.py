@@ -1,21 +1,22 @@
 """Writing the pages of empirical games: one HTML file that needs nothing else."""
 
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
-from cheaptalk import __version__
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
-from cheaptalk.equilibrium.analysis.bimatrix import SeatsAnalysis
-from cheaptalk.equilibrium.analysis.bimatrix_estimation import SeatsOptions, analyse_seats
-from cheaptalk.equilibrium.analysis.estimation import AnalysisOptions, analyse
+from cheaptalk.equilibrium.analysis.estimation import (
+    AnalysisOptions,
+    SeatsOptions,
+    analyse,
+    analyse_seats,
+)
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.rankings import RATINGS
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
+from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.queries import places_of
@@ -31,9 +32,11 @@ from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
 from cheaptalk.reports.output import SAVING, SCRIPT, write_page
 from cheaptalk.reports.pages import PORT
-from cheaptalk.reports.study_facts import TOOLS
+from cheaptalk.reports.study_facts import versions
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
+from cheaptalk.rules.display import brief
+from cheaptalk.studies.lookup import Named, Place, name_of
 
 
 class Played(NamedTuple):
@@ -54,9 +57,12 @@ class Played(NamedTuple):
     port: int = PORT
     others: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return brief(self, f"{', '.join(self.studies)}: {', '.join(self.frames)}")
+
     @classmethod
     def of(
-        cls, store: Store, study: str, *others: str, sample: int = 1, port: int = PORT
+        cls, store: Place, study: Named, *others: Named, sample: int = 1, port: int = PORT
     ) -> "Played":
         """The matches of a study, with the measures that the page shows.
 
@@ -67,11 +73,13 @@ class Played(NamedTuple):
             StoreError: there is no such study.
             CheaptalkError: a game is not installed, or a measure failed.
         """
-        frames = [
-            match_frames(store, one, only=measures_shown(places_of(store, one)))
-            for one in (study, *others)
-        ]
-        return cls(store, study, _together(frames), sample, port, others)
+        first, *rest = names = [name_of(one) for one in (study, *others)]
+        with Store.opened(store) as opened:
+            frames = [
+                match_frames(opened, one, only=measures_shown(places_of(opened, one)))
+                for one in names
+            ]
+        return cls(opened, first, _together(frames), sample, port, tuple(rest))
 
     @property
     def studies(self) -> tuple[str, ...]:
@@ -111,7 +119,7 @@ class Played(NamedTuple):
 def metagame_report(
     name: str,
     analyses: Sequence[Analysis],
-    out: Path,
+    out: Path | str,
     *,
     seed: int = 0,
     played: Played | None = None,
@@ -131,8 +139,9 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
+    views = [one.selected.view for one in analyses if one.selected]
     _write(
-        "metagame.html.jinja",
+        "metagame/page.html.jinja",
         out,
         name,
         seed,
@@ -145,12 +154,12 @@ def metagame_report(
         conduct=_conduct(analyses, played),
         graphs={one.name: _graph(one) for one in analyses},
         ratings=RATINGS,
-        methods=_methods(analyses),
+        methods={title: text for view in views if view for title, text in view.methods.items()},
     )
 
 
 def _write(
-    template: str, out: Path, name: str, seed: int, played: Played | None, **shown: Any
+    template: str, out: Path | str, name: str, seed: int, played: Played | None, **shown: Any
 ) -> None:
     """Write a page on empirical games from a template and what it alone shows."""
     write_page(
@@ -166,8 +175,7 @@ def _write(
         played=played,
         transcripts=_transcripts(played) if played else "",
         seed=seed,
-        versions={"cheaptalk": __version__, "Python": platform.python_version()}
-        | {tool: version(tool) for tool in TOOLS},
+        versions=versions(),
         **shown,
     )
 
@@ -189,16 +197,9 @@ def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, l
     return found
 
 
-def _methods(analyses: Sequence[Analysis]) -> dict[str, str]:
-    """What the boxes of the games tell readers of their measures, by heading."""
-    views = [one.selected.view for one in analyses if one.selected]
-    return {title: text for view in views if view for title, text in view.methods.items()}
-
-
 def _graph(analysis: Analysis) -> Graph:
-    shares = [figures.number(one) for one in analysis.against("mixture")]
-    responses = analysis.responses
-    return best_response_graph(analysis.labels, responses.payoffs, responses.alone, shares)
+    shares, responses = map(figures.number, analysis.against("mixture")), analysis.responses
+    return best_response_graph(analysis.labels, responses.payoffs, responses.alone, [*shares])
 
 
 def _transcripts(played: Played) -> str:
@@ -233,7 +234,7 @@ def analyses_by_seat(
 def seats_report(
     name: str,
     analyses: Sequence[SeatsAnalysis],
-    out: Path,
+    out: Path | str,
     *,
     seed: int = 0,
     played: Played | None = None,
@@ -243,7 +244,7 @@ def seats_report(
     All arguments, and what is raised, are as for :func:`.metagame_report`.
     """
     _write(
-        "metagame_seats.html.jinja",
+        "metagame/seats.html.jinja",
         out,
         name,
         seed,

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
+from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store, line_up
-from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.charts import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
@@ -22,11 +23,12 @@ from cheaptalk.reports.recipes.parts import (
     RecipePart,
     ReportTable,
 )
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.score_lines import by_player
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.statistics import STRATA, mean_intervals
+from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
 
 LEVEL = 0.95
@@ -71,12 +73,13 @@ class Difference(NamedTuple):
         return self.difference - width, self.difference + width
 
 
+@reads_study
 def compare(
     store: Store,
     study: str,
-    other: str,
+    other: Named,
     *,
-    other_store: Store | None = None,
+    other_store: Place | None = None,
     renamed: Mapping[str, str] | None = None,
     as_published: bool = False,
 ) -> Findings:
@@ -95,14 +98,15 @@ def compare(
         CheaptalkError: a label in ``renamed`` is in neither study, a game is not installed, or a
             measure failed.
     """
-    second = Evidence(other_store or store, other, as_published)
-    for new, old in (renamed or {}).items():
-        for label, evidence in ((new, second), (old, Evidence(store, study))):
-            if label not in evidence.labels:
-                known = suggest(label, evidence.labels)
-                raise CheaptalkError(f"no player {known} in {evidence.study}")
-    recipe = comparison(second, renamed, list(Evidence(store, study).places))
-    return findings(store, study, recipe, as_published=as_published)
+    with Store.opened(other_store or store) as opened:
+        second = Evidence(opened, name_of(other), as_published)
+        for new, old in (renamed or {}).items():
+            for label, evidence in ((new, second), (old, Evidence(store, study))):
+                if label not in evidence.labels:
+                    known = suggest(label, evidence.labels)
+                    raise CheaptalkError(f"no player {known} in {evidence.study}")
+        recipe = comparison(second, renamed, list(Evidence(store, study).places))
+        return findings(store, study, recipe, as_published=as_published)
 
 
 def comparison(
@@ -166,7 +170,7 @@ def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     """A frame with some players called otherwise, in their places and pairings."""
     if not names:
         return frame
-    players = [name for name in frame.columns if name.startswith("player.")]
+    players = [f"player.{place}" for place in places_in(frame)]
     frame = frame.with_columns(pl.col(players).replace(dict(names)))
     lined = frame.select(players).unique()
     pairings = [line_up([one for one in row if one is not None]) for row in lined.iter_rows()]
@@ -237,25 +241,19 @@ def _table(
 
 def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
     """A panel a score: differences of all players with their intervals."""
-    panels = [
-        _panel(game, str(score), part)
-        for (score,), part in frame.group_by("score", maintain_order=True)
-    ]
+    panels = []
+    for (score,), part in frame.group_by("score", maintain_order=True):
+        rows = part.to_dicts()
+        names = [f"{row[WHO]} as {row['role']}" for row in rows]
+        said, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
+        panel = dots(str(score), rows[0]["unit"], names, rows, "difference", [*said], leads)
+        panels.append(panel)
     caption = f"To the right of the line {other.study} is higher. Whiskers are 95 % intervals."
     return Charts(f"compare-{game}-figures", "Differences", panels, caption)
 
 
 def _lead(game: str, row: Mapping[str, Any]) -> Lead:
     return Lead(game, {f"player.{row['place']}": row[WHO], "status": "finished"})
-
-
-def _panel(game: str, title: str, part: pl.DataFrame) -> Panel:
-    rows = part.to_dicts()
-    names = [f"{row[WHO]} as {row['role']}" for row in rows]
-    leads = [_lead(game, row) for row in rows]
-    return dots(
-        title, part["unit"][0], names, rows, "difference", list(map(_hover_text, rows)), leads
-    )
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:
@@ -282,34 +280,20 @@ def difference(
 
 def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
     changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
-    means = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
-    (before, after, row) = means.sort(
-        pl.col("measure").replace_strict({key: 0, f"{key}.after": 1, "difference": 2})
-    ).iter_rows(named=True)
-    strata = both.select(STRATA).n_unique()
-    return Difference(
-        before["mean"], after["mean"], row["mean"], row["error"],
-        max(row["clusters"] - strata, 1), row["n"],
-    )  # fmt: skip
+    found = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
+    means = dict(found.select("measure", "mean").iter_rows())
+    error, clusters, n = found.filter(measure="difference").select("error", "clusters", "n").row(0)
+    freedom = max(clusters - both.select(STRATA).n_unique(), 1)
+    return Difference(means[key], means[f"{key}.after"], means["difference"], error, freedom, n)
 
 
 def _of_cells(met: pl.DataFrame) -> Difference:
     size = met.height
-    squares = pl.col("error", "error.after").pow(2)
-    known = not met.select("error", "error.after").null_count().sum_horizontal().item()
-    variance = met.select(squares.sum()).sum_horizontal().item() / size**2
-    freedom = 1.0
-    if known and variance:
-        parts = met.select(
-            pl.sum_horizontal(
-                pl.col("error").pow(4) / (pl.col("clusters") - 1),
-                pl.col("error.after").pow(4) / (pl.col("clusters.after") - 1),
-            ).sum()
-        ).item()
-        freedom = variance**2 / (parts / size**4)
-    before, after = met["mean"].mean(), met["mean.after"].mean()
-    assert isinstance(before, float)
-    assert isinstance(after, float)
-    return Difference(
-        before, after, after - before, variance**0.5 if known else None, freedom, size
-    )
+    before, after = met.select("mean", "mean.after").mean().row(0)
+    squares = met.select("error", "error.after").to_numpy() ** 2
+    if np.isnan(squares).any():
+        return Difference(before, after, after - before, None, 1.0, size)
+    fourths = squares**2 / (met.select("clusters", "clusters.after").to_numpy() - 1)
+    freedom = float(squares.sum() ** 2 / fourths.sum()) if squares.any() else 1.0
+    error = float(squares.sum()) ** 0.5 / size
+    return Difference(before, after, after - before, error, freedom, size)

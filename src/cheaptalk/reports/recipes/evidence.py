@@ -61,6 +61,12 @@ class Evidence:
         return places_of(self.store, self.study)
 
     @cached_property
+    def players(self) -> dict[str, dict[str, Any]]:
+        """The players by label as the study writes them; none of games that were imported."""
+        spec = self.store.study(self.study, counted=False).spec
+        return dict(spec.get("players") or {})
+
+    @cached_property
     def labels(self) -> list[str]:
         """What the study calls its players that have begun a match."""
         pairings = overview(self.store, self.study).pairings

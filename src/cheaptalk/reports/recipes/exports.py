@@ -104,7 +104,9 @@ def _escaped(text: str) -> str:
     return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
 
 
-def write_tables(tables: Mapping[str, ReportTable], folder: Path, prefix: str = "") -> list[Path]:
+def write_tables(
+    tables: Mapping[str, ReportTable], folder: Path | str, prefix: str = ""
+) -> list[Path]:
     """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
 
     Args:
@@ -115,7 +117,7 @@ def write_tables(tables: Mapping[str, ReportTable], folder: Path, prefix: str = 
     Raises:
         CheaptalkError: the folder or a file in it cannot be written.
     """
-    written = []
+    written, folder = [], Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():

@@ -12,16 +12,18 @@ from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
     RECIPES,
     Charts,
+    Lacking,
     MadePart,
     Recipe,
     RecipePart,
     ReportTable,
-    make_part,
 )
-from cheaptalk.reports.recipes.played import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.study_facts import NOBODY, study_facts
 from cheaptalk.reports.transcripts import packed, sampled
-from cheaptalk.rules import Chance, CheaptalkError, suggest
+from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
+from cheaptalk.rules.display import Printed, brief, html_table
+from cheaptalk.studies.lookup import reads_study
 
 
 def recipe_of(name: str) -> Recipe:
@@ -35,8 +37,8 @@ def recipe_of(name: str) -> Recipe:
     return RECIPES[name]
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(Printed):
     """What a recipe makes of a study; prints as its tables.
 
     Attributes:
@@ -71,12 +73,22 @@ class Findings:
         """What the study does not hold, by the title of the part that takes it."""
         return {one.part.title: one.lacking for one in self.parts if one.lacking}
 
+    def __repr__(self) -> str:
+        made = f"{counted(len(self.tables), 'table')}, {len(self.lacking):,} lacking"
+        return brief(self, f"{self.recipe.name} from {self.evidence.study}: {made}")
+
+    def _repr_html_(self) -> str:
+        tables = "".join(table._repr_html_() for table in self.tables.values())
+        lacking = self.lacking.items()
+        return tables + (html_table("Lacking", ["part", "why"], lacking) if lacking else "")
+
     def __str__(self) -> str:
         """All tables, then what is missing."""
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
         return "\n\n".join([*map(str, self.tables.values()), *missing])
 
 
+@reads_study
 def findings(
     store: Store,
     study: str,
@@ -119,12 +131,15 @@ def findings(
         for part in chosen.parts:
             if progress:
                 progress(part)
-            yield make_part(part, evidence)
+            try:
+                yield MadePart(part, tuple(part.make(evidence)))
+            except Lacking as error:
+                yield MadePart(part, (), str(error))
 
     return Findings(chosen, evidence, tuple(parts()))
 
 
-def write_findings(found: Findings, out: Path, *, sample: int = 1, port: int = PORT) -> None:
+def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: int = PORT) -> None:
     """Write a recipe's tables and figures as a page that works offline.
 
     The same store gives the same page. An existing file is replaced at the end, whole.

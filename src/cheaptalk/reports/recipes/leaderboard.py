@@ -10,11 +10,12 @@ from cheaptalk.reports.figures import COLOURS, Panel, short
 from cheaptalk.reports.recipes.charts import dots, whiskers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.means import averaged, means, side_by_side
+from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
 from cheaptalk.reports.score_lines import by_player, places_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
-from cheaptalk.statistics import DEALS, STRATA, StatisticsError, rank_ranges
+from cheaptalk.statistics import DEALS, STRATA, StatisticsError
+from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import plain
 
 SCORE = "score"
@@ -26,8 +27,8 @@ LIKE = ("game", "configuration", "role")
 
 
 def leaderboard(
-    store: Store,
-    studies: Sequence[str],
+    store: Place,
+    studies: Sequence[Named],
     *,
     games: Sequence[str] = (),
     new: Sequence[str] = (),
@@ -51,25 +52,25 @@ def leaderboard(
     """
     if not studies:
         raise ValueError("a leaderboard takes one study at least")
-    names = list(dict.fromkeys(studies))
-    evidence = [Evidence(store, name) for name in names]
-    for what, wanted, known in (
-        ("player", new, sorted({label for one in evidence for label in one.labels})),
-        ("game", games, sorted({game for one in evidence for game in one.places})),
-    ):
-        for name in wanted:
-            if name not in known:
-                raise CheaptalkError(f"no {what} {suggest(name, known)} in {', '.join(names)}")
-    board = _Board(tuple(evidence), tuple(games), tuple(new))
-    recipe = Recipe(
-        "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.",
-        (
-            RecipePart("Standing", "", board.standing),
-            *([RecipePart("How ranks moved", "", board.moves)] if new or len(names) > 1 else []),
-        ),
-        heading=f"Leaderboard of {', '.join(names)}",
-    )  # fmt: skip
-    return findings(store, names[-1], recipe, draws=draws, seed=seed)
+    names = list(dict.fromkeys(map(name_of, studies)))
+    with Store.opened(store) as opened:
+        evidence = [Evidence(opened, name) for name in names]
+        for what, wanted, known in (
+            ("player", new, sorted({label for one in evidence for label in one.labels})),
+            ("game", games, sorted({game for one in evidence for game in one.places})),
+        ):
+            for name in wanted:
+                if name not in known:
+                    raise CheaptalkError(f"no {what} {suggest(name, known)} in {', '.join(names)}")
+        board = _Board(tuple(evidence), tuple(games), tuple(new))
+        parts = [RecipePart("Standing", "", board.standing)]
+        if new or len(names) > 1:
+            parts.append(RecipePart("How ranks moved", "", board.moves))
+        recipe = Recipe(
+            "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.", tuple(parts),
+            heading=f"Leaderboard of {', '.join(names)}",
+        )  # fmt: skip
+        return findings(opened, names[-1], recipe, draws=draws, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,10 @@ class _Board:
         rows = self.rows(self.studies)
         ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
         found = means(rows, ["z"], ["player", "game"], strata=STRATA)
-        board = ranks.join(_overall(rows, found), on="player", how="left", maintain_order="left")
+        overall = over_games(rows, found, "z").drop("games").rename(
+            lambda name: OVERALL + name[1:] if name.startswith("z") else name
+        )  # fmt: skip
+        board = ranks.join(overall, on="player", how="left", maintain_order="left")
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
@@ -197,37 +201,12 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(z=z)
 
 
-def _overall(rows: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """The mean of each player's games, of which ``found`` has the means."""
-    settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
-    made = averaged(found.join(settings, on=["player", "game"]), "player", "z", "h").drop("cells")
-    return made.rename(lambda name: OVERALL + name[1:] if name.startswith("z") else name)
-
-
 def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Ranks by the mean of the games' means, the best first, and what a reader should know.
-
-    Weighting each row makes the mean over rows the mean over games. Players who lack a game are
-    ranked by those that they played.
-    """
-    share = pl.len().over("player") / pl.len().over("player", "game")
-    weighted = rows.with_columns(
-        z=pl.col("z") * share / pl.col("game").n_unique().over("player"),
-        unit=pl.concat_str("game", *DEALS, separator="\n"),
-        pool=pl.concat_str("game", *STRATA, separator="\n"),
-    )
+    """Ranks by standing, and what a reader should know."""
     try:
-        found = rank_ranges(
-            weighted, "z", "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
-        )
+        return ranked_over_games(rows, "z", STRATA, draws, seed)
     except StatisticsError as error:
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
-    ranks = found.frame.select(
-        pl.col("group").alias("player"), "rank",
-        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
-        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
-    )  # fmt: skip
-    return ranks, found.notes
 
 
 def _uneven(rows: pl.DataFrame) -> Iterator[str]:

@@ -6,7 +6,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW
-from cheaptalk.statistics import DEALS, holm, mean_intervals
+from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
 
 PARTS = {"mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS}
 """What stands behind a column's name for each column of :func:`.mean_intervals`."""
@@ -41,29 +41,31 @@ def means(
     return wide
 
 
-def averaged(found: pl.DataFrame, by: str, value: str, strata: str) -> pl.DataFrame:
-    """The mean of each group's cells, all of which weigh alike, with a 95 % interval.
+def over_games(rows: pl.DataFrame, found: pl.DataFrame, value: str) -> pl.DataFrame:
+    """The mean of each player's games, all of which weigh alike, with a 95 % interval.
 
-    The error is the root of the sum of the cells' squared errors, over their number; degrees of
-    freedom are Welch and Satterthwaite's. There is neither where a cell has no error.
+    The error is the root of the sum of the games' squared errors, over their number; degrees of
+    freedom are Welch and Satterthwaite's. There is neither where a game has no error.
 
     Args:
-        found: one row a group and cell, as :func:`means` makes them.
-        by: the column that tells groups apart.
+        rows: one row an observation, with ``player``, ``game`` and ``configuration``.
+        found: one row a player and game, as :func:`means` makes them of these rows, with
+            configurations as strata.
         value: what is averaged.
-        strata: the column with how many strata each cell has, to which it lost degrees of freedom.
 
     Returns:
-        The column of ``by`` in the order in which groups first appear, ``value`` with its
-        interval, error and count, and ``cells``, how many there are.
+        ``player`` in the order in which players first appear, ``value`` with its interval, error
+        and count, and ``games``, how many there are.
     """
-    error, freedom = pl.col(value + ERROR), pl.col(value + CLUSTERS) - pl.col(strata)
+    settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
+    error, freedom = pl.col(value + ERROR), pl.col(value + CLUSTERS) - pl.col("h")
     squares = error.pow(2).sum()
     fourths = (error.pow(4) / pl.max_horizontal(freedom, 1)).sum()
-    made = found.group_by(by, maintain_order=True).agg(
+    games = found.join(settings, on=["player", "game"], maintain_order="left")
+    made = games.group_by("player", maintain_order=True).agg(
         pl.col(value).mean(),
         pl.col(value + COUNT).sum(),
-        pl.len().alias("cells"),
+        pl.len().alias("games"),
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
         pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
     )
@@ -71,6 +73,43 @@ def averaged(found: pl.DataFrame, by: str, value: str, strata: str) -> pl.DataFr
     return made.with_columns(
         (pl.col(value) - width).alias(value + LOW), (pl.col(value) + width).alias(value + HIGH)
     ).drop("freedom")
+
+
+def ranked_over_games(
+    rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Ranks by the mean of each player's games' means, the best first; see :func:`.rank_ranges`.
+
+    Weighting each row makes the mean over rows the mean over games. Players who lack a game are
+    ranked by those that they played.
+
+    Args:
+        rows: one row an observation, with ``player``, ``game`` and the columns of :data:`DEALS`.
+        value: what players are ranked by.
+        together: the columns that tell apart, game by game, which deals are drawn together.
+        draws: how many.
+        seed: of these.
+
+    Returns:
+        ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
+        ``sure`` (ranks that hold for all players at once, as text) and ``first`` (the share of
+        draws in which it is best); and what a reader should know.
+    """
+    share = pl.len().over("player") / pl.len().over("player", "game")
+    weighted = rows.with_columns(
+        pl.col(value) * share / pl.col("game").n_unique().over("player"),
+        unit=pl.concat_str("game", *DEALS, separator="\n"),
+        pool=pl.concat_str("game", *together, separator="\n"),
+    )
+    found = rank_ranges(
+        weighted, value, "player", cluster=["unit"], strata=["pool"], draws=draws, seed=seed
+    )
+    ranks = found.frame.select(
+        pl.col("group").alias("player"), "rank",
+        pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
+        pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
+    )  # fmt: skip
+    return ranks, found.notes
 
 
 def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -10,7 +10,8 @@ import polars as pl
 
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, counted
+from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.text import aligned, fixed
 
@@ -55,18 +56,14 @@ class Header(NamedTuple):
     places: int | str | None = None
     about: str = ""
 
-    @property
-    def is_p(self) -> bool:
-        """Whether it holds p-values: its title is p, or begins with it."""
-        return self.title.replace(",", " ").split(" ")[0] == "p"
-
     def number(self, value: float, places: int) -> str:
-        """A number as it is printed; no p-value is 0.
+        """A number as it is printed; no p-value, as its title calls it, is 0.
 
         >>> Header("p", "p").number(0.00012, 3), Header("x", "Gain").number(0.00012, 3)
         ('< 0.001', '0.000')
         """
-        if self.is_p and value < 0.5 * 10**-places:
+        is_p = self.title.replace(",", " ").split(" ")[0] == "p"
+        if is_p and value < 0.5 * 10**-places:
             return f"< {fixed(10**-places, places)}"
         return fixed(value, places)
 
@@ -88,8 +85,8 @@ class TableCell(NamedTuple):
         return "" if self.error is None else f"({fixed(self.error, places)})"
 
 
-@dataclass(frozen=True, eq=False)
-class ReportTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportTable(Printed):
     """A table: a frame with all its numbers, and which of them are shown how.
 
     Attributes:
@@ -152,6 +149,13 @@ class ReportTable:
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of the frame."""
         return self.frame.iter_rows(named=True)
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}, {counted(len(self.frame), 'row')}: {self.title}")
+
+    def _repr_html_(self) -> str:
+        notes = filter(None, (self.caption, *self.notes))
+        return html_table(self.title, self.headings, map(self.texts, self.rows), notes)
 
     def __str__(self) -> str:
         """The table in fixed width."""
@@ -239,6 +243,9 @@ class Recipe:
     options: Mapping[str, str] = field(default_factory=dict)
     heading: str = ""
 
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}, {counted(len(self.parts), 'part')} from {self.paper}")
+
 
 RECIPES: Registry[Recipe] = Registry("recipe", "cheaptalk.recipes", instances(Recipe))
 """All recipes by name."""
@@ -257,14 +264,6 @@ class MadePart:
     part: RecipePart
     shown: tuple[Shown, ...]
     lacking: str = ""
-
-
-def make_part(part: RecipePart, evidence: Evidence) -> MadePart:
-    """A part from a study, or the sentence that says what is missing."""
-    try:
-        return MadePart(part, tuple(part.make(evidence)))
-    except Lacking as error:
-        return MadePart(part, (), str(error))
 
 
 def finite(value: float | None) -> float | None:

@@ -1,6 +1,5 @@
 """Amounts that are known as ranges: calls, tokens and dollars, from low to high."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -49,11 +48,14 @@ class Amounts:
 
     def plus(self, other: "Amounts") -> "Amounts":
         """The amounts of two together; the dollars are those that are known."""
-        return self._with(other, Range.plus)
+        return Amounts(*map(Range.plus, self._known(), other._known()))
 
     def or_more(self, other: "Amounts") -> "Amounts":
         """The larger amount of two, in each unit by itself."""
-        return self._with(other, Range.or_more)
+        return Amounts(*map(Range.or_more, self._known(), other._known()))
+
+    def _known(self) -> list[Range]:
+        return [one or NOTHING for one in vars(self).values()]
 
     def without(self, taken: Cost, dollars: float) -> "Amounts":
         """The amounts where some calls may be there already: only the low ends count on them.
@@ -61,32 +63,14 @@ class Amounts:
         Args:
             dollars: what these calls would cost.
         """
-        return Amounts(
-            self.calls.without(taken.calls),
-            self.input_tokens.without(taken.usage.input_tokens),
-            self.output_tokens.without(taken.usage.output_tokens),
-            self.reasoning_tokens.without(taken.usage.reasoning_tokens),
-            self.dollars and self.dollars.without(dollars),
-        )
-
-    def _with(self, other: "Amounts", how: Callable[[Range, Range], Range]) -> "Amounts":
-        return Amounts(
-            how(self.calls, other.calls),
-            how(self.input_tokens, other.input_tokens),
-            how(self.output_tokens, other.output_tokens),
-            how(self.reasoning_tokens, other.reasoning_tokens),
-            how(self.dollars or NOTHING, other.dollars or NOTHING),
-        )
+        used = taken.usage
+        there = (taken.calls, used.input_tokens, used.output_tokens, used.reasoning_tokens, dollars)
+        pairs = zip(vars(self).values(), there, strict=True)
+        return Amounts(*(one and one.without(amount) for one, amount in pairs))
 
     def times(self, count: int) -> "Amounts":
         """The amounts of so many."""
-        return Amounts(
-            self.calls.times(count),
-            self.input_tokens.times(count),
-            self.output_tokens.times(count),
-            self.reasoning_tokens.times(count),
-            self.dollars and self.dollars.times(count),
-        )
+        return Amounts(*(one and one.times(count) for one in vars(self).values()))
 
     @property
     def tokens(self) -> Range:

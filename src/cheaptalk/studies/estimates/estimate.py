@@ -9,22 +9,23 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cheaptalk.calls.purse import Budget, Cap, amount_text, reasoning_of
+from cheaptalk.calls.budget import Budget, Cap, amount_text, reasoning_of
 from cheaptalk.models import ModelSettings, Usage
 from cheaptalk.models.prices import Price, Prices, load_prices
 from cheaptalk.players import ModelSeat
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted
+from cheaptalk.rules.display import Printed
 from cheaptalk.studies.estimates.amounts import NOTHING, Amounts, Range, dollars_shown, shown
 from cheaptalk.studies.estimates.rehearsal import (
     Load,
     Loads,
-    Part,
-    asked_of,
+    RehearsedRole,
     evenly,
     mean_load,
-    part_of,
+    models_of,
     rehearse,
+    role_of,
     stand_ins,
 )
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
@@ -100,8 +101,8 @@ Try: TypeAlias = tuple[str, int]
 """A stand-in, and the luck that it has."""
 LUCKS = 4
 """How often a match is rehearsed with a random stand-in, each time with other luck."""
-Table: TypeAlias = tuple[tuple[str, Part], ...]
-"""The models at a table: their labels and parts."""
+Lineup: TypeAlias = tuple[tuple[str, RehearsedRole], ...]
+"""The models at a table: their labels and roles."""
 NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 REHEARSALS = 40
 """Matches that are rehearsed for each part, at the most."""
@@ -109,8 +110,8 @@ EFFORT = 2_000
 """Calls after which no further match of a part is rehearsed."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Printed):
     """What the models of a study are going to take.
 
     Attributes:
@@ -224,17 +225,17 @@ def estimate(
 
 def _parts(
     matches: Sequence[PlannedMatch],
-) -> tuple[Counter[Table], dict[Part, list[PlannedMatch]], dict[str, ModelSeat]]:
+) -> tuple[Counter[Lineup], dict[RehearsedRole, list[PlannedMatch]], dict[str, ModelSeat]]:
     """How often which models sit at a table, the matches of each part, and settings by label."""
-    tables: Counter[Table] = Counter()
-    playing: defaultdict[Part, list[PlannedMatch]] = defaultdict(list)
+    tables: Counter[Lineup] = Counter()
+    playing: defaultdict[RehearsedRole, list[PlannedMatch]] = defaultdict(list)
     specs: dict[str, ModelSeat] = {}
-    parts: dict[tuple[str, str, int], Part] = {}
+    parts: dict[tuple[str, str, int], RehearsedRole] = {}
     for match in matches:
-        table: list[tuple[str, Part]] = []
-        for place, label, spec in _seated(match):
+        table: list[tuple[str, RehearsedRole]] = []
+        for place, label, spec in models_of(match):
             key = (match.configuration.game.name, place, id(spec))
-            part = parts.get(key) or parts.setdefault(key, part_of(match, place, spec))
+            part = parts.get(key) or parts.setdefault(key, role_of(match, place, spec))
             table.append((label, part))
             specs[label] = spec
             if not playing[part] or playing[part][-1] is not match:
@@ -250,18 +251,11 @@ def _taken(
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for match in matches:
         if match.id in begun:
-            labels = {place: label for place, label, _ in _seated(match)}
+            labels = {place: label for place, label, _ in models_of(match)}
             for seat in match.configuration.game.seats:
                 if seat.place in labels:
                     found[labels[seat.place]] += begun[match.id].get(seat.name, Cost())
     return found
-
-
-def _seated(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
-    """Place, label and settings of each model in a match."""
-    for place, one in zip(match.configuration.game.places, match.seating, strict=True):
-        if isinstance(one.spec, ModelSeat):
-            yield place, one.label, one.spec
 
 
 class _Rehearsals:
@@ -272,7 +266,7 @@ class _Rehearsals:
         self.unknown: set[str] = set()
         self._chosen: dict[str, list[Try]] = {}
 
-    def of(self, part: Part, matches: Sequence[PlannedMatch]) -> tuple[Load, Load]:
+    def of(self, part: RehearsedRole, matches: Sequence[PlannedMatch]) -> tuple[Load, Load]:
         """What a seat reads and writes in a match on average: with whoever makes it shortest, each
         match by itself, and with the slowest stand-in; nothing where none can play."""
         shortest: list[Load] = []
@@ -283,7 +277,7 @@ class _Rehearsals:
                 break
             rehearsed = self._rehearsed(match)
             calls += sum(load.calls for loads in rehearsed.values() for load in loads.values())
-            for at in [at for at, _, spec in _seated(match) if part_of(match, at, spec) == part]:
+            for at in [at for at, _, spec in models_of(match) if role_of(match, at, spec) == part]:
                 for one, loads in rehearsed.items():
                     found[one].append(loads[at])
                 shortest += sorted((loads[at] for loads in rehearsed.values()), key=_asked)[:1]
@@ -300,7 +294,7 @@ class _Rehearsals:
             done = {one: loads for one, loads in played.items() if loads}
             self.done[match.id] = done
             if game not in self._chosen and done:
-                by_length = sorted(done, key=lambda one: asked_of(done[one]))
+                by_length = sorted(done, key=lambda one: sum(map(_asked, done[one].values())))
                 lucks = [("random", luck) for luck in range(LUCKS) if ("random", 0) in done]
                 self._chosen[game] = list(dict.fromkeys([by_length[0], by_length[-1], *lucks]))
         return self.done[match.id]

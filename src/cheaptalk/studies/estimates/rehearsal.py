@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from cheaptalk.calls.purse import characters
-from cheaptalk.models import Message, ModelCall, Reply
+from cheaptalk.calls.budget import characters
+from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import made_up
 from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
@@ -23,7 +23,7 @@ SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "
 """Settings that change nothing of what a model reads."""
 
 
-class Part(NamedTuple):
+class RehearsedRole(NamedTuple):
     """What models of one kind do in one role of a game: all that read alike."""
 
     game: str
@@ -60,15 +60,10 @@ def mean_load(loads: Sequence[Load]) -> Load:
     return Load(*(sum(column) / len(loads) for column in columns))
 
 
-def asked_of(loads: Loads) -> float:
-    """Characters sent for all places together."""
-    return sum(load.asked for load in loads.values())
-
-
-def part_of(match: PlannedMatch, place: str, spec: ModelSeat) -> Part:
-    """What kind of part a model plays at this place of a match."""
+def role_of(match: PlannedMatch, place: str, spec: ModelSeat) -> RehearsedRole:
+    """The role that a model plays at this place of a match."""
     game = match.configuration.game
-    return Part(game.name, game.places[place], player_digest(voice(spec)))
+    return RehearsedRole(game.name, game.places[place], player_digest(voice(spec)))
 
 
 def voice(spec: ModelSeat) -> ModelSeat:
@@ -76,17 +71,17 @@ def voice(spec: ModelSeat) -> ModelSeat:
     return spec.model_copy(update={"model": STAND_IN} | dict.fromkeys(SAMPLING))
 
 
-def models_of(match: PlannedMatch) -> Iterator[tuple[str, ModelSeat]]:
-    """The places of a match that models fill, with their settings."""
-    for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
-        if isinstance(seated.spec, ModelSeat):
-            yield place, seated.spec
+def models_of(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
+    """Place, label and settings of each model in a match."""
+    for place, one in zip(match.configuration.game.places, match.seating, strict=True):
+        if isinstance(one.spec, ModelSeat):
+            yield place, one.label, one.spec
 
 
 def stand_ins(match: PlannedMatch) -> list[str]:
     """The strategies that can stand in for all of a match's models."""
     game = match.configuration.game
-    roles = {game.places[place] for place, _ in models_of(match)}
+    roles = {game.places[place] for place, *_ in models_of(match)}
     return [one.name for one in strategies(game.name).values() if roles <= set(one.roles)]
 
 
@@ -124,7 +119,7 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
 
 def _watched(player: LanguageModel, decide: Decide, load: Load) -> Decide:
     """A strategy's decisions, with all calls weighed that a model in its place would make."""
-    before: dict[str, Sequence[Message]] = {}
+    before: dict[str, Sequence[ChatMessage]] = {}
 
     def decision(asked: Asked) -> Action:
         action = decide(asked)
@@ -151,7 +146,7 @@ def _reply(call: ModelCall, action: Action, texts: Iterator[str]) -> str:
     return next(texts, made) if call.form.name == type(action).__name__ else made
 
 
-def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[Message]) -> None:
+def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[ChatMessage]) -> None:
     words = sum(len(message.content) for message in call.messages)
     load.calls += 1
     load.asked += words

@@ -3,14 +3,15 @@
 import json
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest, digest
-from cheaptalk.rules import Chance, Deal, Game
+from cheaptalk.rules import Chance, Deal, Game, counted
+from cheaptalk.rules.display import brief
 from cheaptalk.studies.plans.seating import Rows, Seated
 
 
@@ -23,11 +24,6 @@ class Configuration:
     @cached_property
     def digest(self) -> str:
         return configuration_digest(self.game)
-
-    @property
-    def stored(self) -> tuple[str, int, dict[str, Any]]:
-        """What the store keeps of it."""
-        return self.game.name, self.game.version, self.game.model_dump(mode="json")
 
 
 class Dealt(NamedTuple):
@@ -64,6 +60,13 @@ class PlannedMatch(NamedTuple):
     dealt: Dealt
     seating: tuple[Seated, ...]
     repeat: int
+
+    def __repr__(self) -> str:
+        players = " / ".join(player.label for player in self.seating)
+        game = self.configuration.game.name
+        return brief(
+            self, f"{self.id}, {game}, {players}, deal {self.dealt.key}, repeat {self.repeat}"
+        )
 
     @property
     def seed(self) -> str:
@@ -129,12 +132,16 @@ class Group(NamedTuple):
     configuration: Configuration
     seating: tuple[Seated, ...]
     matches: int
-    first: PlannedMatch
+    first: Callable[[], PlannedMatch]
+    """Makes the first of them."""
+
+    def __repr__(self) -> str:
+        return brief(self, f"{counted(self.matches, 'match')} like {self.first!r}")
 
     @property
     def instant(self) -> bool:
         """Whether all its players are scripts."""
-        return self.first.scripted
+        return _instant(self.seating)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +190,8 @@ class Block:
         if self.drawn is None:
             each = len(self.deals) * self.repeats
             for row, seating in enumerate(self.seatings if each else ()):
-                yield Group(self.configuration, seating, each, self.match(row * self.repeats))
+                first_match = partial(self.match, row * self.repeats)
+                yield Group(self.configuration, seating, each, first_match)
             return
         first: dict[int, int] = {}
         counts: dict[int, int] = {}
@@ -192,7 +200,8 @@ class Block:
             first.setdefault(row, place)
             counts[row] = counts.get(row, 0) + 1
         for row, count in counts.items():
-            yield Group(self.configuration, self.seatings[row], count, self.match(first[row]))
+            first_match = partial(self.match, first[row])
+            yield Group(self.configuration, self.seatings[row], count, first_match)
 
 
 class PlannedMatches(Sequence[PlannedMatch]):
@@ -210,6 +219,9 @@ class PlannedMatches(Sequence[PlannedMatch]):
 
     def __len__(self) -> int:
         return self._starts[-1] + len(self.more)
+
+    def __repr__(self) -> str:
+        return brief(self, counted(len(self), "match"))
 
     def __iter__(self) -> Iterator[PlannedMatch]:
         made = (block.match(place) for block in self.blocks for place in block.places())
@@ -241,7 +253,8 @@ class PlannedMatches(Sequence[PlannedMatch]):
         for match in self.more:
             found.setdefault((match.configuration.digest, match.seating), []).append(match)
         for ours in found.values():
-            yield Group(ours[0].configuration, ours[0].seating, len(ours), ours[0])
+            first_match = partial(ours.__getitem__, 0)
+            yield Group(ours[0].configuration, ours[0].seating, len(ours), first_match)
 
     def left(self, done: "Marks", *, instant: bool) -> Iterator[PlannedMatch]:
         """The matches that are not done, between scripts or with others, in order.

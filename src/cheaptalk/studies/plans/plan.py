@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 from cheaptalk.records import Store, StoreError, StudySummary
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
+from cheaptalk.rules.display import brief, html_table
 from cheaptalk.studies.plans.matches import (
     Block,
     Configuration,
@@ -25,6 +26,9 @@ from cheaptalk.studies.plans.matches import (
 from cheaptalk.studies.plans.seating import Seated, seat_everyone
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
+
+SHOWN = 20
+"""Seatings of a plan that a notebook shows."""
 
 
 @dataclass
@@ -47,6 +51,20 @@ class Plan:
     def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":
         """Some matches of a study; running them sets no others aside."""
         return cls(study, PlannedMatches(more=matches))
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.study.name}, {counted(len(self.matches), 'match')}")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (game, " / ".join(seating), f"{count:,}")
+            for (game, seating), count in self.counts().items()
+        ]
+        title = f"{self.study.name}: {counted(len(self.matches), 'match')}"
+        notes = [f"{label} does not play {game}" for label, game in self.idle]
+        if len(rows) > SHOWN:
+            notes.append(f"and {counted(len(rows) - SHOWN, 'more seating')}")
+        return html_table(title, ["game", "seating", "matches"], rows[:SHOWN], notes)
 
     def counts(self) -> Counter[tuple[str, tuple[str, ...]]]:
         """Matches by game and seating."""
@@ -75,12 +93,8 @@ class Plan:
         return found
 
 
-class DealtConfiguration(NamedTuple):
-    """A configuration with its deals and the pairing of those who meet on them."""
-
-    configuration: Configuration
-    deals: Sequence[Dealt]
-    pairing: Pairing | Sample
+DealtConfiguration: TypeAlias = tuple[Configuration, Sequence[Dealt], Pairing | Sample]
+"""A configuration with its deals and the pairing of those who meet on them."""
 
 
 def plan(
@@ -97,16 +111,13 @@ def plan(
     """
     study = study_of(study)
     if study.deals_from is None:
-        laid = _tables(study)
+        dealt = _tables(study)
     else:
-        laid = [
-            DealtConfiguration(configuration, deals, study.pairing)
-            for configuration, deals in tables
-        ]
-    seatings, idle = seat_everyone(study, [(one.configuration.game, one.pairing) for one in laid])
+        dealt = [(*table, study.pairing) for table in tables]
+    seatings, idle = seat_everyone(study, [(one.game, pairing) for one, _, pairing in dealt])
     blocks = [
-        Block(one.configuration, one.deals, rows, study.repeats)
-        for one, rows in zip(laid, seatings, strict=True)
+        Block(configuration, deals, rows, study.repeats)
+        for (configuration, deals, _), rows in zip(dealt, seatings, strict=True)
     ]
     _not_too_many(sum(block.possible for block in blocks))
     if isinstance(study.pairing, Sample):
@@ -124,17 +135,16 @@ def _not_too_many(matches: int) -> None:
 
 
 def _tables(study: Study) -> list[DealtConfiguration]:
-    laid: list[DealtConfiguration] = []
+    dealt: list[DealtConfiguration] = []
     listed = [(grid, grid.configurations()) for grid in study.games]
     _not_too_many(sum(len(games) * (grid.deals or study.deals) for grid, games in listed))
     for grid, games in listed:
         for game in games:
             configuration = Configuration(game)
             place = f"{study.seed}/{configuration.digest}"
-            count = grid.deals or study.deals
-            deals = NumberedDeals(place, count)
-            laid.append(DealtConfiguration(configuration, deals, grid.pairing or study.pairing))
-    return laid
+            deals = NumberedDeals(place, grid.deals or study.deals)
+            dealt.append((configuration, deals, grid.pairing or study.pairing))
+    return dealt
 
 
 def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -155,17 +165,14 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
 def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]:
     """Matches drawn without replacement, as evenly over configurations as the numbers allow."""
     wanted = _spread(total, [block.possible for block in blocks], chance)
-    return [
-        block if count == block.possible else block.only(sorted(_drawn(block, chance)[:count]))
-        for block, count in zip(blocks, wanted, strict=True)
-    ]
-
-
-def _drawn(block: Block, chance: Chance) -> "array[int]":
-    """The places of a block in a random order."""
-    order = array("q", range(block.possible))
-    chance("seatings", block.configuration.digest).shuffle(order)
-    return order
+    drawn = []
+    for block, count in zip(blocks, wanted, strict=True):
+        if count < block.possible:
+            order = array("q", range(block.possible))
+            chance("seatings", block.configuration.digest).shuffle(order)
+            block = block.only(sorted(order[:count]))
+        drawn.append(block)
+    return drawn
 
 
 def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
@@ -187,19 +194,19 @@ def _spread(total: int, rooms: Sequence[int], chance: Chance) -> list[int]:
     return taken
 
 
-def redealt(laid: Plan, store: Store) -> list[PlannedMatch]:
+def redealt(planned: Plan, store: Store) -> list[PlannedMatch]:
     """The matches that replace played ones on fresh deals and are not in the plan yet.
 
     A fresh deal is drawn with the first one's seed and a number behind it, so that it is the same
     however often, and in whatever order, a study is run; all who are dealt afresh in place of one
     deal meet on the same fresh one.
     """
-    unanswered = laid.study.unanswered
+    unanswered = planned.study.unanswered
     if not unanswered.redeal:
         return []
-    known = {match.id for match in laid.matches.more}
+    known = {match.id for match in planned.matches.more}
     found: dict[str, PlannedMatch] = {}
-    latest: Sequence[PlannedMatch] = laid.matches
+    latest: Sequence[PlannedMatch] = planned.matches
     while latest:
         latest = [
             match_of(one.configuration, one.dealt.afresh(), one.seating, one.repeat)
@@ -227,10 +234,10 @@ def lay_out(study: Study, store: Store | None) -> Plan:
         OtherVersion: an earlier match was dealt under other rules than those installed.
     """
     if study.deals_from is None:
-        laid = plan(study)
+        planned = plan(study)
         if store is not None:
-            laid.matches.extend(redealt(laid, store))
-        return laid
+            planned.matches.extend(redealt(planned, store))
+        return planned
     if store is None:
         raise StudyError(
             f'deals_from: there is no store to take "{study.deals_from}" from; name it with --store'

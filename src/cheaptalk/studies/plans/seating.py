@@ -49,7 +49,7 @@ Seats: TypeAlias = dict[str, Seated]
 """One player in every place that it can take at a game."""
 Rows: TypeAlias = list[tuple[Seated, ...]]
 """Seatings, each in the order of a game's places."""
-Size: TypeAlias = tuple[str, tuple[str, ...]]
+TableSize: TypeAlias = tuple[str, tuple[str, ...]]
 """A game and its places, of which configurations of one game may have different ones."""
 
 
@@ -77,8 +77,10 @@ def seat_everyone(
         (label, name) for name in names for label in study.players
         if not any(seats[label] for (other, _), seats in able.items() if other == name)
     ]  # fmt: skip
-    _everyone_plays(study, names, idle)
-    made: dict[tuple[Size, str], Rows] = {}
+    for label, entry in study.players.items():
+        if all((label, name) in idle for name in names):  # most likely a misspelt strategy
+            raise StudyError(f"players.{label}: {entry.form.why_idle(names)}")
+    made: dict[tuple[TableSize, str], Rows] = {}
     for game, pairing in tables:
         key = _size(game), str(pairing)
         if key not in made:
@@ -91,7 +93,7 @@ def seat_everyone(
     return [made[_size(game), str(pairing)] for game, pairing in tables], idle
 
 
-def _size(game: Game) -> Size:
+def _size(game: Game) -> TableSize:
     return game.name, tuple(game.places)
 
 
@@ -196,14 +198,6 @@ def _orders(listed: Listed, swap: bool) -> list[tuple[str, ...]]:
     labels = tuple(label for label, count in pairs for _ in range(count))
     turns = range(len(labels) if swap else 1)
     return list(dict.fromkeys(labels[-turn:] + labels[:-turn] for turn in turns))
-
-
-def _everyone_plays(study: Study, games: list[str], idle: list[tuple[str, str]]) -> None:
-    """Refuse a player who can sit at no table at all: most likely a misspelt strategy."""
-    for label, entry in study.players.items():
-        if any((label, game) not in idle for game in games):
-            continue
-        raise StudyError(f"players.{label}: {entry.form.why_idle(games)}")
 
 
 def _listed_sit(

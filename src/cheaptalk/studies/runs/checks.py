@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.purse import NO_CAP, Cap, unpriced
+from cheaptalk.calls.budget import NO_CAP, Cap, unpriced
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
@@ -34,7 +34,7 @@ class Checked(NamedTuple):
 
 
 def check(
-    laid: Plan,
+    planned: Plan,
     store: Store | None,
     *,
     ask_person: AskPerson | None = None,
@@ -52,33 +52,27 @@ def check(
         batching: how to play in providers' batches; None to make each call at once.
 
     Raises:
-        StudyError: a key, a price, a person or a recorded match is missing, or the plan cannot be
-            played in batches, or not without.
-        ReplayMismatch: the installed rules do not replay a recorded match.
-    """
-    check_seats(laid, store, ask_person)
-    check_batching(laid, store, batching)
-    prices = prices or load_prices()
-    check_prices(laid, prices, cap)
-    return Checked(laid, prices, cap, batching)
-
-
-def check_seats(laid: Plan, store: Store | None, ask_person: AskPerson | None) -> None:
-    """Refuse a plan whose players cannot be reached, before anything is written.
-
-    Raises:
-        StudyError: a provider's key is not set, a person is to play and nobody asks them, or a
-            recorded match is not there, has not ended or is one of another game.
+        StudyError: a key, a price, a person or a recorded match is missing, the plan cannot be
+            played in batches, or calls are in a batch already and would be bought twice.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
     sources = Sources(recordings(store), ask_person)
-    for (_, player), group in laid.seats().items():
+    for (_, player), group in planned.seats().items():
         reason = player.spec.missing(group.configuration.game, sources)
         if reason is not None:
             raise _unreachable(player, reason)
+    if batching is None and store is not None:
+        check_collected(store, planned.study.name, planned.matches)
+    for player in () if batching is None else planned.players().values():
+        reason = player.spec.unbatchable()
+        if reason is not None:
+            raise _unreachable(player, reason)
+    prices = prices or load_prices()
+    check_prices(planned, prices, cap)
+    return Checked(planned, prices, cap, batching)
 
 
-def check_prices(laid: Plan, prices: Prices, cap: Cap) -> None:
+def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
     """Refuse a budget in dollars where a model's price is not known.
 
     Args:
@@ -87,33 +81,16 @@ def check_prices(laid: Plan, prices: Prices, cap: Cap) -> None:
     Raises:
         StudyError: there is a cap in dollars, and no price for a model.
     """
-    budget = laid.study.budget
+    budget = planned.study.budget
     if not any(one.dollars for one in (budget, budget.per_match, cap)):
         return
-    for player in laid.players().values():
+    for player in planned.players().values():
         if isinstance(player.spec, ModelSeat) and prices.of(player.spec.model) is None:
             raise _unreachable(player, unpriced(player.spec.model))
 
 
 def _unreachable(player: Seated, reason: str) -> StudyError:
     return StudyError(f"players.{player.label}: {reason}")
-
-
-def check_batching(laid: Plan, store: Store | None, batching: Batching | None) -> None:
-    """Refuse a plan that cannot be played in batches, or not without, before anything is written.
-
-    Raises:
-        StudyError: a player's calls cannot go out in batches, or calls are in a batch already and
-            would be bought twice.
-    """
-    if batching is None:
-        if store is not None:
-            check_collected(store, laid.study.name, laid.matches)
-        return
-    for player in laid.players().values():
-        reason = player.spec.unbatchable()
-        if reason is not None:
-            raise _unreachable(player, reason)
 
 
 def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -> None:
@@ -134,7 +111,7 @@ STAND_IN = "random"
 """The strategy that sits in the places of models and people."""
 
 
-def try_strategies(laid: Plan) -> None:
+def try_strategies(planned: Plan) -> None:
     """Play one match with each scripted player, in each game at its first configuration.
 
     Nothing is stored. A player whose code fails is left to the run, which notes it match by match;
@@ -144,12 +121,12 @@ def try_strategies(laid: Plan) -> None:
         StudyError: the rules refuse a player's move.
     """
     tried: set[tuple[str, Seated]] = set()
-    for group in laid.matches.groups():
+    for group in planned.matches.groups():
         game = group.configuration.game
         fresh = {(game.name, one) for one in group.seating if one.scripted} - tried
         if fresh:
             tried |= fresh
-            _try(group.first, game)
+            _try(group.first(), game)
 
 
 def _try(match: PlannedMatch, game: Game) -> None:

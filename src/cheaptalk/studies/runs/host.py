@@ -7,29 +7,27 @@ that are missing.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
 from pathlib import Path
-from typing import Any
 
+from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_purse
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import open_desk
-from cheaptalk.calls.orders import Matches
-from cheaptalk.calls.purse import NO_CAP, Cap, Halted, MatchSpent, Purse
+from cheaptalk.calls.orders import MatchCounts
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
 from cheaptalk.records.ledger.ledger import mark_unresolved
-from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED, failed
+from cheaptalk.records.store.store import StudyRows
 from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
 from cheaptalk.rules.play import describe
-from cheaptalk.studies.plans.matches import Configuration, PlannedMatch
-from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import Study
 
@@ -37,41 +35,18 @@ CONCURRENCY = 64
 """Matches with models that are played at once."""
 
 
-class StudyRows:
-    """What the store keeps of a study beside its matches: its text, configurations and players."""
-
-    def __init__(self, store: Store, study: Study) -> None:
-        self.store = store
-        self.study = study
-        self.id = store.register_study(study.name, study.written())
-        self._configurations: dict[str, int] = {}
-        self._players: dict[str, int] = {}
-
-    def add(self, configurations: Iterable[Configuration], players: Iterable[Seated]) -> None:
-        """Note games and players, those that are known already too."""
-        used = {one.digest: one for one in configurations}
-        seated = {one.digest: one for one in players}
-        self._configurations |= self.store.register_configurations(
-            {key: one.stored for key, one in used.items()}
-        )
-        self._players |= self.store.register_players(
-            {key: one.spec.model_dump(mode="json") for key, one in seated.items()}
-        )
-        labels = {self._players[key]: one.label for key, one in seated.items()}
-        self.store.register_roster(self.id, labels)
-
-    def match(self, match: PlannedMatch, end: Ended) -> NewMatch:
-        """The row of a match that ended so; whoever is new in it is noted."""
-        known = match.configuration.digest in self._configurations
-        if not known or any(one.digest not in self._players for one in match.seating):
-            self.add([match.configuration], match.seating)
-        places = match.configuration.game.places
-        seats = {
-            place: self._players[seated.digest]
-            for place, seated in zip(places, match.seating, strict=True)
-        }
-        configuration = self._configurations[match.configuration.digest]
-        return NewMatch(match.id, configuration, match.dealt.key, match.repeat, seats, end)
+def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
+    """The row of a match that ended so; whoever is new in it is noted."""
+    configuration, seated = match.configuration, {one.digest: one for one in match.seating}
+    if configuration.digest not in rows.configurations or seated.keys() - rows.players.keys():
+        people = {key: (one.label, one.spec) for key, one in seated.items()}
+        rows.add({configuration.digest: configuration.game}, people)
+    seats = {
+        place: rows.players[one.digest]
+        for place, one in zip(configuration.game.places, match.seating, strict=True)
+    }
+    number = rows.configurations[configuration.digest]
+    return NewMatch(match.id, number, match.dealt.key, match.repeat, seats, end)
 
 
 class ProviderFailed(Exception):
@@ -113,7 +88,7 @@ class LiveMatch:
         thinking = self.players[asked.seat].answer(asked)
         spec = self.specs[asked.seat]
         thought = await self.caller.think(thinking, asked.request, asked.seat, spec)
-        answer, last = thought.said, thought.last
+        answer, last = thought.result, thought.last
         if answer.kind is Kind.PROVIDER_ERROR:
             detail = last.detail if last else "unknown"
             raise ProviderFailed(f'call for "{asked.seat}" in request {asked.request}: {detail}')
@@ -142,11 +117,11 @@ class Host:
         self.counts: Counter[Status] = Counter()
         self._begun = 0
 
-    def matches(self) -> Matches:
+    def matches(self) -> MatchCounts:
         """How many matches were played here, and how far they are."""
         done = sum(self.counts[status] for status in SETTLED)
         failed = self.counts[Status.FAILED]
-        return Matches(self._begun, done, failed)
+        return MatchCounts(self._begun, done, failed)
 
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None
@@ -163,12 +138,13 @@ class Host:
         Raises:
             StoreError: the store cannot be written; what was committed stays.
         """
-        begun = self.rows.match(match, failed("", match.seed))
-        await self.desk.ledger.begin(self.rows.id, _begun(begun))
+        row = match_row(self.rows, match, failed("", match.seed))._asdict()
+        live = {"status": Status.LIVE.value, "body": row.pop("ended").body}
+        await self.desk.ledger.begin(self.rows.id, row | live)
         self._begun += 1
         end = await self._to_its_end(match, ask_person)
         if isinstance(end, Ended):
-            await self.desk.ledger.finish(self.rows.id, self.rows.match(match, end))
+            await self.desk.ledger.finish(self.rows.id, match_row(self.rows, match, end))
             self.counts[end.status] += 1
         return end
 
@@ -191,21 +167,6 @@ class Host:
             raise
         except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
             return failed(describe(error), match.seed)
-
-
-def _begun(match: NewMatch) -> dict[str, Any]:
-    return {
-        "id": match.id,
-        "configuration_id": match.configuration_id,
-        "deal": match.deal,
-        "repeat": match.repeat,
-        "seats": match.seats,
-        "status": Status.LIVE.value,
-        "calls": 0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "body": match.ended.body,
-    }
 
 
 def recordings(store: Store | None) -> Callable[[str], Recording]:
@@ -266,8 +227,8 @@ async def open_host(
         call_cache = stack.enter_context(open_cache(cache))
         stack.enter_context(opened.writing())
         mark_unresolved(opened)
-        rows = StudyRows(opened, wanted)
-        purse = Purse(wanted.budget, spent(opened, rows.id), prices or load_prices(), cap)
+        rows = StudyRows(opened, wanted.name, wanted.written())
+        purse = study_purse(opened, rows.id, wanted.budget, prices or load_prices(), cap)
         desk = await stack.enter_async_context(
             open_desk(
                 opened, purse, models=models, concurrency=concurrency, patience=patience,

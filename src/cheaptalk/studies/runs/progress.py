@@ -9,6 +9,8 @@ from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.exclusions import Excluded
 from cheaptalk.records.record import SETTLED
+from cheaptalk.rules import counted
+from cheaptalk.rules.display import brief, html_table
 
 
 @dataclass
@@ -50,6 +52,25 @@ class Progress:
     batches: str = ""
     waiting: int = 0
     cached: CacheUse | None = None
+
+    def __repr__(self) -> str:
+        halted = f", halted: {self.halted}" if self.halted else ""
+        return brief(
+            self, f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed{halted}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [("before this run", self.before)]
+        rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
+        rows += [
+            (f"{label}: {kind}", n)
+            for label, all_ in self.kinds.items()
+            for kind, n in all_.items()
+        ]
+        notes = [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
+        notes += [f"halted: {self.halted}"] if self.halted else []
+        title = f"{self.done:,} of {self.planned:,} matches done"
+        return html_table(title, ["what", "count"], [(one, f"{n:,}") for one, n in rows], notes)
 
     @property
     def done(self) -> int:

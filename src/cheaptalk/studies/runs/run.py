@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from cheaptalk.calls.batches import Batching
-from cheaptalk.calls.cache import CallCache, open_cache
+from cheaptalk.calls.budget import NO_CAP, Cap, Purse, study_purse
+from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, in_batches, open_desk
-from cheaptalk.calls.orders import Matches, RunState
-from cheaptalk.calls.purse import NO_CAP, Cap, Purse
+from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, Sources
@@ -23,13 +24,13 @@ from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
-from cheaptalk.records.store.store import adopt, note_halt, note_plan
+from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
-from cheaptalk.studies.runs.host import CONCURRENCY, Host, StudyRows, recordings
+from cheaptalk.studies.runs.host import CONCURRENCY, Host, match_row, recordings
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.study import Study
@@ -85,16 +86,20 @@ def run(
         if isinstance(wanted, Checked):
             checked = wanted
         else:
-            laid = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
+            planned = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
             checked = check(
-                laid, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
+                planned, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
             )
         sources = Sources(recordings(opened), ask_person)
         with opened.writing():
-            playing = _Run(checked, opened, progress, call_cache)
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
+            new_desk = partial(
+                open_desk, opened, models=models, concurrency=at_once, patience=patience,
+                cache=call_cache,
+            )  # fmt: skip
+            playing = _Run(checked, opened, progress, new_desk, sources)
             with playing.control, playing.noting_halts():
-                playing.go(workers, at_once, patience, models, sources)
+                playing.go(workers)
     return playing.progress
 
 
@@ -106,27 +111,28 @@ class _Run:
         checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        cache: CallCache | None,
+        new_desk: Callable[[Purse], AbstractAsyncContextManager[Desk]],
+        sources: Sources,
     ) -> None:
-        self.plan = laid = checked.plan
+        self.checked = checked
+        self.plan = planned = checked.plan
         self.store = store
         self.report = report
-        self.prices = checked.prices
-        self.cap = checked.cap
-        self.cache = cache
-        self.batching = checked.batching
-        self.control = Control(store.backend.mailbox, laid.study.name, self.matches)
+        self.new_desk = new_desk
+        self.sources = sources
+        self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)
         self.settled = Marks()
-        self.rows = StudyRows(store, laid.study)
-        laid.matches.extend(redealt(laid, store))
-        groups = list(laid.matches.groups())
-        players = laid.players().values()
-        self.rows.add((group.configuration for group in groups), players)
-        self.portable = all(player.spec.portable() for player in players)
+        self.rows = StudyRows(store, planned.study.name, planned.study.written())
+        planned.matches.extend(redealt(planned, store))
+        groups = list(planned.matches.groups())
+        games = {one.configuration.digest: one.configuration.game for one in groups}
+        players = {key: (one.label, one.spec) for key, one in planned.players().items()}
+        self.rows.add(games, players)
+        self.portable = all(spec.portable() for _, spec in players.values())
         self.instant = sum(group.matches for group in groups if group.instant)
-        self.take_up(0, only=laid.whole)
+        self.take_up(0, only=planned.whole)
         self.progress.unresolved = mark_unresolved(store)
 
     def take_up(self, start: int, *, only: bool = False) -> None:
@@ -141,7 +147,7 @@ class _Run:
             known = self._look_up(start)
             self.progress.set_aside += adopt(self.store, self.rows.id, known, only=only)
         self.progress.planned += count
-        if self.batching is None:
+        if self.checked.batching is None:
             check_collected(self.store, self.plan.study.name, self.left(instant=False))
 
     def _look_up(self, start: int) -> Iterator[str]:
@@ -172,8 +178,7 @@ class _Run:
         self._sum_up(self.progress.halted)
 
     def _note(self, halted: str | None) -> None:
-        note_halt(self.store, self.rows.id, halted)
-        note_plan(self.store, self.rows.id, self.progress.planned)
+        note_run(self.store, self.rows.id, self.progress.planned, halted)
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
@@ -182,20 +187,13 @@ class _Run:
         if self.desk is not None:
             self.progress.cost = spent(self.store, self.rows.id)
 
-    def go(
-        self,
-        workers: int,
-        concurrency: int,
-        patience: float,
-        models: Models | None,
-        sources: Sources,
-    ) -> None:
+    def go(self, workers: int) -> None:
         """Play what is left: matches between scripts first, then those with others."""
         start = len(self.plan.matches)
         self.report(self.progress)
         processes = workers if self.portable else 1
         for chunk in play_scripted(self.left(instant=True), self.instant, processes):
-            self.store.add(self.rows.id, [self.rows.match(match, end) for match, end in chunk])
+            self.store.add(self.rows.id, [match_row(self.rows, match, end) for match, end in chunk])
             for match, end in chunk:
                 self.note(match, end)
             self.report(self.progress)
@@ -204,33 +202,27 @@ class _Run:
                 self.progress.halted = self.control.halted
                 return
         if any(True for _ in self.left(instant=False)):
-            main = self.play_live(concurrency, patience, models, sources)
-            drive(main, lambda: self.desk)
+            drive(self.play_live(), lambda: self.desk)
         if not self.progress.halted and (again := redealt(self.plan, self.store)):
             for number in range(start):
                 self.settled.set(number)
             self.plan.matches.extend(again)
             self.instant = sum(match.scripted for match in again)
             self.take_up(start)
-            self.go(workers, concurrency, patience, models, sources)
+            self.go(workers)
 
-    async def play_live(
-        self, concurrency: int, patience: float, models: Models | None, sources: Sources
-    ) -> None:
+    async def play_live(self) -> None:
         """Play the matches with models or people, as many at once as the desk says."""
         async with AsyncExitStack() as stack:
-            opened = open_desk(
-                self.store, self.purse(), models=models, concurrency=concurrency,
-                patience=patience, cache=self.cache,
-            )  # fmt: skip
-            self.desk = desk = await stack.enter_async_context(opened)
+            self.desk = desk = await stack.enter_async_context(self.new_desk(self.purse()))
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
-            if self.batching is not None:
+            checked = self.checked
+            if checked.batching is not None:
                 ids = (match.id for match in self.left(instant=False))
-                waited = in_batches(desk, self.batching, self.prices, self.tell, ids)
+                waited = in_batches(desk, checked.batching, checked.prices, self.tell, ids)
                 await stack.enter_async_context(waited)
                 desk.purse = self.purse()
-            host = Host(self.rows, desk, sources)
+            host = Host(self.rows, desk, self.sources)
 
             async def play(match: PlannedMatch) -> None:
                 end = await host.play(match)
@@ -243,33 +235,30 @@ class _Run:
         self.progress.used_up += len(desk.purse.used_up)
         ids = (match.id for match in self.left(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
-        if self.cache is not None:
-            self.progress.cached = self.cache.use
+        self.progress.cached = desk.cache.use if desk.cache else None
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
 
     def purse(self) -> Purse:
         """What may still be spent, from what the store says was spent so far."""
-        before = spent(self.store, self.rows.id)
-        batch = self.batching is not None
-        return Purse(self.plan.study.budget, before, self.prices, self.cap, batch=batch)
+        checked = self.checked
+        return study_purse(
+            self.store, self.rows.id, self.plan.study.budget, checked.prices, checked.cap,
+            batch=checked.batching is not None,
+        )  # fmt: skip
 
     def tell(self, batches: str) -> None:
-        """Tell how far the batches are."""
         self.progress.batches = batches
         self.report(self.progress)
 
-    def matches(self) -> Matches:
-        """How many matches there are, and how far they are."""
-        return Matches(self.progress.planned, self.progress.done, self.progress.failed)
+    def matches(self) -> MatchCounts:
+        return MatchCounts(self.progress.planned, self.progress.done, self.progress.failed)
 
     def note_state(self, state: RunState) -> None:
-        """Pass on how the run is doing."""
         self.progress.state = state
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
-        """Count how a match ended."""
         if isinstance(end, ReplayMismatch):
             self.progress.counts[Status.FAILED] += 1
             self.progress.problems[str(end)] += 1

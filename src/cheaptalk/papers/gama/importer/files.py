@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,18 +13,8 @@ FEWEST = 2
 """Players without whom there is no game."""
 
 
-class RecordedAnswer(NamedTuple):
-    """An answer as a file tells it.
-
-    Attributes:
-        seat: who gave it.
-        fields: the action's fields.
-        place: where it stands in the file.
-    """
-
-    seat: str
-    fields: Mapping[str, Any]
-    place: str
+RecordedAnswer: TypeAlias = tuple[str, Mapping[str, Any], str]
+"""Who gave an answer, the action's fields, and where it stands in the file."""
 
 
 class GamaModel(BaseModel):
@@ -56,25 +46,33 @@ class GamaMessage(GamaModel):
         return self.content or "".join(self.parts)
 
 
-class GamaPlayer(GamaModel):
-    """A player; what it chose is narrowed by each game."""
+T = TypeVar("T")
+
+
+class GamaPlayer(GamaModel, Generic[T]):
+    """A player, who made choices of type T."""
 
     model: str = Field(min_length=1)
     id: str
     prompt: list[GamaMessage]
-    records: list[Any]
+    records: list[T]
     utility: list[float]
 
 
-class GamaFile(GamaModel):
-    """A recorded game: a file of one kind."""
+S = TypeVar("S", bound=Meta)
+R = TypeVar("R", bound=GamaModel)
+P = TypeVar("P", bound=GamaPlayer[Any])
+
+
+class GamaFile(GamaModel, Generic[S, R, P]):
+    """A recorded game: a file of one kind, by its settings, its rounds and its players."""
 
     game: ClassVar[str]
     """What we call the game."""
 
-    meta: Any
-    round_records: list[Any]
-    player_data: list[Any]
+    meta: S
+    round_records: list[R]
+    player_data: list[P]
 
     @property
     def places(self) -> list[str]:

@@ -21,13 +21,21 @@ choices. A file that does not fit is left out, with field and reason.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from cheaptalk.papers.gama.importer.files import GamaFile
-from cheaptalk.papers.gama.importer.rounds import Auction, Bar, Diners, Dollar, Goods, Guess
-from cheaptalk.papers.gama.importer.turns import Battle, Pirates
+from cheaptalk.papers.gama.importer.games import (
+    Auction,
+    Bar,
+    Battle,
+    Diners,
+    Dollar,
+    Goods,
+    Guess,
+    Pirates,
+)
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
@@ -35,9 +43,10 @@ from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, U
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, give
 
 M = TypeVar("M", bound=BaseModel)
+AnyFile: TypeAlias = GamaFile[Any, Any, Any]
 
 SYSTEM = "gama"
-FILES: dict[str, type[GamaFile]] = {
+FILES: dict[str, type[AnyFile]] = {
     "guessing_game": Guess, "bar_game": Bar, "divide_dollar": Dollar, "public_goods": Goods,
     "diner_dilemma": Diners, "sealed_bid_auction": Auction, "battle_royale": Battle,
     "pirate_game": Pirates,
@@ -47,15 +56,13 @@ EXACT = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125"}
 """Which version of a model is meant where its name leaves it open."""
 
 
-def read_gama(folder: Path) -> Collection:
+def read_gama(folder: Path | str) -> Collection:
     """The games in a folder and all folders below it, for :func:`take_in`.
 
     Raises:
         CheaptalkError: there is no such folder, or no JSON file in it.
     """
-    if not folder.is_dir():
-        what = "is a file; name its folder" if folder.exists() else "there is no such folder"
-        raise CheaptalkError(f"{folder}: {what}")
+    folder = Path(folder)
     skipped: list[Skipped] = []
     files = [inner / name for inner, names in walk(folder, skipped)
              for name in names if name.endswith(".json")]  # fmt: skip
@@ -78,7 +85,12 @@ def _games(
 
 def _game(path: Path, place: str) -> ForeignGame:
     written = read_json(path)
-    file = _file(written)
+    meta = written.get("meta") if isinstance(written, dict) else None
+    name = meta.get("name_exp") if isinstance(meta, dict) else None
+    kinds = [kind for part, kind in FILES.items() if part in str(name)]
+    if len(kinds) != 1:
+        raise Unfit(f'"meta.name_exp": names none of the games {", ".join(FILES)}')
+    file = _checked(kinds[0], written)
     file.check()
     name = place_name(path.parent, path).removesuffix(".json")
     id_ = f"{place_name(path.parent, path.parent)}/{name}"
@@ -95,20 +107,6 @@ def _game(path: Path, place: str) -> ForeignGame:
     return ForeignGame(id_, place, table, seats, source)
 
 
-def _file(written: Any) -> GamaFile:
-    """The file, checked as one of its kind.
-
-    Raises:
-        Unfit: it is of no kind, or a part of it is missing, unknown or of another type.
-    """
-    meta = written.get("meta") if isinstance(written, dict) else None
-    name = meta.get("name_exp") if isinstance(meta, dict) else None
-    kinds = [kind for part, kind in FILES.items() if part in str(name)]
-    if len(kinds) != 1:
-        raise Unfit(f'"meta.name_exp": names none of the games {", ".join(FILES)}')
-    return _checked(kinds[0], written)
-
-
 def _checked(model: type[M], data: Any, part: str | None = None) -> M:
     """The data as a model of this type.
 
@@ -121,7 +119,7 @@ def _checked(model: type[M], data: Any, part: str | None = None) -> M:
         raise Unfit(f'"{part}": {faults(error)}' if part else faults(error)) from None
 
 
-def _replayed(file: GamaFile, seed: str) -> Table:
+def _replayed(file: AnyFile, seed: str) -> Table:
     """Play the file's answers at our table, to the end.
 
     Raises:
@@ -130,11 +128,11 @@ def _replayed(file: GamaFile, seed: str) -> Table:
     game = _checked(game_box(file.game).rules, file.parameters(), "meta")
     deal = _checked(game.deal_type, file.deal(), "round_records")
     table = Table(game, deal, seed)
-    for told in file.answers():
+    for seat, fields, place in file.answers():
         try:
-            give(table, table.requests, told.seat, told.fields)
+            give(table, table.requests, seat, fields)
         except ReplayMismatch as mismatch:
-            raise Unfit(f'"{told.place}": {mismatch}') from None
+            raise Unfit(f'"{place}": {mismatch}') from None
     if not table.over:
         raise Unfit('"round_records": the game is not over after the last round')
     return table

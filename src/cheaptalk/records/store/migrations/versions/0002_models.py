@@ -48,11 +48,3 @@ def upgrade() -> None:
         sa.Column("made", sa.Float, nullable=False),
         sa.UniqueConstraint("match_id", "judge", "item"),
     )
-
-
-def downgrade() -> None:
-    for table in ("judgements", "judges", "batches"):
-        op.drop_table(table)
-    op.drop_column("calls", "batch")
-    for name in OF_MATCHES:
-        op.drop_column("matches", name)

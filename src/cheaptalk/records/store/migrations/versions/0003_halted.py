@@ -9,7 +9,3 @@ down_revision = "0002"
 
 def upgrade() -> None:
     op.add_column("studies", sa.Column("halted", sa.Text))
-
-
-def downgrade() -> None:
-    op.drop_column("studies", "halted")

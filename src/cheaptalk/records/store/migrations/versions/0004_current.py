@@ -9,7 +9,3 @@ down_revision = "0003"
 
 def upgrade() -> None:
     op.add_column("members", sa.Column("current", sa.Boolean, nullable=False, server_default="1"))
-
-
-def downgrade() -> None:
-    op.drop_column("members", "current")

@@ -9,7 +9,3 @@ down_revision = "0004"
 
 def upgrade() -> None:
     op.add_column("matches", sa.Column("uncounted", sa.Integer))
-
-
-def downgrade() -> None:
-    op.drop_column("matches", "uncounted")

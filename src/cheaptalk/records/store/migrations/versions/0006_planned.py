@@ -9,7 +9,3 @@ down_revision = "0005"
 
 def upgrade() -> None:
     op.add_column("studies", sa.Column("planned", sa.Integer))
-
-
-def downgrade() -> None:
-    op.drop_column("studies", "planned")

@@ -1,0 +1,379 @@
+"""Money: what may be spent, what was, and what calls in flight may take.
+
+How many tokens a call takes is guessed before any has come back, then read off those that have.
+"""
+
+import asyncio
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from cheaptalk.models import ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.prices import Prices
+from cheaptalk.records import Store
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.ledger.spending import spent, uncounted
+from cheaptalk.rules import Value, counted
+from cheaptalk.text import money
+
+REASONING = {
+    "none": (0, 0),
+    "minimal": (0, 500),
+    "low": (50, 2_000),
+    "medium": (100, 8_000),
+    "high": (300, 20_000),
+}
+"""Tokens that a model may spend on reasoning before one answer, few and many, by its setting.
+
+Providers promise no numbers; a budget of tokens is the most that it names."""
+FEWEST_CHARACTERS = 3.0
+"""Characters of a token, at the least: English has about four, JSON and numbers fewer."""
+USUAL_ANSWER = 400
+"""Tokens of an answer before any has come back, reasoning aside."""
+
+
+def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, int]:
+    """Tokens that one answer may spend on reasoning: few and many.
+
+    Args:
+        unset: the level that the model takes by itself.
+
+    >>> reasoning_of(ModelSettings(reasoning="low")), reasoning_of(ModelSettings(reasoning=4096))
+    ((50, 2000), (0, 4096))
+    """
+    chosen = settings.reasoning or unset
+    return (0, chosen) if isinstance(chosen, int) else REASONING[chosen]
+
+
+def characters(call: ModelCall) -> int:
+    """Characters that a call sends: its messages, and the schema of its answer."""
+    formal = call.form is not None and call.form.route != "text"
+    schema = len(str(call.form.json_schema)) if call.form and formal else 0
+    return schema + sum(len(message.content) for message in call.messages)
+
+
+@dataclass
+class Sizes:
+    """What calls to one model have taken so far.
+
+    Attributes:
+        density: tokens of a character of the question: a guess at first, then the most that came
+            back.
+        answer: tokens of the longest answer; None before any has come back.
+    """
+
+    density: float = 1 / FEWEST_CHARACTERS
+    answer: int | None = None
+
+    def expected(self, call: ModelCall, *, unset: str = "none") -> Usage:
+        """What a call is going to take, at the most, as far as one can tell.
+
+        Args:
+            unset: how much the model reasons where it is not told.
+        """
+        most = call.settings.max_tokens
+        if self.answer is None:
+            answer = most or USUAL_ANSWER + reasoning_of(call.settings, unset=unset)[1]
+        else:
+            answer = max(most or 0, self.answer)
+        asked = math.ceil(characters(call) * self.density)
+        return Usage(input_tokens=asked, output_tokens=answer)
+
+    def note(self, call: ModelCall, usage: Usage) -> None:
+        """Learn from a call that came back."""
+        if usage.input_tokens:
+            density = usage.input_tokens / max(characters(call), 1)
+            self.density = density if self.answer is None else max(density, self.density)
+            self.answer = max(self.answer or 0, usage.output_tokens)
+
+
+class Cap(Value):
+    """What may be spent; what is not set is not limited.
+
+    Attributes:
+        calls: calls to models.
+        tokens: input and output tokens together.
+        dollars: at the prices of :mod:`cheaptalk.models.prices`.
+    """
+
+    calls: Annotated[int, Field(ge=1)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    dollars: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class Budget(Cap):
+    """What a study may spend in all its runs; checked before each call, calls in flight counted.
+
+    Attributes:
+        per_match: what each of its matches may spend.
+    """
+
+    per_match: Cap = Cap()
+
+
+NO_PRICES = Prices({})
+NO_CAP: Cap = Cap()
+DUST = 1e-9
+"""Dollars that rounding may add up to."""
+
+
+class Halted(Exception):
+    """The run stops before its end; what is recorded stays, and a resume goes on."""
+
+
+class MatchSpent(Exception):
+    """A match may spend no more: it ends as failed, and goes on when its cap is raised."""
+
+
+class CallSize(NamedTuple):
+    """What a call may take; ``guessed`` where nothing has come back of its model yet."""
+
+    tokens: int
+    dollars: float
+    guessed: bool
+
+
+SMALLEST = CallSize(1, 1e-8, guessed=True)
+
+
+@dataclass(eq=False)
+class Account:
+    """What may be spent in one scope, what was, and what calls in flight may take.
+
+    Attributes:
+        name: of the cap, for people.
+        cap: what the cap is now.
+        spent: so far, before this run too.
+        over: what is raised when no more may be spent.
+        in_flight: calls under way.
+        held_tokens, held_dollars: what these may take, and those that came back without a count may
+            have taken.
+    """
+
+    name: str
+    cap: Callable[[], Cap]
+    spent: Cost
+    over: type[Exception]
+    in_flight: int = 0
+    held_tokens: int = 0
+    held_dollars: float = 0.0
+    _queue: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _came_back: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def reserve(self, expected: Callable[[], CallSize]) -> CallSize:
+        """Hold what a call may take; wait for those in flight where they decide whether it can.
+
+        What nobody knows the size of may go out alone, unless some before never told theirs.
+
+        Args:
+            expected: what the call may take, as far as one can tell now.
+
+        Raises:
+            Halted, MatchSpent: it cannot.
+        """
+        async with self._queue:
+            while unit := self.exceeded(size := expected(), self.cap()):
+                if not self.in_flight:
+                    alone = size.guessed and not self.held_tokens
+                    if alone and not self.exceeded(SMALLEST, self.cap()):
+                        break
+                    raise self.over(self._refusal(unit))
+                self._came_back.clear()
+                await self._came_back.wait()
+            self.in_flight += 1
+            self.held_tokens += size.tokens
+            self.held_dollars += size.dollars
+            return size
+
+    def release(self, size: CallSize, paid: Cost) -> None:
+        """Let go what was held, unless nobody knows what was taken, and book what was paid."""
+        self.in_flight -= 1
+        if not paid.unknown:
+            self.held_tokens -= size.tokens
+            self.held_dollars -= size.dollars
+        self.spent += paid
+        self.wake()
+
+    def wake(self) -> None:
+        """Have those who wait look again."""
+        self._came_back.set()
+
+    def exceeded(self, size: CallSize, cap: Cap) -> str | None:
+        """The unit in which a call like this would exceed a cap."""
+        spent = self.spent
+        if cap.calls is not None and spent.calls + self.in_flight >= cap.calls:
+            return "calls"
+        if cap.tokens is not None and spent.tokens + self.held_tokens + size.tokens > cap.tokens:
+            return "tokens"
+        needed = spent.dollars + self.held_dollars + size.dollars
+        if cap.dollars is not None and needed > cap.dollars + DUST:
+            return "dollars"
+        return None
+
+    def _refusal(self, unit: str) -> str:
+        most, spent = amount_text(unit, getattr(self.cap(), unit)), self.spent
+        if unit == "calls":
+            return f"{self.name} of {most} is used up"
+        used = money(spent.dollars) if unit == "dollars" else f"{spent.tokens:,}"
+        how_far = f" ({used} used)" if self.over is Halted else ""  # one reason for all matches
+        return f"{self.name} of {most} would be exceeded{how_far}"
+
+
+class Held(NamedTuple):
+    """What is held for a call in flight, and in which accounts."""
+
+    call: ModelCall
+    accounts: list[tuple[Account, CallSize]]
+
+
+class Purse:
+    """What a study may still spend: checked before each call, calls in flight counted.
+
+    A call is taken to need its prompt's tokens, by its characters and what came back of the model
+    before, and an answer of ``max_tokens`` or as long as the longest so far.
+
+    Args:
+        budget: of the study, over all its runs.
+        spent: by the study before this run.
+        prices: what models cost.
+        run: what this run may spend.
+        batch: whether calls go out in batches, which are cheaper.
+
+    Attributes:
+        short: whether a call was refused that the study's own budget does not allow, which no
+            further run will change; what :meth:`set` changed holds for this run alone.
+        used_up: the accounts of matches that were refused a call by their own cap.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        spent: Cost,
+        prices: Prices = NO_PRICES,
+        run: Cap = NO_CAP,
+        *,
+        batch: bool = False,
+    ) -> None:
+        self.batch = batch
+        self.budget = self._own = budget
+        self.run = run
+        self.prices = prices
+        self.study = Account("the budget", lambda: self.budget, spent, Halted)
+        self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
+        self.short = False
+        self.used_up: set[Account] = set()
+        self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
+        self._silent: set[str] = set()
+
+    @property
+    def spent(self) -> Cost:
+        """What the study has spent, over all its runs."""
+        return self.study.spent
+
+    def set(self, budget: Budget) -> None:
+        """Replace the study's budget for this run; calls that wait for money look again."""
+        self.budget = budget
+        self.study.wake()
+
+    def tab(self, spent: Cost | None = None) -> Account:
+        """The account of one match, with what it spent before."""
+        cap = "the match's budget"
+        return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
+
+    def hold(self, account: Account, calls: Iterable[Mapping[str, Any]]) -> None:
+        """Hold what calls of earlier runs may have taken of which no count came back."""
+        for call in calls:
+            size = self._expected(ModelCall.model_validate(call))
+            account.held_tokens += size.tokens
+            account.held_dollars += size.dollars
+
+    async def open(self, call: ModelCall, tab: Account) -> Held:
+        """Hold what a call may take; wait for those in flight where they decide whether it can.
+
+        Raises:
+            Halted: it would exceed the study's budget or the run's cap, or nobody could tell.
+            MatchSpent: it would exceed the match's.
+        """
+        self._check_countable(call.model)
+        held = Held(call, [])
+        try:
+            for account in (tab, self.study, self.now):
+                size = await account.reserve(partial(self._expected, call))
+                held.accounts.append((account, size))
+        except BaseException as refusal:
+            if isinstance(refusal, Halted) and account is self.study:
+                own = account.exceeded(self._expected(call), self._own)
+                self.short = self.short or own is not None
+            if isinstance(refusal, MatchSpent):
+                self.used_up.add(tab)
+            self._release(held, Cost())
+            raise
+        return held
+
+    def _expected(self, call: ModelCall) -> CallSize:
+        sizes, price = self._sizes[call.model], self.prices.of(call.model)
+        usage = sizes.expected(call, unset="medium" if price and price.reasons else "none")
+        dollars = price.dollars(usage, batch=self.batch) if price else 0.0
+        return CallSize(usage.input_tokens + usage.output_tokens, dollars, sizes.answer is None)
+
+    def close(self, held: Held, reply: Reply | None) -> None:
+        """Book a call that came back; None where it did not."""
+        parts = {"usage", "status", "cached", "unreached", "dollars"}
+        written = None if reply is None else reply.model_dump(include=parts)
+        if reply is not None:
+            self._sizes[held.call.model].note(held.call, reply.usage)
+            if reply.text is not None and not reply.usage.input_tokens:
+                self._silent.add(held.call.model)
+        self._release(held, cost_of(written))
+
+    def _release(self, held: Held, paid: Cost) -> None:
+        for account, size in held.accounts:
+            account.release(size, paid)
+
+    def _check_countable(self, model: str) -> None:
+        """Refuse a call that a cap could not count.
+
+        Raises:
+            Halted: its price is not known, or its server does not tell the tokens.
+        """
+        caps = (self.budget, self.budget.per_match, self.run)
+        price = self.prices.of(model)
+        in_dollars = any(cap.dollars for cap in caps)
+        if in_dollars and price is None:
+            raise Halted(unpriced(model))
+        counted = any(cap.tokens for cap in caps) or (in_dollars and price and not price.free)
+        if counted and model in self._silent:
+            raise Halted(f"{model} does not say how many tokens a call takes: cap calls instead")
+
+
+def study_purse(
+    store: Store, study_id: int, budget: Budget, prices: Prices, run: Cap, *, batch: bool = False
+) -> Purse:
+    """The purse of a study in a store: what it spent, or may have, in earlier runs is taken off."""
+    before = spent(store, study_id)
+    purse = Purse(budget, before, prices, run, batch=batch)
+    if before.unknown:
+        purse.hold(purse.study, uncounted(store, study_id))
+    return purse
+
+
+def unpriced(model: str) -> str:
+    """Why a budget in dollars does not go with a model, and what to do."""
+    return (
+        f"no price is known for {model}, so a budget in dollars cannot hold: add the price to a "
+        "file (cheaptalk prices --init prices.yaml), or cap calls or tokens"
+    )
+
+
+def amount_text(unit: str, amount: float) -> str:
+    """So much of a unit: ``calls``, ``tokens`` or ``dollars``.
+
+    >>> amount_text("calls", 1), amount_text("dollars", 2.5)
+    ('1 call', '$2.50')
+    """
+    return money(amount) if unit == "dollars" else counted(round(amount), unit[:-1])

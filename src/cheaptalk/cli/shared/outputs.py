@@ -1,0 +1,51 @@
+"""What becomes of tables that a command has made: printed, and written to files and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.printing import print_json, say
+
+PageOption = Annotated[
+    Path | None, typer.Option("--out", help="Write a page with tables and charts, as HTML.")
+]
+TablesOption = Annotated[
+    Path | None, typer.Option("--tables", help="Write the tables, as CSV and LaTeX.")
+]
+
+
+def hand_over(
+    found: ct.reports.Findings,
+    shown: Mapping[str, ct.reports.ReportTable],
+    to: Path | None,
+    tables: Path | None,
+    port: int,
+    json: bool,
+) -> None:
+    """Print tables and write what is to be written; fail where there is none."""
+    if to and shown:
+        ct.reports.write_findings(found, to, port=port)
+    written = (
+        ct.reports.write_tables(found.tables, tables, found.recipe.name) if tables and shown else []
+    )
+    if json:
+        told = {name: one.frame.to_dicts() for name, one in shown.items()}
+        print_json({"tables": told, "lacking": found.lacking})
+    else:
+        for table in shown.values():
+            say(f"{table}\n", whole=True)
+            for note in table.notes:
+                say(note)
+        for title, why in found.lacking.items():
+            say(f"{title}: {why}")
+        if written:
+            say(f"The tables are in {written[0].parent.absolute()}")
+        if to and shown:
+            say(f"The page is at {to.absolute()}")
+    if not shown:
+        raise typer.Exit(1)

@@ -1,0 +1,384 @@
+"""The people behind the players: what they learn between games, and what they answer afterwards."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from scipy import stats
+
+from cheaptalk.papers.chips.games import GAME, Games, games
+from cheaptalk.papers.chips.surplus import VARIANT
+from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
+from cheaptalk.rules import SHARE, CheaptalkError
+from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
+
+OPTION = "survey"
+ABOUT = (
+    "a CSV file of people's answers, a row for each game of each: participant, match, place; "
+    "further columns of numbers are scales, theme.NAME says yes or no, texts are free answers"
+)
+KEYS = ("participant", "match", "place")
+THEME = "theme."
+YES = ("1", "true", "yes")
+NO = ("0", "false", "no")
+GROUP = ("match",)
+"""People of one first game influence each other, and are one cluster."""
+INTERVALS = "Intervals are at 95 %, with the people of one game as one cluster."
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of the people who played.
+
+    Attributes:
+        games: one row a game of a participant, each participant's in the order in which they ended:
+            ``participant``, ``stage`` (1 for the first), ``match``, ``variant``, ``ratio`` (of the
+            table's surplus), ``gain`` (what the participant was paid, in dollars), ``share`` (the
+            gain over the table's bound; null where that is 0).
+        people: one row a participant with the answers: ``participant``, ``match`` and ``variant``
+            of the first game, ``share`` (mean over all games), scales and themes.
+        scales, themes: columns of ``people``; themes are 1 or 0.
+    """
+
+    games: pl.DataFrame
+    people: pl.DataFrame
+    scales: tuple[str, ...]
+    themes: tuple[str, ...]
+
+
+def survey(evidence: Evidence) -> Survey:
+    """The survey that the recipe is told of; all parts read it once.
+
+    Raises:
+        Lacking: it is told of none.
+        CheaptalkError: the file cannot be read, or does not fit the study.
+    """
+    path = evidence.options.get(OPTION)
+    if path is None:
+        raise Lacking(
+            "the study holds no survey, nor which person played which game; give both with "
+            "--set survey=FILE.csv, a row for each game of a person: participant, match, place and "
+            "the answers"
+        )
+    found = evidence.once(games)
+    answers = _answers(Path(path))
+    _check(answers, found, path)
+    scored = evidence.scored(GAME).select("match", "finished", pl.col("^payoff\\..*$"))
+    paid = scored.rename(lambda name: name.removeprefix("payoff.")).unpivot(
+        index=["match", "finished"], variable_name="place", value_name="gain"
+    )
+    own = (
+        answers.select(KEYS)
+        .join(found.matches.select("match", "variant", "bound", "ratio"), on="match")
+        .join(paid, on=["match", "place"])
+        .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
+        .sort("participant", "finished", "match")
+        .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
+    )
+    texts = answers.select(pl.exclude("match", "place"))
+    kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
+    numbers = {name: values for name, values in kinds.items() if values is not None}
+    firsts = own.filter(stage=1).select("participant", "match", "variant")
+    shares = own.group_by("participant").agg(pl.col("share").mean())
+    told = texts.select("participant").with_columns(**numbers).unique(
+        "participant", keep="first", maintain_order=True
+    )  # fmt: skip
+    people = firsts.join(shares, on="participant", maintain_order="left").join(
+        told, on="participant", maintain_order="left"
+    )
+    themes = tuple(name for name in numbers if name.startswith(THEME))
+    return Survey(own, people, tuple(name for name in numbers if name not in themes), themes)
+
+
+def _answers(path: Path) -> pl.DataFrame:
+    try:
+        read = pl.read_csv(path, infer_schema=False)
+    except OSError as error:
+        raise CheaptalkError(f"{path} cannot be read: {error.strerror or error}") from error
+    except pl.exceptions.PolarsError as error:
+        raise CheaptalkError(f"{path} is no table of comma-separated values: {error}") from error
+    absent = [name for name in KEYS if name not in read.columns]
+    if absent:
+        raise CheaptalkError(f"{path} has no column {', '.join(absent)}")
+    return read.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
+
+
+def _check(answers: pl.DataFrame, found: Games, path: str) -> None:
+    """Refuse rows of games that there are not, and a seat that is taken twice."""
+    sizes = dict(found.matches.select("match", "players").iter_rows())
+    rows = answers.select(KEYS).iter_rows()
+    for line, (participant, match, place) in enumerate(rows, 2):
+        if participant is None or match not in sizes:
+            raise CheaptalkError(
+                f"{path}, line {line}: "
+                + ("it names no participant" if participant is None else
+                   f'"{match}" is no finished game of chip_trading in this study')
+            )  # fmt: skip
+        if place not in {f"player_{number}" for number in range(1, sizes[match] + 1)}:
+            raise CheaptalkError(
+                f'{path}, line {line}: match {match} has no place "{place}"; they are player_1 to '
+                f"player_{sizes[match]}"
+            )
+    for key in (["match", "place"], ["participant", "match"]):
+        twice = answers.filter(pl.struct(key).is_duplicated())
+        if twice.height:
+            named = " and ".join(f"{name} {twice[name][0]}" for name in key)
+            raise CheaptalkError(f"{path}: {named} stand together in more than one row")
+
+
+def _numbers(answers: pl.Series, path: str) -> pl.Series | None:
+    """A scale or a theme as numbers; None for free answers, and where nobody answered.
+
+    Raises:
+        CheaptalkError: a theme is neither yes nor no.
+    """
+    if answers.null_count() == len(answers):
+        return None
+    if answers.name.startswith(THEME):
+        said = answers.str.to_lowercase()
+        strange = answers.filter(~said.is_in([*YES, *NO]).fill_null(True))
+        if len(strange):
+            raise CheaptalkError(
+                f'{path}: {answers.name} holds "{strange[0]}"; a theme is {" or ".join(YES)}, or '
+                f"{' or '.join(NO)}"
+            )
+        return said.is_in(YES).cast(pl.Float64)
+    numbers = answers.cast(pl.Float64, strict=False)
+    is_scale = numbers.null_count() == answers.null_count()
+    return numbers if is_scale and numbers.drop_nulls().is_finite().all() else None
+
+
+def title(name: str) -> str:
+    """A scale or a theme as people read it.
+
+    >>> title("theme.profit_maximisation")
+    'Profit maximisation'
+    """
+    return name.removeprefix(THEME).replace("_", " ").capitalize()
+
+
+def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+    """The first and the second game of everybody who played two of one kind, in the order in which
+    they ended: the surplus of the table over its bound, and what the person was paid. The
+    difference is the second less the first. People of one first game are one cluster. p is of a
+    paired permutation test, two-sided, with the means of these clusters as pairs.
+    """
+    found = evidence.once(survey)
+    both = _two_games(found)
+    if both.is_empty():
+        raise Lacking("no participant of the survey has finished two games of one kind")
+    values = ["first_ratio", "second_ratio", "learnt_ratio", "first_gain", "second_gain",
+              "learnt_gain"]  # fmt: skip
+    tested = [
+        {"variant": one["variant"][0], "p": _p(one, evidence)}
+        for one in both.partition_by("variant", maintain_order=True)
+    ]
+    frame = (
+        means(both, values, ["variant"], cluster=GROUP)
+        .join(both.group_by("variant").agg(pl.len().alias("people")), on="variant",
+              maintain_order="left")
+        .join(pl.DataFrame(tested), on="variant", maintain_order="left")
+    )  # fmt: skip
+    yield Charts(
+        "learning", "Surplus over its bound in the first and the second game",
+        [_learning(frame)], INTERVALS,
+    )  # fmt: skip
+    share = "share of the bound"
+    yield ReportTable(
+        "learning", "First and second games", frame,
+        (
+            VARIANT,
+            Header("people", "People", "", 0),
+            Header("first_ratio", "First game", share, 3),
+            Header("second_ratio", "Second game", share, 3),
+            Header("learnt_ratio", "Difference", share, 3),
+            Header("p", "p", "", 4),
+            Header("first_gain", "Paid at first", "dollars", 2),
+            Header("second_gain", "Paid then", "dollars", 2),
+            Header("learnt_gain", "Difference", "dollars", 2),
+        ),
+        INTERVALS,
+    )  # fmt: skip
+
+
+def _two_games(found: Survey) -> pl.DataFrame:
+    """One row a participant with two games of one variant, both with something to gain."""
+    played = found.games.drop_nulls("ratio").group_by("participant", "variant", maintain_order=True)
+    return (
+        played.agg(
+            pl.col("match").first(),
+            *(pl.col("ratio", "gain").get(place, null_on_oob=True).name.prefix(name)
+              for place, name in enumerate(("first_", "second_"))),
+        )
+        .drop_nulls("second_ratio")
+        .with_columns(
+            learnt_ratio=pl.col("second_ratio") - pl.col("first_ratio"),
+            learnt_gain=pl.col("second_gain") - pl.col("first_gain"),
+        )
+        .sort("variant", "participant")
+    )  # fmt: skip
+
+
+def _p(both: pl.DataFrame, evidence: Evidence) -> float:
+    groups = both.group_by(GROUP).agg(pl.col("first_ratio", "second_ratio").mean()).sort(GROUP)
+    return permutation_test(
+        groups["second_ratio"].to_numpy(), groups["first_ratio"].to_numpy(),
+        paired=True, draws=evidence.draws, seed=evidence.seed,
+    ).p  # fmt: skip
+
+
+def _learning(frame: pl.DataFrame) -> Panel:
+    data: list[Trace] = []
+    for name, label, colour in (
+        ("first_ratio", "first game", COLOURS[5]), ("second_ratio", "second game", COLOURS[0])
+    ):  # fmt: skip
+        low, high = frame[name + LOW].fill_null(frame[name]), frame[name + HIGH]
+        data.append(
+            {
+                "type": "bar", "name": label, "x": frame["variant"].to_list(),
+                "y": frame[name].to_list(), "marker": {"color": colour},
+                "error_y": {"type": "data", "symmetric": False, "width": 0, "thickness": 1.5,
+                            "array": (high.fill_null(frame[name]) - frame[name]).to_list(),
+                            "arrayminus": (frame[name] - low).to_list()},
+                "hovertemplate": f"{label}, %{{x}}: %{{y:.1%}}<extra></extra>",
+            }
+        )  # fmt: skip
+    layout = {
+        "barmode": "group", "xaxis": {"type": "category"},
+        "yaxis": {"tickformat": ".0%", "title": {"text": "surplus over its bound"}},
+        **legend_above(),
+    }  # fmt: skip
+    return Panel("First and second game", "", 300, data, layout)
+
+
+def table_1(evidence: Evidence) -> Iterator[ReportTable]:
+    """Means of the scales that people answered after their games, with standard errors that take
+    the people of one game as one cluster. Whether answers differ between games of different size
+    is tested by ranks (Kruskal and Wallis 1952), which takes people as independent.
+    """
+    found = evidence.once(survey)
+    scales = found.scales
+    if not scales:
+        raise Lacking(f"{evidence.options[OPTION]} has no column of numbers, which a scale is")
+    cells = mean_intervals(found.people, scales, ["variant"], cluster=GROUP).sort("variant")
+    parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
+    named = cells.select("measure", "variant", *parts).rename(parts)
+    wide = side_by_side(named, "answer", "variant")
+    tests = [(name, title(name), _kruskal(found.people, name)) for name in scales]
+    schema = {"measure": pl.String, "scale": pl.String, "p": pl.Float64}
+    frame = (
+        pl.DataFrame(tests, schema=schema, orient="row")
+        .join(wide, on="measure", maintain_order="left")
+        .drop("measure")
+    )
+    yield ReportTable(
+        "survey", "Answers on scales", frame,
+        (
+            Header("scale", "Scale"),
+            *(Header(name, name, "", 2) for name in cells["variant"].unique(maintain_order=True)),
+            Header("p", "p", "of no difference", 4),
+        ),
+        "In parentheses: standard errors.",
+    )  # fmt: skip
+
+
+def _kruskal(people: pl.DataFrame, scale: str) -> float | None:
+    """p of no difference between variants; None with one variant, or where all answer alike."""
+    answered = people.drop_nulls(scale)
+    groups = [one[scale].to_numpy() for one in answered.partition_by("variant")]
+    if len(groups) < 2 or answered[scale].n_unique() < 2:
+        return None
+    return finite(float(stats.kruskal(*groups).pvalue))
+
+
+def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
+    """How many people spoke of a theme when asked for their strategy. One answer can have several
+    themes, so that shares can add up to more than one.
+    """
+    found = evidence.once(survey)
+    themes = found.themes
+    if not themes:
+        raise Lacking(
+            f"{evidence.options[OPTION]} has no coded theme; code free answers with a judge, or by "
+            "hand, into columns theme.NAME"
+        )
+    everybody = found.people.with_columns(variant=pl.lit("all"))
+    people = pl.concat([everybody, found.people.sort("variant")])
+    cells = means(people, themes, ["variant"], cluster=GROUP,
+                  bounds=dict.fromkeys(themes, SHARE))  # fmt: skip
+    counts = people.group_by("variant", maintain_order=True).agg(
+        pl.len().alias("people"), *(pl.col(one).sum().cast(pl.Int64).alias(f"{one} people")
+                                    for one in themes)
+    )  # fmt: skip
+    frame = counts.join(cells, on="variant", maintain_order="left")
+    first = frame.row(0, named=True)
+    order = sorted(themes, key=lambda one: first[f"{one} people"])
+    data: Trace = {
+        "type": "bar", "orientation": "h", "y": [title(one) for one in order],
+        "x": [first[f"{one} people"] for one in order], "marker": {"color": COLOURS[0]},
+        "text": [f"{first[one]:.0%} of {first['people']} people" for one in order],
+        "textposition": "none", "hovertemplate": "%{y}: %{x}, %{text}<extra></extra>",
+    }  # fmt: skip
+    layout = {"xaxis": {"title": {"text": "people"}}, "yaxis": {"type": "category"}}
+    yield Charts(
+        "themes", "People by theme",
+        [Panel("People who spoke of a theme", "", 90 + 34 * len(order), [data], layout)],
+    )  # fmt: skip
+    yield ReportTable(
+        "themes", "Themes of free answers", frame,
+        (
+            VARIANT, Header("people", "People", "", 0),
+            *(column for one in order[::-1] for column in (
+                Header(f"{one} people", title(one), "people", 0),
+                Header(one, title(one), "share", 3),
+            )),
+        ),
+        INTERVALS,
+    )  # fmt: skip
+
+
+def performance(evidence: Evidence) -> Iterator[ReportTable]:
+    """Whether answers go with success: correlations over people of each scale (by ranks) and theme
+    (Pearson's, of yes as 1 and no as 0) with what the person was paid over the bound of the table,
+    the mean over the person's games. Intervals are bootstrapped over first games.
+    """
+    found = evidence.once(survey)
+    kinds: dict[str, Literal["pearson", "spearman"]] = {
+        **dict.fromkeys(found.scales, "spearman"),
+        **dict.fromkeys(found.themes, "pearson"),
+    }
+    if not kinds:
+        raise Lacking(f"{evidence.options[OPTION]} has no scale and no theme")
+    rows, notes = [], []
+    for name, method in kinds.items():
+        try:
+            one = correlation(
+                found.people, name, "share", method=method, cluster=GROUP,
+                draws=evidence.draws, seed=evidence.seed,
+            )  # fmt: skip
+        except StatisticsError as error:
+            notes.append(f"{title(name)}: {error}.")
+            continue
+        rows.append((title(name), method.capitalize(), one.estimate, one.low, one.high, one.n))
+        notes += [f"{title(name)}: {note}." for note in one.notes]
+    schema = {
+        "answer": pl.String, "method": pl.String, "correlation": pl.Float64,
+        "correlation.low": pl.Float64, "correlation.high": pl.Float64, "correlation.n": pl.Int64,
+    }  # fmt: skip
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    if frame.is_empty():
+        raise Lacking(" ".join(notes))
+    yield ReportTable(
+        "answers-and-success", "Answers and success", frame,
+        (
+            Header("answer", "Answer"),
+            Header("method", "Correlation"),
+            Header("correlation", "With the share of the bound", "", 3),
+        ),
+        "Intervals are at 95 %, bootstrapped over the people's first games.", tuple(notes),
+    )  # fmt: skip

@@ -1,0 +1,395 @@
+"""GAMA's eight games as their files hold them: six in which all choose at once, two by turns."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field
+
+from cheaptalk.papers.gama.importer.files import (
+    GamaFile,
+    GamaModel,
+    GamaPlayer,
+    Meta,
+    P,
+    RecordedAnswer,
+    S,
+    agree,
+)
+from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.rules import game_box
+
+MISWORDED = ("costly_dish", "cheap_dish", "costly_or_cheap")
+"""Orders that GAMA let pass; it charged and reported each as a costly dish."""
+
+
+class Round(GamaModel):
+    """A round; its results are narrowed by each game."""
+
+    responses: list[Any]
+
+
+C = TypeVar("C", bound=Round)
+
+
+class Rounds(GamaFile[S, C, P]):
+    """A game of this kind, whose settings stand under our names of the game's parameters.
+
+    Who chose what stands with the players: some games shuffled the choices of a round in place.
+    """
+
+    key: ClassVar[str]
+    """What the choice is called in an answer."""
+
+    def check(self) -> None:
+        super().check()
+        rounds = len(self.round_records)
+        agree("meta.round_id", self.meta.round_id, rounds)
+        for index, player in enumerate(self.player_data):
+            field = f"player_data.{index}.records"
+            agree(field, f"{len(player.records)} choices", f"{rounds} choices")
+        for number, round_ in enumerate(self.round_records):
+            written = [player.records[number] for player in self.player_data]
+            field = f"round_records.{number}"
+            agree(f"{field}.responses", sorted(round_.responses, key=str), sorted(written, key=str))
+            results = self.results(number, [self.choice(one) for one in written])
+            for name, expected in results.items():
+                found = getattr(round_, name)
+                if isinstance(found, float):
+                    found, expected = round(found, 9), round(expected, 9)
+                agree(f"{field}.{name}", found, expected)
+
+    def parameters(self) -> dict[str, Any]:
+        size = {"players": len(self.player_data), "rounds": len(self.round_records)}
+        told = size | {"limits": False} | dict(self.meta)
+        known = game_box(self.game).rules.model_fields
+        return {name: value for name, value in told.items() if name in known}
+
+    def choice(self, written: Any) -> Any:
+        """A choice in our words."""
+        return written
+
+    @abstractmethod
+    def results(self, number: int, choices: Sequence[Any]) -> dict[str, Any]:
+        """What these choices make of the fields of a round, by name."""
+
+    def answers(self) -> Iterator[RecordedAnswer]:
+        for number in range(len(self.round_records)):
+            for index, seat in enumerate(self.places):
+                chosen = self.choice(self.player_data[index].records[number])
+                yield seat, {self.key: chosen}, f"player_data.{index}.records.{number}"
+
+
+class _GuessMeta(Meta):
+    minimum: int = Field(alias="min")
+    maximum: int = Field(alias="max")
+    ratio: float
+    ratio_str: str
+
+
+class _GuessRound(Round):
+    mean: float
+    mean_ratio: float
+    winner: int  # one of the nearest numbers, the first one in a shuffled order
+    winner_num: int
+
+
+class Guess(Rounds[_GuessMeta, _GuessRound, GamaPlayer[int]]):
+    """Guess 2/3 of the average."""
+
+    game = "guess_the_average"
+    key = "chosen_number"
+
+    def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
+        mean = sum(choices) / len(choices)
+        winner = self.round_records[number].winner
+        return {
+            "mean": mean, "mean_ratio": mean * self.meta.ratio, "winner_num": choices.count(winner)
+        }  # fmt: skip
+
+
+class _BarMeta(Meta):
+    crowded: int = Field(alias="min")
+    fun: int = Field(alias="max")
+    home: int
+    capacity: float = Field(alias="ratio")
+    ratio_str: str
+    feedback: Literal["implicit", "explicit"] = Field(alias="mode")
+
+
+class _BarRound(Round):
+    go_num: int
+    go_ratio: float
+    winner: Literal["go", "stay"]
+    utility: int
+
+
+class Bar(Rounds[_BarMeta, _BarRound, GamaPlayer[Literal["go", "stay"]]]):
+    """El Farol bar."""
+
+    game = "el_farol_bar"
+    key = "decision"
+
+    def results(self, number: int, choices: Sequence[str]) -> dict[str, Any]:
+        share = choices.count("go") / len(choices)
+        winner = "go" if share <= self.meta.capacity else "stay"
+        return {"go_num": choices.count("go"), "go_ratio": share, "winner": winner}
+
+
+class _DollarMeta(Meta):
+    golds: int
+
+
+class _DollarRound(Round):
+    total_proposal: int
+
+
+class Dollar(Rounds[_DollarMeta, _DollarRound, GamaPlayer[int]]):
+    """Divide the dollar."""
+
+    game = "divide_the_dollar"
+    key = "bid_amount"
+
+    def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
+        return {"total_proposal": sum(choices)}
+
+
+class _GoodsMeta(Meta):
+    tokens: int
+    factor: float = Field(alias="ratio")
+    token_initialization: Literal["fixed"]
+    reset: Literal[True]
+    rand_min: int
+
+
+class _GoodsRound(Round):
+    total_tokens: int
+
+
+class _Giver(GamaPlayer[int]):
+    tokens: list[float]
+
+
+class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
+    """Public goods; the recorded utility leaves out the share of the pot."""
+
+    game = "public_goods"
+    key = "tokens_contributed"
+
+    def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
+        return {"total_tokens": sum(choices)}
+
+
+class _DinersMeta(Meta):
+    cheap_price: int = Field(alias="cheap_cost")
+    cheap_utility: int
+    costly_price: int = Field(alias="exp_cost")
+    costly_utility: int = Field(alias="exp_utility")
+
+
+class _DinersRound(Round):
+    cheap_player: int
+    total_cost: int
+    cost_msg: str
+    avg_cost: float
+
+
+_Dish = Literal["cheap", "costly", "costly_dish", "cheap_dish", "costly_or_cheap"]
+
+
+class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[_Dish]]):
+    """Diner's dilemma."""
+
+    game = "diners_dilemma"
+    key = "chosen_dish"
+
+    def choice(self, written: str) -> str:
+        return "costly" if written in MISWORDED else written
+
+    def results(self, number: int, choices: Sequence[str]) -> dict[str, Any]:
+        cheap, costly = choices.count("cheap"), choices.count("costly")
+        bill = cheap * self.meta.cheap_price + costly * self.meta.costly_price
+        return {"cheap_player": cheap, "total_cost": bill, "avg_cost": bill / len(choices)}
+
+    def unused(self) -> dict[str, Any]:
+        """Orders that were counted as a costly dish under another word."""
+        words = [
+            {"request": number, "seat": seat, self.key: word}
+            for seat, player in zip(self.places, self.player_data, strict=True)
+            for number, word in enumerate(player.records)
+            if word in MISWORDED
+        ]
+        return {"counted_as_costly": words} if words else {}
+
+
+class _AuctionMeta(Meta):
+    low: int = Field(alias="valuation_min")
+    high: int = Field(alias="valuation_max")
+    step: int = Field(alias="interval")
+    seed: int
+    mode: Literal["highest bid", "second highest bid"]
+
+    @property
+    def price(self) -> str:
+        """Whose bid the winner paid."""
+        return "first" if self.mode == "highest bid" else "second"
+
+
+class _AuctionRound(Round):
+    bid_winner: str
+    bid_winner_proposed: int
+    bid_winner_payment: int
+    utility: list[float]
+    valuations: list[int]
+
+
+class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
+    """Sealed-bid auction, with the recorded valuations and winners of ties."""
+
+    game = "sealed_bid_auction"
+    key = "bid"
+
+    def parameters(self) -> dict[str, Any]:
+        return super().parameters() | {"price": self.meta.price}
+
+    def check(self) -> None:
+        super().check()
+        for number, (round_, winner) in enumerate(
+            zip(self.round_records, self._winners(), strict=True)
+        ):
+            field = f"round_records.{number}"
+            numbers = f"{len(round_.valuations)} numbers"
+            agree(f"{field}.valuations", numbers, f"{len(self.player_data)} numbers")
+            bid = self.player_data[self.places.index(winner)].records[number]
+            agree(f"{field}.bid_winner_proposed", round_.bid_winner_proposed, bid)
+
+    def _winners(self) -> list[str]:
+        return [
+            self.place(round_.bid_winner, f"round_records.{number}.bid_winner")
+            for number, round_ in enumerate(self.round_records)
+        ]
+
+    def deal(self) -> dict[str, Any]:
+        return {
+            "valuations": [round_.valuations for round_ in self.round_records],
+            "precedence": [[winner] for winner in self._winners()],
+        }
+
+    def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
+        highest, second, *_ = sorted(choices, reverse=True)
+        paid = highest if self.meta.price == "first" else second
+        return {"bid_winner_proposed": highest, "bid_winner_payment": paid}
+
+
+CAP = 20
+"""Rounds after which a battle ends, however many are left; players are not told."""
+MISS = "null"
+
+
+class _BattleMeta(Meta):
+    base_hit_rate: int
+    interval: int
+
+
+class _Shot(GamaModel):
+    responses: list[str]
+    player_shooting: str
+    initial_players: list[list[str | int]]
+    shot_player: str
+    removed_player_info: list[str] = Field(default_factory=list)  # as it was at the game's end
+    action: Literal["shoot", "miss"]
+    out: bool
+
+
+class Battle(GamaFile[_BattleMeta, _Shot, GamaPlayer[str]]):
+    """Battle royale; a target is all that counted, whatever the action was called.
+
+    The rounds tell who shot at whom. The players' records do not agree with them everywhere: they
+    were read from the players' texts once more.
+    """
+
+    game = "battle_royale"
+
+    def check(self) -> None:
+        super().check()
+        living = self.places
+        for number, shot in enumerate(self.round_records):
+            field = f"round_records.{number}"
+            agree(f"{field}.responses", shot.responses, [shot.shot_player])
+            agree(f"{field}.action", shot.action, "miss" if shot.shot_player == MISS else "shoot")
+            rates = [[f"player_{self.places.index(seat)}", self._rate(seat)] for seat in living]
+            agree(f"{field}.initial_players", shot.initial_players, rates)
+            if shot.out:
+                target = self.place(shot.shot_player, f"{field}.shot_player")
+                if target not in living:
+                    raise Unfit(f'"{field}.out": player "{shot.shot_player}" was out before')
+                living.remove(target)
+
+    def _rate(self, seat: str) -> int:
+        """A player's hit rate in percent: the later in order, the higher."""
+        return self.meta.base_hit_rate + self.meta.interval * self.places.index(seat)
+
+    def parameters(self) -> dict[str, Any]:
+        rates = [self._rate(seat) / 100 for seat in self.places]
+        horizon = {"rounds": max(CAP, len(self.round_records)), "hidden": True}
+        return {"hit_rates": rates, "horizon": horizon, "strict_targets": False}
+
+    def deal(self) -> dict[str, Any]:
+        return {"hits": [shot.out for shot in self.round_records]}
+
+    def answers(self) -> Iterator[RecordedAnswer]:
+        for number, shot in enumerate(self.round_records):
+            field = f"round_records.{number}"
+            seat = self.place(shot.player_shooting, f"{field}.player_shooting")
+            missing = shot.shot_player == MISS
+            target = None if missing else self.place(shot.shot_player, f"{field}.shot_player")
+            yield seat, {"action": shot.action, "target": target}, f"{field}.shot_player"
+
+    def unused(self) -> dict[str, Any]:
+        """The players' records, where they are others than the shots of the rounds."""
+        shots: dict[str, list[str]] = {seat: [] for seat in self.places}
+        for shot in self.round_records:
+            shots[self.place(shot.player_shooting, "player_shooting")].append(shot.shot_player)
+        records = dict(zip(self.places, (one.records for one in self.player_data), strict=True))
+        return {} if records == shots else {"player_records": records}
+
+
+class _PirateMeta(Meta):
+    gold: int = 100
+
+
+class _Ballot(GamaModel):
+    gold_distribution: list[int]
+    responses: list[Literal["accept", "reject"]]
+
+
+class Pirates(GamaFile[_PirateMeta, _Ballot, GamaPlayer[Literal["accept", "reject"]]]):
+    """Pirate game; the proposer of a plan counts as accepting it."""
+
+    game = "pirate_game"
+
+    def check(self) -> None:
+        super().check()
+        for number, ballot in enumerate(self.round_records):
+            field = f"round_records.{number}"
+            living = f"{len(self.player_data) - number} pirates"
+            agree(f"{field}.gold_distribution", f"{len(ballot.gold_distribution)} pirates", living)
+            agree(f"{field}.responses", f"{len(ballot.responses)} pirates", living)
+            agree(f"{field}.responses.0", ballot.responses[0], "accept")
+        for index, player in enumerate(self.player_data):
+            ballots = self.round_records[: index + 1]
+            votes = [ballot.responses[index - number] for number, ballot in enumerate(ballots)]
+            agree(f"player_data.{index}.records", player.records, votes)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"players": len(self.player_data), "gold": self.meta.gold}
+
+    def answers(self) -> Iterator[RecordedAnswer]:
+        for number, ballot in enumerate(self.round_records):
+            field = f"round_records.{number}"
+            proposer, *voters = living = self.places[number:]
+            plan = dict(zip(living, ballot.gold_distribution, strict=True))
+            yield proposer, {"proposal": plan}, f"{field}.gold_distribution"
+            for place, seat in enumerate(voters, start=1):
+                vote = {"decision": ballot.responses[place]}
+                yield seat, vote, f"{field}.responses.{place}"

@@ -1,0 +1,46 @@
+from .imported import ImportedSeat
+from .language_model.player import LanguageModel
+from .language_model.preview import Preview, preview
+from .language_model.seat import ModelSeat
+from .language_model.treatments import LastTurns, Prompt, Refine
+from .person import MEDIA, Person, PersonSeat, since_answer
+from .protocol import Answer, Call, Kind, PersonCall, Player, Thinking
+from .recorded import Recorded, RecordedSeat
+from .rosters import Roster, roster, roster_names
+from .seats import SEATS, AskPerson, Recording, RosterEntry, RosterForm, SeatSpec, Sources
+from .strategy import Scripted, StrategySeat
+
+__all__ = [
+    "MEDIA",
+    "SEATS",
+    "Answer",
+    "AskPerson",
+    "Call",
+    "ImportedSeat",
+    "Kind",
+    "LanguageModel",
+    "LastTurns",
+    "ModelSeat",
+    "Person",
+    "PersonCall",
+    "PersonSeat",
+    "Player",
+    "Preview",
+    "Prompt",
+    "Recorded",
+    "RecordedSeat",
+    "Recording",
+    "Refine",
+    "Roster",
+    "RosterEntry",
+    "RosterForm",
+    "Scripted",
+    "SeatSpec",
+    "Sources",
+    "StrategySeat",
+    "Thinking",
+    "preview",
+    "roster",
+    "roster_names",
+    "since_answer",
+]

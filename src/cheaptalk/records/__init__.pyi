@@ -1,0 +1,71 @@
+from .cache import Cache, CacheError, Replicate, Request, differences, nearest
+from .costs import Cost
+from .encoding import pack, text_of, unpack
+from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
+from .identity import configuration_digest, digest, digest_key, player_digest
+from .ledger.batches import BatchSummary, all_batches, waiting_batches
+from .ledger.spending import answered, costs_by_player, study_cost
+from .lineup import FEW, line_up, query_of, runs
+from .record import (
+    AnswerRecord,
+    Ended,
+    MatchRecord,
+    OtherVersion,
+    Status,
+    ended,
+    game_of,
+    scripted_answers,
+)
+from .store.backend import NoStore, StoreError
+from .store.reader import StudySummary
+from .store.store import NewMatch, Store
+from .transcripts import Line, Scene, gathered, transcript
+
+__all__ = [
+    "FEW",
+    "AnswerRecord",
+    "BatchSummary",
+    "Cache",
+    "CacheError",
+    "Cost",
+    "Ended",
+    "Excluded",
+    "Line",
+    "MatchRecord",
+    "NewMatch",
+    "NoStore",
+    "OtherVersion",
+    "Replicate",
+    "Request",
+    "Scene",
+    "Status",
+    "Store",
+    "StoreError",
+    "StudySummary",
+    "Unanswered",
+    "all_batches",
+    "answered",
+    "configuration_digest",
+    "costs_by_player",
+    "differences",
+    "digest",
+    "digest_key",
+    "ended",
+    "excluded",
+    "game_of",
+    "gathered",
+    "line_up",
+    "nearest",
+    "pack",
+    "player_digest",
+    "policies_of",
+    "predecessors",
+    "query_of",
+    "runs",
+    "scripted_answers",
+    "study_cost",
+    "text_of",
+    "transcript",
+    "unpack",
+    "waiting_batches",
+]

@@ -1,0 +1,105 @@
+"""What was played, in numbers: a part that all recipes begin with."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.records import MatchRecord, OtherVersion
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.text import capital
+
+COLUMNS = (
+    Header("matches", "Matches", "", 0),
+    Header("answers", "Answers", "", 0, "Moves that the rules asked for and that were given."),
+    Header("messages", "Messages", "", 0, "Moves with a text to the others that is not empty."),
+    Header("words", "Words", "in messages", 0, "Runs of characters between white space."),
+)
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What was done in the matches of a study that count.
+
+    Attributes:
+        tallies: how many there are, and what was done and said in them, by game and player; the
+            player is None for all of them.
+        firsts: the first move of each match by its id; None where it was not made.
+    """
+
+    tallies: dict[tuple[str, str | None], Counter[str]] = field(default_factory=dict)
+    firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
+
+
+def played(evidence: Evidence) -> Iterator[ReportTable]:
+    """How many matches count, and how much was done and said in them.
+
+    A match between copies of one player counts once for that player, with the moves of all copies.
+    A match in which a player sat and never had a move counts for it too.
+    """
+    tallies = evidence.once(activity).tallies
+    if not tallies:
+        raise Lacking("no match of this study has finished")
+    order = sorted(tallies, key=lambda one: (one[0], _natural(one[1] or "")))
+    rows = [
+        {"title": capital(game), "game": game, "player": who}
+        | {column.key: tallies[game, who][column.key] for column in COLUMNS}
+        for game, who in order
+    ]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    games = frame.filter(pl.col("player").is_null()).drop("player")
+    yield ReportTable(
+        "played", "Matches by game", games, (Header("title", "Game"), *COLUMNS),
+        leads=lambda row: Lead(row["game"], {"status": "finished"}),
+    )  # fmt: skip
+    yield ReportTable(
+        "played-by-player", "Matches by player", frame.drop_nulls("player").select(
+            "player", pl.exclude("player")
+        ),
+        (Header("player", "Player"), Header("title", "Game"), *COLUMNS),
+        leads=lambda row: Lead(row["game"], {"status": "finished", "player": row["player"]}),
+    )  # fmt: skip
+
+
+def _natural(label: str) -> list[tuple[int, str]]:
+    """What sorts ``gpt-10`` behind ``gpt-9``."""
+    parts = re.split(r"(\d+)", label)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def activity(evidence: Evidence) -> Activity:
+    """All matches that count, read once."""
+    found = Activity()
+    for record in evidence.records(sorted(evidence.frames)):
+        answers = record.body.get("answers") or ()
+        done: dict[str | None, Counter[str]] = {None: Counter(matches=1)}
+        done |= {record.label(place): Counter(matches=1) for place in record.seats}
+        known = all(answer["seat"] in record.seats for answer in answers)
+        places = {} if known else _places(record)
+        for answer in answers:
+            if answer["action"] is not None:
+                words = len((answer["action"].get("message") or "").split())
+                who = record.label(places.get(answer["seat"], answer["seat"]))
+                for tally in (done[None], done[who]):
+                    tally["answers"] += 1
+                    tally["messages"] += words > 0
+                    tally["words"] += words
+        for one, tally in done.items():
+            found.tallies.setdefault((record.game, one), Counter()).update(tally)
+        found.firsts[record.id] = answers[0]["action"] if answers else None
+    return found
+
+
+def _places(record: MatchRecord) -> dict[str, str]:
+    """The place of each seat; a seat is its own place where the installed rules do not fit."""
+    try:
+        return {seat.name: seat.place for seat in record.rules.seats}
+    except OtherVersion:
+        return {}
+
+
+PLAYED = RecipePart("What was played", "", played)

@@ -1,0 +1,23 @@
+from .codec import Codec, Illegal, JsonCodec
+from .json_objects import Unreadable
+from .quotes import disarmed, quoted
+from .tagged import TaggedCodec
+from .templates import CODECS, Style, block_name, dollars, number, percent, style, style_in
+
+__all__ = [
+    "CODECS",
+    "Codec",
+    "Illegal",
+    "JsonCodec",
+    "Style",
+    "TaggedCodec",
+    "Unreadable",
+    "block_name",
+    "disarmed",
+    "dollars",
+    "number",
+    "percent",
+    "quoted",
+    "style",
+    "style_in",
+]

@@ -1,0 +1,199 @@
+"""Styles: a game put into words, and answers read back.
+
+A style is a Jinja template with one block per event and per action, named after their classes
+(``OfferMade`` -> ``offer_made``), and a codec. A variant extends another template and overrides
+blocks, or adds to them with ``{{ super() }}``.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import jinja2.meta
+import jinja2.nodes
+from msgspec import structs
+
+from cheaptalk.rules import Action, Ask, Event, Game, GameBox, Moment, StyleFile, game_box, unknown
+from cheaptalk.rules.display import brief
+from cheaptalk.styles.codec import Codec, JsonCodec
+from cheaptalk.styles.quotes import quoted
+from cheaptalk.styles.tagged import TaggedCodec
+
+CODECS: dict[str, Codec] = {
+    "json": JsonCodec(),
+    "tagged": TaggedCodec(text="message", numbers="propose"),
+}
+_GAPS = re.compile(r"\n{3,}")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+class Style:
+    """The words of one game in one style.
+
+    Attributes:
+        name: as in study files.
+        codec: how answers are written down.
+        blocks: the names of its blocks, inherited ones included.
+        digest: changes when any word of the style does; recorded with every match.
+    """
+
+    def __init__(self, name: str, environment: jinja2.Environment, file: StyleFile) -> None:
+        self.name = name
+        self.codec = CODECS[file.codec]
+        self.blocks, self.digest = _contents(environment, file.template)
+        self._template = environment.get_template(file.template)
+        self._template.globals = dict(self._template.globals)  # faster than the chain of mappings
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.name}, {self.digest}")
+
+    def says(self, kind: type) -> bool:
+        """Whether the style has words for an event or action type."""
+        return block_name(kind) in self.blocks
+
+    def to(self, game: Game, seat: str) -> "Teller":
+        """Whoever tells this seat of the game."""
+        return Teller(self, game, seat)
+
+    def tell(self, event: Event, game: Game, seat: str) -> str:
+        """An event in the words that this seat reads."""
+        return self.to(game, seat).tell(event)
+
+    def how(self, action: type[Action], game: Game, seat: str) -> str:
+        """How an answer of this type is to be given."""
+        return self.to(game, seat).how(action)
+
+    def ask(self, ask: Ask, game: Game) -> str:
+        """A question with how to answer it."""
+        how = self.how(ask.action, game, ask.seat)
+        return f"{self.tell(ask.event, game, ask.seat)}\n\n{how}"
+
+    def story(self, heard: Sequence[Moment], game: Game, seat: str) -> list[str]:
+        """All that a seat lived through, a text a moment."""
+        teller = self.to(game, seat)
+        return [teller.tell(moment.event) for moment in heard]
+
+    def render(self, kind: type, values: dict[str, Any]) -> str:
+        """The words of one block, with the white space tidied."""
+        text = self._template.render(values, block=block_name(kind))
+        return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
+
+
+class Teller:
+    """The words of a style for one seat at one table: whom it knows by what name."""
+
+    def __init__(self, style: Style, game: Game, seat: str) -> None:
+        self.style = style
+        taken = {one.name: one.place for one in game.seats}
+        names = {name: game.called(place) for name, place in taken.items()}
+        names |= {place: game.called(place) for place in game.places}
+        self._names = {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
+
+    def tell(self, event: Event) -> str:
+        """An event in the words that the seat reads."""
+        return self.style.render(type(event), self._names | structs.asdict(event))
+
+    def how(self, action: type[Action]) -> str:
+        """How an answer of this type is to be given."""
+        return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
+
+
+def style(game: str, name: str | None = None) -> Style:
+    """A style of a registered game by name; the game's default one without a name.
+
+    Raises:
+        UnknownName: there is no such game, or it has no such style.
+    """
+    return style_in(game_box(game), name)
+
+
+def style_in(box: GameBox, name: str | None = None) -> Style:
+    """A style from a game's box by name; the default one without a name.
+
+    Raises:
+        UnknownName: the box has no such style.
+    """
+    name = name or next(iter(box.styles))
+    if name not in box.styles:
+        raise unknown(f"style of {box.name}", name, list(box.styles))
+    return _loaded(name, box.words, box.styles[name])
+
+
+@cache
+def _loaded(name: str, folder: Path, file: StyleFile) -> Style:
+    return Style(name, _environment(str(folder)), file)
+
+
+def _environment(folder: str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.FileSystemLoader(folder), jinja2.PackageLoader("cheaptalk.styles", "")]
+        ),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - words for models and terminals, not HTML
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
+    }  # fmt: skip
+    return environment
+
+
+def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
+    """The blocks of a template and of all that it extends, and a digest of their text."""
+    blocks: set[str] = set()
+    text = hashlib.sha256()
+    waiting = [name]
+    while waiting:
+        assert environment.loader is not None
+        source, _, _ = environment.loader.get_source(environment, waiting.pop())
+        tree = environment.parse(source)
+        text.update(source.encode())
+        blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
+        waiting.extend(found for found in jinja2.meta.find_referenced_templates(tree) if found)
+    return frozenset(blocks), text.hexdigest()[:16]
+
+
+@cache
+def block_name(kind: type) -> str:
+    """The name of the block with an event's or action's words.
+
+    >>> class OfferMade: ...
+    >>> block_name(OfferMade)
+    'offer_made'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """A number as people write it: thousands separated, no trailing zeros.
+
+    >>> number(1234.5), number(1000000), number(0.333)
+    ('1,234.5', '1,000,000', '0.33')
+    """
+    text = f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def dollars(value: float) -> str:
+    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
+
+    >>> dollars(1234), dollars(0.5), dollars(-2.999)
+    ('$1,234', '$0.50', '-$3')
+    """
+    text = number(value)
+    if "." in text:
+        text = f"{value:,.2f}"
+    return f"-${text[1:]}" if text.startswith("-") else f"${text}"
+
+
+def percent(value: float, decimals: int = 2) -> str:
+    """A share of one as a percentage."""
+    return f"{number(100 * value, decimals)}%"

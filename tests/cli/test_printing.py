@@ -1,0 +1,36 @@
+"""What others wrote cannot command the terminal on which it is shown."""
+
+import io
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cheaptalk.cli.shared.printing import SafeConsole
+from tests.conftest import Command
+from tests.fakes import study
+
+HOSTILE = "\x1b]0;title\x07 \x1b[2J \x9b31m \r over \u202eback"
+SHOWN = r"\x1b]0;title \x1b[2J \x9b31m  over \u202eback"
+
+
+@pytest.mark.parametrize("colours", [False, True])
+def test_control_characters_are_written_out_and_colours_stay(colours: bool) -> None:
+    file = io.StringIO()
+    console = SafeConsole(
+        file=file, highlight=False, width=200, color_system="standard" if colours else None
+    )
+    console.print(HOSTILE, style="red", markup=False)
+    printed = file.getvalue()
+    assert SHOWN in printed
+    assert printed.count("\x1b") == (2 if colours else 0)
+
+
+def test_a_study_of_somebody_else_is_shown_as_it_is(cheaptalk: Command, tmp_path: Path) -> None:
+    path = tmp_path / "theirs.yaml"
+    path.write_text(yaml.safe_dump(study(description=HOSTILE).written()))
+    for command in ("plan", "run", "status"):
+        done = cheaptalk(command, *([str(path)] if command != "status" else []))
+        assert done.status == 0
+        assert not set(done.out + done.said) & set("\x1b\x07\x9b\r\u202e")
+    assert SHOWN in cheaptalk("plan", str(path)).out

@@ -1,0 +1,41 @@
+"""YAML that people write is read; what nobody writes is refused before it costs time or memory."""
+
+import pytest
+
+from cheaptalk.yaml_files import parse_yaml
+
+
+def bomb(merge: bool) -> str:
+    """Eleven lines that stand for 10^11 values."""
+    lines = ["a0: &a0 {k0: 1}" if merge else "a0: &a0 [x]"]
+    for number in range(1, 12):
+        ten = ", ".join([f"*a{number - 1}"] * 10)
+        lines.append(f"a{number}: &a{number} " + (f"{{<<: [{ten}]}}" if merge else f"[{ten}]"))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (bomb(merge=False), "more than 1,000,000 values, anchors written out; write fewer"),
+        (bomb(merge=True), "more than 1,000,000 values, anchors written out; write fewer"),
+        ("a: &a [*a]", "line 1, column 4: an anchor stands for itself; write out what is meant"),
+        ("a: &a {b: {c: *a}}", "an anchor stands for itself"),
+        ("[" * 20_000, "it is nested too deeply; write it with fewer levels"),
+        ("deals: " + "9" * 10_000, "line 1, column 8: a number of 10,000 characters; write a shor"),
+        ("deals: 0x" + "f" * 10_000, "a number of 10,002 characters"),
+        ("deals: " + ":".join(["59"] * 10_000), "a number of 29,999 characters"),
+        ("on: 2020-13-45", '"2020-13-45" cannot be read .*; put it in quotes'),
+        ("deals: !!int many", 'line 1, column 8: "many" cannot be read'),
+        ("x" * 1_000_001, "it has 1,000,001 characters, more than 1,000,000"),
+        ("run: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+    ],
+)
+def test_what_nobody_writes_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_yaml(text)
+
+
+def test_anchors_and_merges_are_read() -> None:
+    text = "a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]"
+    assert parse_yaml(text) == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
