@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from itertools import chain
 from threading import Thread
@@ -137,12 +137,18 @@ class Server:
 
     Attributes:
         url: where it listens.
+        root: its address alone.
         calls: the numbers of the calls that arrived.
         bodies: what was sent.
         headers: the headers of the last request.
     """
 
-    def __init__(self, answerer: Answerer = answer, handler: Handler = nothing_special) -> None:
+    def __init__(
+        self,
+        answerer: Answerer = answer,
+        handler: Handler = nothing_special,
+        paths: Sequence[str] = ("/v1/chat/completions",),
+    ) -> None:
         self.headers: Mapping[str, str] = {}
         self.bodies: list[dict[str, Any]] = []
 
@@ -151,7 +157,7 @@ class Server:
             self.bodies.append(body)
             return await handler(request, body)
 
-        self._app = make_app(answerer=answerer, handler=listen)
+        self._app = make_app(answerer=answerer, handler=listen, paths=paths)
         self.calls = self._app[CALLS]
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
@@ -160,7 +166,8 @@ class Server:
     def __enter__(self) -> "Server":
         self._thread.start()
         port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.url = f"http://127.0.0.1:{port}/v1"
+        self.root = f"http://127.0.0.1:{port}"
+        self.url = f"{self.root}/v1"
         return self
 
     def __exit__(

@@ -5,7 +5,7 @@
 It answers the questions of the GLEE games and of Deal or No Deal, and those for a whole number or
 one of some words, legally and deterministically: what it answers depends on the conversation alone.
 Each request's call number is appended to the log as it arrives. ``--faults`` makes the given share
-of calls fail with status 503; ``python -m tests.hostile`` starts a server that can do worse.
+of calls fail with status 503; ``python -m tests.attack.server`` starts a server that can do worse.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,7 @@ def make_app(
     faults: float = 0.0,
     answerer: Answerer = answer,
     handler: Handler = nothing_special,
+    paths: Sequence[str] = ("/v1/chat/completions",),
 ) -> web.Application:
     """The server; ``app[CALLS]`` collects the numbers of the calls that arrived."""
     calls: list[str] = []
@@ -153,7 +154,8 @@ def make_app(
             return special
         return web.json_response(completion(body, answerer(body["messages"])))
 
-    app.router.add_post("/v1/chat/completions", chat)
+    for path in paths:
+        app.router.add_post(path, chat)
     app[CALLS] = calls
     return app
 

@@ -15,9 +15,10 @@ from cheaptalk.judges import items_of
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import ledger_id, read_judgements
+from tests.attack.books import Books, audit, sums, tokens_of
+from tests.attack.server import Hostile, luck
+from tests.attack.studies import DEADLINE, ROOT
 from tests.fakes import Server
-from tests.hostile import Hostile, luck
-from tests.hostile_study import DEADLINE, ROOT, Books, check_answers, check_tokens, tokens_of
 from tests.judges.judged import STUDY, judge_of, play
 
 pytestmark = [pytest.mark.hostile, pytest.mark.kill]
@@ -40,8 +41,9 @@ class Run:
         model = {"model": f"vllm/judge@{url}", "deadline": DEADLINE}
         self.judge = judge_of(model)
         self.command = [
-            sys.executable, "-m", "tests.hurried", "judge", STUDY, "--judge", "hallucination",
-            "--model", json.dumps(model), "--store", str(store), "--concurrency", "8",
+            sys.executable, "-m", "tests.attack.hurried", "judge", STUDY,
+            "--judge", "hallucination", "--model", json.dumps(model),
+            "--store", str(store), "--concurrency", "8",
         ]  # fmt: skip
 
     def begin(self) -> "subprocess.Popen[str]":
@@ -74,20 +76,16 @@ class Run:
 
 def read(store: Store, judge: str) -> Books:
     """What the store holds of a judge's calls, by the numbers under which they went out."""
-    recorded: dict[str, dict[str, Any]] = {}
+    replies: list[tuple[str, dict[str, Any]]] = []
     for one in read_judgements(store, judge=judge):
         request, slash, seat = one.item.partition("/")
         assert slash
         for attempt, call in enumerate(one.calls):
             place = ledger_id(judge, one.match_id), request, seat, attempt, call["sending"]
-            number = "/".join(map(str, place))
-            assert number not in recorded, f"{number} is recorded twice"
-            recorded[number] = call["reply"]
+            replies.append(("/".join(map(str, place)), call["reply"]))
     matches = list(store.records(STUDY, bodies=True))
     rows = [row for match in matches for row in store.open_calls(ledger_id(judge, match.id))]
-    keys = ("match_id", "request", "seat", "attempt", "try")
-    listed = {"/".join(str(row[key]) for key in keys): row for row in rows}
-    return Books(matches, recorded, listed)
+    return Books.of(matches, replies, rows)
 
 
 def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_path: Path) -> None:
@@ -111,18 +109,13 @@ def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_pa
     assert made == Counter(items)
     assert {Kind.OK, Kind.REPAIRED} <= kinds
     assert "12 of 12 matches" in said
-    check_answers(books, hostile.account)
-    each = check_tokens(books, hostile.account)
+    assert audit(books, hostile.account) == []
+    each = sums(books, hostile.account)
     had = sum(one.had for one in each)
     billed = [tokens_of(sending) for all_ in hostile.account.values() for sending in all_]
-    assert had == sum(tokens_of(reply.get("usage", {})) for reply in _replies(books))
+    assert had == sum(tokens_of(reply.get("usage", {})) for reply in books.replies)
     assert had + sum(one.lost for one in each) == sum(billed)
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
     shown = re.search(r"the judge has taken ([\d,]+) calls, ([\d,]+) tokens", said)
     assert shown is not None
     assert int(shown[2].replace(",", "")) == had
-
-
-def _replies(books: Books) -> list[dict[str, Any]]:
-    """Every reply that came back, recorded or listed."""
-    return [*books.recorded.values(), *(row["reply"] or {} for row in books.listed.values())]

@@ -7,9 +7,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
+from tests.attack.faults import FAULTS, HUGE, Sending, digest
+from tests.attack.server import Account, Hostile, make_hostile_app
 from tests.fakes import Server
-from tests.hostile import Account, Hostile, make_hostile_app
-from tests.hostile_faults import FAULTS, HUGE, Sending, digest
 from tests.model_server import CALL_HEADER
 
 pytestmark = pytest.mark.hostile

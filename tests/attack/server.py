@@ -2,10 +2,10 @@
 
 It is started as a module, from the root of the repository:
 
-    python -m tests.hostile --port 8123 --share 0.1
+    python -m tests.attack.server --port 8123 --share 0.1
 
 It answers as ``tests/model_server.py`` does, but for a share of the sendings it does one of
-:data:`~tests.hostile_faults.FAULTS` instead, chosen by a hash of the call's number, which counts
+:data:`~tests.attack.faults.FAULTS` instead, chosen by a hash of the call's number, which counts
 sendings: a call that is sent again meets another fate, and the same study meets the same ones.
 ``GET /account`` gives what became of every sending and the tokens billed for it: those of every
 reply that it began to send, or was still thinking about when the caller lost patience.
@@ -22,11 +22,21 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
-from tests.hostile_faults import FAULTS, Exchange, Sending
-from tests.model_server import CALL_HEADER, Answerer, answer, completion, make_app
+from tests.attack.faults import FAULTS, Exchange, Sending
+from tests.attack.wires import WIRES, Wire
+from tests.model_server import CALL_HEADER, Answerer, answer, make_app
 
 Account: TypeAlias = dict[str, list[dict[str, Any]]]
 """By a call's number, what became of every request that bore it (as :class:`Sending`)."""
+
+
+BY_PATH: dict[str, Wire] = {wire.path: wire for wire in WIRES.values()}
+
+
+def secret_of(request: web.Request) -> str:
+    """The key that a request came with."""
+    sent = request.headers.get("Authorization", request.headers.get("X-Api-Key", ""))
+    return sent.removeprefix("Bearer ")
 
 
 def luck(number: str, purpose: str) -> float:
@@ -42,6 +52,7 @@ class Hostile:
         kinds: what can go wrong.
         delay: seconds to think about an answer, at the most.
         late: seconds that are more than the caller's deadline.
+        seed: of the fates; numbers of calls alone do not decide them.
     """
 
     def __init__(
@@ -51,34 +62,34 @@ class Hostile:
         delay: float = 0.0,
         late: float = 3600.0,
         answerer: Answerer = answer,
+        seed: int = 0,
     ) -> None:
         self.share = share
         self.kinds = kinds
         self.delay = delay
         self.late = late
         self.answerer = answerer
+        self.seed = seed
         self.sendings: dict[str, list[Sending]] = {}
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         """Answer a request, or do something else."""
         number = request.headers.get(CALL_HEADER, "")
-        sending = Sending(self.fate(number))
+        wire = BY_PATH[request.path]
+        sending = Sending(self.fate(number, wire))
         self.sendings.setdefault(number, []).append(sending)
         await asyncio.sleep(self.delay * luck(number, "delay"))
-        data = completion(body, self.answerer(body["messages"]))
-        exchange = Exchange(request, sending, data, self.late)
+        said = wire.say(body, self.answerer(wire.read(body)))
+        exchange = Exchange(request, sending, wire, said, self.late, secret_of(request))
         if sending.did == "answer":
             return exchange.answered()
         return await FAULTS[sending.did](exchange)
 
-    def fate(self, number: str) -> str:
+    def fate(self, number: str, wire: Wire) -> str:
         """What is to happen to a sending."""
-        drawn = luck(number, "fate")
-        return (
-            self.kinds[int(drawn / self.share * len(self.kinds))]
-            if drawn < self.share
-            else "answer"
-        )
+        drawn = luck(number, f"fate {self.seed}")
+        kinds = [kind for kind in self.kinds if kind not in wire.lacks]
+        return kinds[int(drawn / self.share * len(kinds))] if drawn < self.share else "answer"
 
     @property
     def account(self) -> Account:
@@ -97,7 +108,7 @@ def make_hostile_app(hostile: Hostile, log: Path | None = None) -> web.Applicati
     async def show(request: web.Request) -> web.Response:
         return web.json_response(hostile.account)
 
-    app = make_app(log, handler=hostile)
+    app = make_app(log, handler=hostile, paths=tuple(BY_PATH))
     app.router.add_get("/account", show)
     return app
 

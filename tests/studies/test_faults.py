@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.attack.books import Books, audit, sums
+from tests.attack.faults import FAULTS
+from tests.attack.server import Hostile
+from tests.attack.studies import DEADLINE, Run, studies
 from tests.fakes import Server
-from tests.hostile import Hostile
-from tests.hostile_faults import FAULTS
-from tests.hostile_study import DEADLINE, Books, Run, audit, check_tokens, studies
 
 pytestmark = pytest.mark.hostile
 DEALS = 8
@@ -21,7 +22,7 @@ def make(delay: float = 0.0, share: float = SHARE) -> Hostile:
 
 def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Path) -> None:
     with Server(handler=make(share=0)) as server:
-        for file in studies(server.url, tmp_path, 4):
+        for file in studies(server.root, tmp_path, 4):
             Run(file, tmp_path / "store.sqlite").finish()
     matches = Books.read(tmp_path / "store.sqlite").matches
     kinds = {kind for match in matches for counts in match.kinds.values() for kind in counts}
@@ -34,14 +35,16 @@ def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Pa
 def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        for file in studies(server.url, tmp_path, DEALS):
+        for file in studies(server.root, tmp_path, DEALS):
             Run(file, store).finish()
     books = Books.read(store)
-    sums = audit(books, hostile.account)
+    assert audit(books, hostile.account) == []
     assert books.statuses.total() == 8 * DEALS
     assert set(hostile.done) <= {"answer", *FAULTS}
     assert len(hostile.done) > 0.75 * len(FAULTS), "few faults were met"
-    assert sums.lost, "no reply was billed that never came"
+    assert any(one.lost for one in sums(books, hostile.account)), (
+        "no reply was billed that never came"
+    )
     kinds: Counter[str] = Counter()
     for match in books.matches:
         for counts in match.kinds.values():
@@ -54,16 +57,17 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
 def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
     hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        files = studies(server.url, tmp_path, DEALS)
+        files = studies(server.root, tmp_path, DEALS)
         for number in range(5):
             Run(files[number % 2], store).kill(server, 7 * number)
         for file in files:
             Run(file, store).finish()
     books = Books.read(store)
-    sums = audit(books, hostile.account)
+    assert audit(books, hostile.account) == []
     assert books.statuses.total() == 8 * DEALS
     assert {row["state"] for row in books.listed.values()} >= {"unresolved", "failed"}
-    assert sums.had > sums.lost > 0
+    each = sums(books, hostile.account)
+    assert sum(one.had for one in each) > sum(one.lost for one in each) > 0
 
 
 @pytest.mark.parametrize("cap", ["calls", "tokens"])
@@ -73,20 +77,20 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
     at_once = 4
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        _, free = studies(server.url, tmp_path, DEALS)
+        _, free = studies(server.root, tmp_path, DEALS)
         Run(free, tmp_path / "free.sqlite").finish()
         allowed = sum(used(tmp_path / "free.sqlite", hostile, cap)) // 2
         hostile.sendings.clear()
-        _, capped = studies(server.url, tmp_path, DEALS, budget={cap: allowed})
+        _, capped = studies(server.root, tmp_path, DEALS, budget={cap: allowed})
         said = Run(capped, store).finish("--concurrency", str(at_once), status=1)
         each = used(store, hostile, cap)
         assert f"halted: the budget of {allowed:,} {cap}" in said
         assert allowed - (at_once + 1) * max(each) <= sum(each) <= allowed + at_once * max(each)
         assert "live" in Books.read(store).statuses
-        _, free = studies(server.url, tmp_path, DEALS)
+        _, free = studies(server.root, tmp_path, DEALS)
         Run(free, store).finish()
     books = Books.read(store)
-    audit(books, hostile.account)
+    assert audit(books, hostile.account) == []
     assert books.statuses.total() == 4 * DEALS
 
 
@@ -94,4 +98,4 @@ def used(path: Path, hostile: Hostile, cap: str) -> list[int]:
     """What each call took of a cap, as far as its reply says so."""
     if cap == "calls":
         return [len(all_) for all_ in hostile.sendings.values()]
-    return [tokens for tokens, _ in check_tokens(Books.read(path), hostile.account)]
+    return [one.had for one in sums(Books.read(path), hostile.account)]

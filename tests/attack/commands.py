@@ -1,0 +1,162 @@
+"""Commands in processes of their own, how they ended, and random command lines."""
+
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+import typer
+
+from cheaptalk.cli import main
+from cheaptalk.cli.main import app
+from tests.attack.books import Breach
+
+LONGEST = 60.0
+"""Seconds after which a command counts as hanging."""
+STATUSES = frozenset({0, 1, 2})
+"""How a command may end that nobody stopped."""
+PLAIN = {"\n", "\t", "\r"}
+"""Control characters that a text may hold."""
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(["cheaptalk.cli.main", "tests.attack.commands"])
+
+
+class Ended(NamedTuple):
+    """How a command ended.
+
+    Attributes:
+        arguments: of the command.
+        status: it exited with; None if it had to be killed.
+        said: what it printed, on both streams.
+        seconds: it took.
+    """
+
+    arguments: Sequence[str]
+    status: int | None
+    said: str
+    seconds: float
+
+    @property
+    def breaches(self) -> Iterator[Breach]:
+        """What no command may do, whatever it was given."""
+        shown = f"{list(self.arguments)!r:.1000}\n{self.said[-3000:]}"
+        if self.status is None:
+            yield Breach("hang", f"{self.seconds:.0f} s: {shown}")
+        elif "Traceback (most recent call last)" in self.said or "Exception ignored" in self.said:
+            yield Breach("traceback", shown)
+        elif self.status not in STATUSES:
+            yield Breach("status", f"{self.status}: {shown}")
+        elif self.status and not self.said.strip():
+            yield Breach("status", f"{self.status}, and not a word: {shown}")
+        if not set(self.said) - PLAIN <= {one for one in set(self.said) if one.isprintable()}:
+            yield Breach("terminal", shown)
+
+
+def run_command(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], longest: float = LONGEST
+) -> Ended:
+    """Run a command in a folder, without standard input."""
+    with tempfile.TemporaryDirectory() as aside:
+        said = Path(aside) / "said"
+        process = FORKS.Process(target=_play, args=(arguments, folder, dict(environment), said))
+        started = time.monotonic()
+        process.start()
+        process.join(longest)
+        seconds = time.monotonic() - started
+        status = process.exitcode
+        if status is None:
+            process.kill()
+            process.join()
+        text = said.read_text(errors="backslashreplace") if said.exists() else ""
+    return Ended(arguments, status, text, seconds)
+
+
+def _play(arguments: Sequence[str], folder: Path, environment: dict[str, str], said: Path) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    file = os.open(said, os.O_WRONLY | os.O_CREAT)
+    for number in (1, 2):
+        os.dup2(file, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.argv = ["cheaptalk", *arguments]
+    try:
+        main()
+    except Exception:  # noqa: BLE001 - whatever it is, it is to be seen
+        traceback.print_exc()
+        sys.exit(1)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The variables of a user who has no keys."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    return kept | {"HOME": str(home), "COLUMNS": "100", "NO_COLOR": "1"}
+
+
+# Random command lines
+
+WORDS = (
+    "", " ", "-", "--", "---x", "0", "-1", "1e999", "nan", "10000000000000000000000", "true",
+    "null", "a\nb", "\x1b[31mred", "\u202etfel", "\U0001f600", "x" * 5000, "../..", "/",
+    "/dev/null", "/dev/full", "/proc/self/mem", ".", "quickstart", "glee", "gama", "fuzzed",
+    "chips", "bargaining", "no_such_game", "equal_split", "a=equal_split", "a={strategy: random}",
+    "a={model: openai/gpt-4o}", "a=vllm/x@http://127.0.0.1:9/v1", "a={", "=", "a=", "horizon=4",
+    "horizon=[", "money=-1", "calls=1", "calls=-1,dollars=x", "dollars=nan", "csv", "alice",
+    "hallucination", "*", "%s", "{}", "[]", "fuzzed.sqlite", "sqlite:///fuzzed.sqlite",
+    "postgresql://u:p@127.0.0.1:9/x", "http://127.0.0.1:9", "\\", "'; drop table matches; --",
+    "out", "out.zip", "report.html", "study.yaml", "labels.csv",
+)  # fmt: skip
+"""What people, scripts and cats type."""
+LEFT_OUT = frozenset({"view", "ctl"})
+"""Commands that wait for somebody, or serve until they are stopped."""
+
+
+Leaf: TypeAlias = tuple[tuple[str, ...], Any]
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Every command that is no group of commands."""
+    if inside := getattr(command, "commands", None):
+        for name, inner in inside.items():
+            if name not in LEFT_OUT:
+                yield from leaves(inner, (*path, name))
+    else:
+        yield path, command
+
+
+COMMANDS = tuple(leaves(typer.main.get_command(app)))
+
+
+def command_line(luck: random.Random, words: Sequence[str]) -> list[str]:
+    """A command with some of its options, and values that may fit."""
+    path, command = luck.choice(COMMANDS)
+    arguments = list(path)
+    for parameter in command.params:
+        given = _given(parameter, luck, words)
+        if given and luck.random() < (0.95 if parameter.required else 0.25):
+            arguments += given
+    if luck.random() < 0.1:
+        arguments.insert(luck.randrange(len(arguments) + 1), luck.choice(WORDS))
+    return [one.replace("\0", "") for one in arguments]
+
+
+def _given(parameter: Any, luck: random.Random, words: Sequence[str]) -> list[str]:
+    """A parameter with a value, likelier one that is of use."""
+    kind = parameter.type_descriptor.annotation
+    choices = [one for one in get_args(kind) if isinstance(one, str)]
+    useful: list[Any] = [*words, *choices] * 3
+    if {int, float} & {kind, *get_args(kind)}:
+        useful = [1, 2, 5, 0, -1, 0.5, 100] * 10
+    value = str(luck.choice([*useful, *WORDS]))
+    if parameter.param_type_name == "argument":
+        return [value]
+    name = luck.choice(parameter.opts + parameter.secondary_opts)
+    return [name] if parameter.is_flag else [name, value]

@@ -1,0 +1,88 @@
+"""Studies of models at a hostile server, and runs of them in processes of their own."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.attack.wires import WIRES
+from tests.fakes import Server
+
+ROOT = Path(__file__).parents[2]
+DEADLINE = 2.0
+"""Seconds that a call of the studies may take."""
+
+
+def studies(url: str, folder: Path, deals: int, wire: str = "chat", **changes: Any) -> list[Path]:
+    """Four matches of Deal or No Deal for each deal, in both styles, and four of GLEE's games.
+
+    Args:
+        url: of the server, without a path.
+    """
+    model = {"model": WIRES[wire].model.format(url), "deadline": DEADLINE}
+    talk = {
+        "games": [{"game": "deal_or_no_deal"}],
+        "players": {"json": model, "tags": model | {"style": "tagged"}},
+        "pairing": [["json", "json"], ["json", "tags"], ["tags", "json"], ["tags", "tags"]],
+    }
+    signals = {"signal": ["text", "binary"]}
+    trade = {
+        "games": [
+            {"game": "bargaining", "fixed": {"horizon": 4}},
+            {"game": "negotiation", "fixed": {"horizon": 4}},
+            {"game": "persuasion", "fixed": {"horizon": 3}, "grid": signals},
+        ],
+        "players": {"json": model},
+        "pairing": "self",
+    }
+    files = []
+    for name, study in (("talk", talk), ("trade", trade)):
+        files.append(folder / f"{name}.json")
+        files[-1].write_text(json.dumps({"name": name, "deals": deals} | study | changes))
+    return files
+
+
+class Run(NamedTuple):
+    """A study played by the command line, in a process of its own.
+
+    Attributes:
+        file, store: the study, and where it is played into.
+        program: the module that is the command line.
+        environment: of the process; None for ours.
+    """
+
+    file: Path
+    store: Path
+    program: str = "tests.attack.hurried"
+    environment: Mapping[str, str] | None = None
+
+    def begin(self, *options: str) -> "subprocess.Popen[str]":
+        """Start it."""
+        command = [sys.executable, "-m", self.program, "run", str(self.file)]
+        return subprocess.Popen(
+            [*command, "--store", str(self.store), "--allow-failures", *options],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self.environment,
+        )
+
+    def finish(self, *options: str, status: int = 0) -> str:
+        """Run it until it ends with this exit status; what was printed."""
+        with self.begin(*options) as process:
+            said, _ = process.communicate()
+        assert process.returncode == status, said
+        return said
+
+    def kill(self, server: Server, calls: int) -> bool:
+        """Run it and kill it when so many more calls have arrived; whether it was still running."""
+        wanted = len(server.calls) + calls
+        with self.begin() as process:
+            while len(server.calls) < wanted and process.poll() is None:
+                time.sleep(0.005)
+            process.kill()
+        return process.returncode != 0
