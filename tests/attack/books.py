@@ -1,7 +1,7 @@
 """The audit: what a store holds of a study against what a server knows of it, call by call."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,9 +90,13 @@ class Sums(NamedTuple):
     lost: int
 
 
-def audit(books: Books, account: Account) -> list[Breach]:
-    """Hold our books against the server's account, call by call."""
-    return [*endings(books), *sendings(books, account), *words(books, account)]
+def audit(books: Books, account: Account, kept: Collection[str] = ()) -> list[Breach]:
+    """Hold our books against the server's account, call by call.
+
+    Args:
+        kept: digests of the answers that a cache may hold.
+    """
+    return [*endings(books), *sendings(books, account), *words(books, account, kept)]
 
 
 def endings(books: Books) -> Iterator[Breach]:
@@ -136,12 +140,15 @@ def reply_of(books: Books, number: str) -> dict[str, Any]:
     return books.recorded.get(number) or books.listed.get(number, {}).get("reply") or {}
 
 
-def words(books: Books, account: Account) -> Iterator[Breach]:
+def words(books: Books, account: Account, kept: Collection[str]) -> Iterator[Breach]:
     """What is recorded as a model's words is what the server sent as such."""
     for number, reply in books.recorded.items():
         sent = account.get(number, [{"did": "nothing", "said": None}])[0]
         did = sent["did"]
-        if "text" in reply:
+        if reply.get("cached"):
+            if digest(reply["text"]) not in kept:
+                yield Breach("invented", f"{number} (from the cache): {reply['text'][:200]!r}")
+        elif "text" in reply:
             if digest(reply["text"]) != sent["said"] and did not in ALTERED:
                 yield Breach("invented", f"{number} ({did}): {reply['text'][:200]!r}")
         elif reply["failure"] == "provider_error" or did not in OVERTAKEN | {

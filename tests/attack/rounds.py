@@ -4,10 +4,12 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import tempfile
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -15,10 +17,11 @@ from typing import NamedTuple
 import cheaptalk as ct
 from tests.attack.books import Books, Breach, audit, sums
 from tests.attack.commands import command_line, environment, run_command
+from tests.attack.faults import digest
 from tests.attack.fuzzing import hostile_studies
 from tests.attack.secrets import KEY, leaks
 from tests.attack.server import BY_PATH, Hostile
-from tests.attack.stores import READING, damage
+from tests.attack.stores import READING, damage, damage_cell
 from tests.attack.studies import DEADLINE, Run, studies
 from tests.attack.wires import WIRES
 from tests.fakes import Server
@@ -57,16 +60,21 @@ class Attacked(NamedTuple):
         known = dict.fromkeys(keys, KEY)
         return Run(file, self.folder / "attacked.sqlite", environment=os.environ | known)
 
-    def found(self, done: Counter[str], said: str) -> Found:
-        """What the books and every byte that was written say."""
+    def found(self, done: Counter[str], said: str, kept: Collection[str] = ()) -> Found:
+        """What the books and every byte that was written say.
+
+        Args:
+            kept: digests of the answers that a cache may hold.
+        """
         (self.folder / "said.txt").write_text(said)
         store = self.folder / "attacked.sqlite"
         books, account = Books.read(store), self.hostile.account
         with ct.Store.open(store) as opened:
             for study in opened.studies():
                 name = study.name
-                ct.export(opened, name, self.folder / f"{name}-csv")
-        breaches = audit(books, account)
+                ct.export(opened, name, self.folder / f"{name}.zip")
+                zipfile.ZipFile(self.folder / f"{name}.zip").extractall(self.folder / name)
+        breaches = audit(books, account, kept)
         breaches += [Breach("secret", leak) for leak in leaks(KEY, self.folder)]
         breaches += [Breach("traceback", said)] if "Traceback" in said else []
         faulted = self.hostile.done.total() - self.hostile.done["answer"]
@@ -108,6 +116,32 @@ def kills(luck: random.Random, size: int) -> Found:
         )
         said = "".join(at.run(file).finish() for file in files)
         return at.found(Counter(kills=met), said)
+
+
+def caches(luck: random.Random, size: int) -> Found:
+    """Play with a cache, hurt it, and play the same elsewhere with what is left of it, killed."""
+    found = Found(Counter(), [])
+    kept: set[str] = set()
+    with attacked(luck) as at, tempfile.TemporaryDirectory() as name:
+        cache = Path(name) / "replies.sqlite"
+        option = ("--cache-file", str(cache))
+        seed = luck.randrange(2**31)
+        file = studies(at.server.root, at.folder, size, seed=seed)[1]
+        for _ in range(2):
+            for _ in range(2 if kept else 0):
+                at.run(file).kill(at.server, luck.randrange(2 * size), *option)
+            said = at.run(file).finish(*option)
+            replies = Books.read(at.folder / "attacked.sqlite").replies
+            kept |= {str(digest(reply["text"])) for reply in replies if "text" in reply}
+            found += at.found(Counter(caches=1), said, kept)
+            with closing(sqlite3.connect(cache)) as hurt, hurt:
+                for _ in range(size):
+                    damage_cell(hurt, luck)
+            for one in at.folder.glob("attacked.sqlite*"):
+                one.unlink()
+            at.hostile.sendings.clear()
+        found += Found(Counter(), [Breach("secret", leak) for leak in leaks(KEY, Path(name))])
+    return found
 
 
 def caps(luck: random.Random, size: int) -> Found:
@@ -243,7 +277,7 @@ def stores(luck: random.Random, size: int) -> Found:
 
 Round = Callable[[random.Random, int], Found]
 ROUNDS: dict[Round, tuple[int, int]] = {
-    faults: (2, 12), kills: (4, 10), caps: (4, 12), study_files: (40, 200),
+    faults: (2, 12), kills: (4, 10), caches: (3, 12), caps: (4, 12), study_files: (40, 200),
     command_lines: (40, 200), stores: (10, 40),
 }  # fmt: skip
 """Each attack, with its size in a short round and in a long one."""

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ def damage(path: Path, luck: random.Random) -> str:
     """Hurt a store in one place; how."""
     if luck.random() < 0.2:
         return _bytes(path, luck)
-    with sqlite3.connect(path) as store:
+    with closing(sqlite3.connect(path)) as store, store:
         store.execute("PRAGMA foreign_keys = off")
         store.execute("PRAGMA ignore_check_constraints = on")
-        return _cell(store, luck)
+        return damage_cell(store, luck)
 
 
-def _cell(store: sqlite3.Connection, luck: random.Random) -> str:
+def damage_cell(store: sqlite3.Connection, luck: random.Random) -> str:
+    """Hurt one value of a database, or take its row away; how."""
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     counts = {
         name: store.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608

@@ -78,10 +78,10 @@ class Run(NamedTuple):
         assert process.returncode == status, said
         return said
 
-    def kill(self, server: Server, calls: int) -> bool:
+    def kill(self, server: Server, calls: int, *options: str) -> bool:
         """Run it and kill it when so many more calls have arrived; whether it was still running."""
         wanted = len(server.calls) + calls
-        with self.begin() as process:
+        with self.begin(*options) as process:
             while len(server.calls) < wanted and process.poll() is None:
                 time.sleep(0.005)
             process.kill()
