@@ -257,6 +257,17 @@ def test_entries_are_the_requests_and_replies(cache: Cache) -> None:
     assert Reply.model_validate(entry.reply) == REPLY
 
 
+def test_a_cache_with_a_second_name_is_refused(cache: Cache, tmp_path: Path) -> None:
+    cache.close()
+    other = tmp_path / "other.sqlite"
+    other.hardlink_to(cache.path)
+    for path in (cache.path, other):
+        with pytest.raises(CacheError, match=f"^the cache {path} has a second name, a hard link"):
+            Cache(path)
+    other.unlink()
+    Cache(cache.path).close()
+
+
 def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="there is no cache at"):
         Cache(tmp_path / "none.sqlite", create=False)

@@ -20,6 +20,7 @@ from cheaptalk.models import ModelName, Reply, Usage
 from cheaptalk.records.encoding import pack, unpack
 from cheaptalk.records.identity import digest_key
 from cheaptalk.records.store.backend import StoreError
+from cheaptalk.records.store.sqlite import SECOND_NAME, has_second_name
 
 FORMAT = 1
 """Version of the file's layout."""
@@ -133,6 +134,8 @@ class Cache:
         self.damaged = 0
         if not create and not path.is_file():
             raise CacheError(f"there is no cache at {path}; name one with --cache-file")
+        if has_second_name(path):
+            raise CacheError(f"the cache {path} {SECOND_NAME}")
         with self._clear_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, PATIENCE, check_same_thread=False)

@@ -17,6 +17,10 @@ from cheaptalk.records.encoding import data_of, text_of
 from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
+SECOND_NAME = (
+    "has a second name, a hard link, and writing to it under both would damage it; copy it, and "
+    "use the copy"
+)
 DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
 LOCKED_OUT = "it cannot be written; check the file, its folder and their permissions"
 CURES = {
@@ -67,11 +71,8 @@ class SqliteBackend(Backend):
 
     @contextmanager
     def holding(self, wait: float) -> Iterator[None]:
-        if self.path.exists() and self.path.stat().st_nlink > 1:
-            raise StoreError(
-                f"{self.name} has a second name, a hard link, and writing to it under both would "
-                "damage it; copy it, and use the copy"
-            )
+        if has_second_name(self.path):
+            raise StoreError(f"{self.name} {SECOND_NAME}")
         lock = FileLock(f"{self.path}.lock")
         try:
             lock.acquire(timeout=wait)
@@ -195,6 +196,11 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where _begin says, DDL included
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+
+
+def has_second_name(path: Path) -> bool:
+    """Whether a database's file has a hard link: SQLite writes a log beside each name."""
+    return path.exists() and path.stat().st_nlink > 1
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
