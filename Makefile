@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage lm check docs bench format lock clean
+.PHONY: help demo test test-all coverage attack lm check docs bench format lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ coverage: $(VENV)/.installed-dev ## Measure which lines the tests of make test r
 
 SPECIAL := browser or hostile or kill or lm or slow
 PYTEST := $(BIN)/pytest -W error --numprocesses auto --maxprocesses 8 --dist worksteal
+
+attack: $(VENV)/.installed-dev ## Attack money, keys and record for MINUTES=60 from SEED=0, and count what broke
+	$(BIN)/python -m tests.attack --minutes $(MINUTES) --seed $(SEED)
+
+MINUTES ?= 60
+SEED ?= 0
 
 lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
