@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.budget import characters
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.scripted import ScriptedModels
+from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.spending import answered, spent
 from cheaptalk.studies import Cap, Range, estimate

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.calls.budget import characters
 from cheaptalk.judges.items import items_of
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cheaptalk.calls.budget import Budget, Cap, amount_text, reasoning_of
+from cheaptalk.calls.budget import Budget, Cap, amount_text
 from cheaptalk.models import ModelSettings, Usage
 from cheaptalk.models.prices import Price, Prices, load_prices
+from cheaptalk.models.usage import reasoning_of
 from cheaptalk.players import ModelSeat
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from cheaptalk.calls.budget import characters
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import made_up
+from cheaptalk.models.usage import characters
 from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
 from cheaptalk.players.protocol import Call, think
