@@ -12,8 +12,8 @@ from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items
 from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
-from cheaptalk.studies.estimates.estimate import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
+from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.lookup import reads_study
 
 READ = 400
