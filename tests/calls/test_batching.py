@@ -13,8 +13,10 @@ from cheaptalk.models import Reply
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store import schema
+from tests import batch_server
 from tests.batch_server import BatchServer
 from tests.fakes import essence
+from tests.model_server import completion
 
 QUICK = Batching(poll=0.01)
 MODELS = ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]
@@ -235,6 +237,21 @@ def test_a_batch_is_cheaper(store: Store) -> None:
                 assert batched.dollars is not None
                 assert direct.dollars is not None
                 assert 0 < batched.dollars == pytest.approx(direct.dollars / 2)
+
+
+def test_usage_that_cannot_be_true_is_counted_by_us_in_batches_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lying(body: dict[str, Any], text: str) -> dict[str, Any]:
+        usage = {"prompt_tokens": 1, "completion_tokens": 0}
+        return completion(body, text) | {"usage": usage}
+
+    monkeypatch.setattr(batch_server, "completion", lying)
+    with BatchServer() as server:
+        cost = ct.run(small(server, models=MODELS), store, batching=QUICK).cost
+    assert cost is not None
+    assert cost.implausible == cost.calls > 0
+    assert cost.usage.input_tokens > 100 * cost.calls
 
 
 def test_what_was_asked_is_told_while_it_waits(store: Store) -> None:

@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.calls.budget import USUAL_ANSWER, MatchSpent, Purse, Sizes, characters, study_purse
+from cheaptalk.calls.budget import USUAL_ANSWER, MatchSpent, Purse, Sizes, study_purse
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
+from cheaptalk.models.usage import characters
 from cheaptalk.records import Status, Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store.schema import calls
 from cheaptalk.studies import Budget, Cap, Halted, StudyError
-from tests.fakes import Canned, broken, legal, study, with_model
+from tests.fakes import Canned, Server, broken, legal, study, with_model
+from tests.model_server import answer, completion
 
 LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "deals": 8}
 DEAR = Price(models=("vllm/*",), input=100, output=400, as_of=date(2026, 1, 1))
@@ -419,3 +422,29 @@ def test_a_model_that_reasons_by_itself_is_taken_to_do_so_from_the_first_call_on
         return purse.study.held_dollars
 
     assert asyncio.run(held()) == pytest.approx(dollars)
+
+
+def test_a_cap_holds_though_the_server_always_says_next_to_nothing(store: Store) -> None:
+    truly = 0
+
+    async def lying(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        nonlocal truly
+        said = completion(body, answer(body["messages"]))
+        written = [message["content"] for message in body["messages"]]
+        written.append(said["choices"][0]["message"]["content"])
+        truly += sum(len(text) // 4 for text in written)
+        said["usage"] = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
+        return web.json_response(said)
+
+    with Server(handler=lying) as server:
+        model = with_model(server.url, max_tokens=100, answers="text")
+        made = study(**model | LONG | {"budget": {"tokens": 6_000}})
+        progress = ct.run(made, store, concurrency=1)
+    assert "the budget of 6,000 tokens would be exceeded" in (progress.halted or "")
+    assert progress.cost is not None
+    assert progress.cost.implausible == progress.cost.calls == len(server.calls)
+    assert 3_000 < truly <= progress.cost.tokens <= 6_000
+    assert progress.cost == spent(store, 1)
+    record = next(store.records(bodies=True))
+    assert record.implausible == record.calls
+    assert record.answers[0].calls[0]["reply"]["reported"].startswith('{"prompt_tokens": 1')

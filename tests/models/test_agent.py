@@ -51,7 +51,6 @@ def test_an_agent_answers_with_fields_or_with_a_text() -> None:
         {"answer": {"price": 7}, "text": "I ask 7."},
         {"answer": 7},
         {"anwser": {"price": 7}},
-        {"text": "7", "usage": {"input_tokens": -1}},
         "7",
     ],
     ids=str,

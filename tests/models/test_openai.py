@@ -378,7 +378,6 @@ def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
         sending({"choices": []}),
         sending({"choices": [{}]}),
         sending({"choices": [7]}),
-        sending({"choices": [{"message": {"content": "hi"}}], "usage": {"prompt_tokens": "many"}}),
         answering(message={"role": "assistant", "content": [{"type": "text", "text": "hi"}]}),
     ],
     ids=lambda _: "",

@@ -45,7 +45,11 @@ def note(
         ({"failure": "provider_error", "status": 401}, Cost(1, unpriced=1)),
         ({"failure": "provider_error", "unreached": True}, Cost(unreached=1)),
         ({"failure": "refused", "usage": USED}, Cost(1, Usage(**USED), unpriced=1)),
-        ({"text": "x", "cached": True, "usage": USED}, Cost()),
+        ({"text": "x", "cached": True, "usage": USED, "reported": "{}"}, Cost()),
+        (
+            {"text": "x", "usage": USED, "reported": "{}", "dollars": 0.5},
+            Cost(1, Usage(**USED), 0.5, implausible=1),
+        ),
     ],
 )
 def test_what_a_call_took_and_what_nobody_knows(reply: Any, cost: Cost, store: Store) -> None:

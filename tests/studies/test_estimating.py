@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.calls.budget import characters
+from cheaptalk.games.item_bargaining.best_response import Responder
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Price, Prices
 from cheaptalk.models.scripted import ScriptedModels
+from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.ledger.spending import answered, spent
 from cheaptalk.studies import Cap, Range, estimate
 from cheaptalk.studies.estimates import rehearsal as rehearsing
+from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import rehearse
 from tests.fakes import legal, study
 
@@ -130,7 +132,8 @@ def test_the_low_end_counts_on_what_came_back_of_matches_that_are_gone_on_with(
 
 def test_a_schema_is_counted_in_the_high_end_only() -> None:
     def asked(**settings: Any) -> Range:
-        return estimate(ct.studies.plan(made("bargaining", model=settings))).total.input_tokens
+        model = settings | {"max_tokens": 50}
+        return estimate(ct.studies.plan(made("bargaining", model=model))).total.input_tokens
 
     formal, plain = asked(answers="schema"), asked(answers="text")
     assert formal.low == plain.low
@@ -144,7 +147,7 @@ def test_a_match_is_estimated_where_it_takes_the_most() -> None:
     found = estimate(planned, PRICES)
     assert found.total.calls.low == 3 * 20 + 3 * 40
     assert found.per_match.calls.low == 40
-    assert found.as_json()["per_match"]["calls"] == [40, 44]
+    assert found.as_json()["per_match"]["calls"] == [40, 50]
 
 
 def test_players_are_told_apart_and_scripted_ones_cost_nothing(store: Store) -> None:
@@ -235,3 +238,41 @@ def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
     assert sum(load.calls for load in loads.values()) == len(models.calls)
     sent = sum(load.asked + load.schema for load in loads.values())
     assert sent == sum(map(characters, models.calls))
+
+
+def test_nobody_searches_for_best_responses_to_find_out_what_a_match_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def search(*_: Any) -> None:
+        raise AssertionError("it searches")
+
+    monkeypatch.setattr(Responder, "plan", search)
+    players = {"model": {"model": "script/legal"}, "sharp": {"strategy": "best_response"}}
+    pairing = [["model", "sharp"], ["model", "model"]]
+    planned = ct.studies.plan(made("item_bargaining", players=players, pairing=pairing))
+    ct.studies.try_strategies(planned)
+    assert estimate(planned, PRICES).total.calls.low > 0
+
+
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [
+        ("bargaining", {"chain_of_thought": "first"}),
+        ("bargaining", {"answers": "text"}),
+        ("item_bargaining", {"style": "circle_0"}),
+    ],
+)
+def test_who_is_told_to_think_in_words_writes_many(game: str, settings: dict[str, Any]) -> None:
+    found = estimate(ct.studies.plan(made(game, model=settings)), PRICES).total
+    assert found.output_tokens.high > 1_500 * found.calls.high
+
+
+def test_messages_are_written_and_then_read_by_all() -> None:
+    def amounts(messages: bool) -> Amounts:
+        games = [{"game": "bargaining", "fixed": {"messages": messages, "horizon": 12}}]
+        return estimate(ct.studies.plan(made(games=games)), PRICES).total
+
+    silent, talking = amounts(messages=False), amounts(messages=True)
+    assert talking.output_tokens.high > silent.output_tokens.high + 100 * talking.calls.high
+    extra = talking.input_tokens.high - silent.input_tokens.high
+    assert extra > talking.output_tokens.high - silent.output_tokens.high

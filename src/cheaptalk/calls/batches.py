@@ -21,6 +21,7 @@ from cheaptalk.models import Failure, ModelCall, ModelName, Reply
 from cheaptalk.models.batch.protocol import BatchLine, BatchServer, BatchTrouble, Results, chunks
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known, offered, refuses, ways
+from cheaptalk.models.usage import metered
 from cheaptalk.records.ledger.batches import (
     Batch,
     Intent,
@@ -141,7 +142,7 @@ class Carrier:
         """A reply with how it was asked for, how long it took and what it cost."""
         seconds = round(time.time() - batch.planned, 1)
         more = server.says(call) | {"batch": True, "seconds": seconds}
-        reply = offered(reply.model_copy(update=more), call)
+        reply = offered(metered(reply.model_copy(update=more), call), call)
         self._routes.note(call.model, reply.route, reply)
         return reply.model_copy(update={"dollars": self._prices.paid(call.model, reply)})
 

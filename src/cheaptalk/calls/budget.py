@@ -13,48 +13,17 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from cheaptalk.models import ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Prices
+from cheaptalk.models.usage import FEWEST_CHARACTERS, characters, reasoning_of
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.ledger.spending import spent, uncounted
 from cheaptalk.rules import Value, counted
 from cheaptalk.text import money
 
-REASONING = {
-    "none": (0, 0),
-    "minimal": (0, 500),
-    "low": (50, 2_000),
-    "medium": (100, 8_000),
-    "high": (300, 20_000),
-}
-"""Tokens that a model may spend on reasoning before one answer, few and many, by its setting.
-
-Providers promise no numbers; a budget of tokens is the most that it names."""
-FEWEST_CHARACTERS = 3.0
-"""Characters of a token, at the least: English has about four, JSON and numbers fewer."""
 USUAL_ANSWER = 400
 """Tokens of an answer before any has come back, reasoning aside."""
-
-
-def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, int]:
-    """Tokens that one answer may spend on reasoning: few and many.
-
-    Args:
-        unset: the level that the model takes by itself.
-
-    >>> reasoning_of(ModelSettings(reasoning="low")), reasoning_of(ModelSettings(reasoning=4096))
-    ((50, 2000), (0, 4096))
-    """
-    chosen = settings.reasoning or unset
-    return (0, chosen) if isinstance(chosen, int) else REASONING[chosen]
-
-
-def characters(call: ModelCall) -> int:
-    """Characters that a call sends: its messages, and the schema of its answer."""
-    formal = call.form is not None and call.form.route != "text"
-    schema = len(str(call.form.json_schema)) if call.form and formal else 0
-    return schema + sum(len(message.content) for message in call.messages)
 
 
 @dataclass

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.calls.budget import characters
 from cheaptalk.judges.items import items_of
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.models.prices import Prices, load_prices
+from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import judge_cost, judged_items
 from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
-from cheaptalk.studies.estimates.estimate import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
+from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
 from cheaptalk.studies.lookup import reads_study
 
 READ = 400

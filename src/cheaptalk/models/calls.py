@@ -3,7 +3,6 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -94,12 +93,8 @@ class Failure(StrEnum):
     PROVIDER_ERROR = "provider_error"
 
 
-TokenCount: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-"""Tokens of one call as a server tells them: below none and above this they are no count."""
-
-
 class Usage(Frozen):
-    """Tokens of one call, as the provider counts them.
+    """Tokens of one call.
 
     Attributes:
         input_tokens: of the question, cached ones included.
@@ -138,6 +133,8 @@ class Reply(Frozen):
         sent: the settings that went over the wire.
         reasoning: the model's reasoning, where the provider gives it; never part of the answer.
         usage: tokens used.
+        reported: what the server said of tokens, as JSON, where that cannot be true: ``usage`` is
+            then our own count, at the high end.
         seconds: from sending to the last byte.
         cached: whether it was bought before and taken from the cache.
         saved: what it cost when it was bought, for one from the cache; no part of ``usage``.
@@ -161,6 +158,7 @@ class Reply(Frozen):
     sent: dict[str, Any] | None = None
     reasoning: str | None = None
     usage: Usage = Usage()
+    reported: str | None = None
     seconds: float = 0.0
     cached: bool = False
     saved: Usage | None = None

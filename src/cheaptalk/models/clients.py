@@ -17,6 +17,7 @@ from cheaptalk.models.model_strings import OURS, ModelName, Protocol
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.settings import wire as settings_sent
 from cheaptalk.models.structured_output import Known, offered
+from cheaptalk.models.usage import metered
 
 NOT_FOUND = 404
 """The status of what is not there: the model, or the page behind a wrong URL."""
@@ -75,7 +76,8 @@ class HttpModels:
             "sent": settings_sent(call.settings, call.model),
             "route": route if call.form else None,
         }
-        reply = reply.model_copy(update=how | {"rerouted": (refused and bool(others)) or None})
+        rerouted = (refused and bool(others)) or None
+        reply = metered(reply.model_copy(update=how | {"rerouted": rerouted}), call)
         usual = name.protocol != "chat" or name.url.endswith(USUAL_ENDS)
         if reply.status != NOT_FOUND or usual:
             return offered(reply, call)

@@ -259,3 +259,15 @@ def wire(settings: ModelSettings, model: str) -> dict[str, Any]:
         tokens = kind.answer_tokens + tokens_of(settings.reasoning or "none")
         sent.setdefault(kind.settings["max_tokens"], tokens)
     return sent | dict(kind.always)
+
+
+def most_tokens(settings: ModelSettings, model: str) -> int | None:
+    """Tokens that an answer of this model may have at the most, reasoning included; None where
+    nothing says so.
+
+    >>> most_tokens(ModelSettings(), "anthropic/claude-opus-4-1")
+    4096
+    """
+    name = family(ModelName.parse(model)).settings.get("max_tokens")
+    found = wire(settings, model).get(name) if name else None
+    return found if isinstance(found, int) else None

@@ -123,6 +123,11 @@ class SeatSpec(RosterForm):
         """The function that an instant player is."""
         raise NotImplementedError
 
+    @property
+    def searches(self) -> bool:
+        """Whether an instant player looks through what may follow, which may take minutes."""
+        return False
+
     def missing(self, game: Game, sources: Sources) -> str | None:
         """What must be done before the player can play; None where nothing is missing."""
         return None

@@ -74,6 +74,10 @@ class StrategySeat(SeatSpec):
         """The strategy with its settings."""
         return strategy_named(self.game, self.strategy).with_settings(**self.settings)
 
+    @property
+    def searches(self) -> bool:
+        return strategy_named(self.game, self.strategy).searches
+
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Scripted:
         """The strategy, at a table with slower players."""
         return Scripted(self.decide())

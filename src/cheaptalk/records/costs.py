@@ -23,6 +23,7 @@ class Cost:
         unreached: attempts that reached no server; they are no calls and took nothing.
         uncounted: calls that brought no count of tokens and were not turned away, as those that
             timed out.
+        implausible: calls whose server reported tokens that cannot be true; ours are counted.
     """
 
     calls: int = 0
@@ -32,6 +33,7 @@ class Cost:
     unresolved: int = 0
     unreached: int = 0
     uncounted: int = 0
+    implausible: int = 0
 
     @property
     def sendings(self) -> int:
@@ -67,6 +69,7 @@ class Cost:
             "unpriced_calls": self.unpriced,
             "unresolved_calls": self.unresolved,
             "unreached": self.unreached,
+            "implausible_calls": self.implausible,
         }
 
 
@@ -81,4 +84,7 @@ def cost_of(reply: Mapping[str, Any] | None) -> Cost:
     usage = Usage.model_validate(reply.get("usage", {}))
     dollars = reply.get("dollars")
     uncounted = not usage.input_tokens and reply.get("status") is None
-    return Cost(1, usage, dollars or 0.0, int(dollars is None), uncounted=int(uncounted))
+    return Cost(
+        1, usage, dollars or 0.0, int(dollars is None), uncounted=int(uncounted),
+        implausible=int(reply.get("reported") is not None),
+    )  # fmt: skip

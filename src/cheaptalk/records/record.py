@@ -95,6 +95,7 @@ class Ended:
     dollars: float = 0.0
     unpriced: int = 0
     uncounted: int = 0
+    implausible: int = 0
 
 
 def ended(
@@ -134,6 +135,7 @@ def ended(
         _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
         paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
         paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
+        paid.implausible,
     )  # fmt: skip
 
 
@@ -174,8 +176,8 @@ class MatchRecord:
         body: seed, deal, answers with every call; while live the seed alone.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
-        unpriced, uncounted: calls of unknown price, and of unknown tokens; None where nobody
-            counted.
+        unpriced, uncounted, implausible: calls of unknown price, of unknown tokens, and of tokens
+            that as reported cannot be true; None where nobody counted.
     """
 
     id: str
@@ -200,6 +202,7 @@ class MatchRecord:
     dollars: float | None = None
     unpriced: int | None = None
     uncounted: int | None = None
+    implausible: int | None = None
 
     def __repr__(self) -> str:
         return brief(self, f"{self.id}, {self.game}, {self._players}, {self.status.value}")

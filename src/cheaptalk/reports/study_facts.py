@@ -102,6 +102,7 @@ def study_facts(
         "calls": taken.calls,
         "tokens": taken.tokens,
         "uncounted": taken.uncounted,
+        "implausible": taken.implausible,
         "dollars": dollars_text(taken),
         "judging": judging,
         "judging_dollars": dollars_text(judging),

@@ -122,12 +122,14 @@ class Strategy:
         roles: the roles it can play.
         function: from what the seat sees (and settings, by keyword) to an action.
         settings: a model of the function's keyword settings, with their defaults and ranges.
+        searches: whether it looks through what may follow, which may take minutes.
     """
 
     name: str
     roles: tuple[str, ...]
     function: Callable[..., Action]
     settings: type[BaseModel]
+    searches: bool = False
 
     @property
     def meaning(self) -> str:
@@ -144,11 +146,15 @@ class Strategy:
         return self.function(asked, **values)
 
 
-def strategy(*roles: str) -> Callable[[Callable[..., Action]], Strategy]:
+def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Action]], Strategy]:
     """Make a strategy of a function: ``@strategy("alice", "bob")``.
 
     The function's first argument is what the seat sees; its keyword-only arguments are settings
     and must have types and defaults. Its docstring must say what it does and where it is from.
+
+    Args:
+        searches: whether it looks through what may follow, which may take minutes: plans and
+            estimates then let another strategy sit in its place.
     """
 
     def wrap(function: Callable[..., Action]) -> Strategy:
@@ -156,7 +162,7 @@ def strategy(*roles: str) -> Callable[[Callable[..., Action]], Strategy]:
         for setting in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
             fields[setting.name] = (setting.annotation, setting.default)
         settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
-        return Strategy(function.__name__, roles, function, settings)
+        return Strategy(function.__name__, roles, function, settings, searches)
 
     return wrap
 

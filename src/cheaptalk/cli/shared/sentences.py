@@ -15,12 +15,17 @@ def cost_text(cost: ct.records.Cost) -> str:
     '3 calls, 0 tokens, $0.25, 1 of unknown price'
     >>> cost_text(ct.records.Cost(calls=36, unpriced=36, uncounted=36))
     '36 calls, tokens unknown for 36 of them, 36 of unknown price'
+    >>> cost_text(ct.records.Cost(calls=1, implausible=1, dollars=0.25))
+    '1 call, 0 tokens, 1 call with usage that cannot be true, counted by our estimate, $0.25'
     """
     parts = [counted(cost.calls, "call")]
     if cost.tokens or not (cost.uncounted or cost.unresolved):
         parts.append(counted(cost.tokens, "token"))
     if cost.uncounted:
         parts.append(_uncounted(cost.uncounted))
+    if cost.implausible:
+        calls = counted(cost.implausible, "call")
+        parts.append(f"{calls} with usage that cannot be true, counted by our estimate")
     if cost.dollars_known is not None:
         parts.append(ct.studies.money(cost.dollars))
     if cost.unpriced:

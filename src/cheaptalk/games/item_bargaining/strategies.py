@@ -277,7 +277,7 @@ def aspire(
 KNOWN: dict[str, Strategy] = {one.name: one for one in (tough, soft, walk, aspire)}
 
 
-@strategy("player")
+@strategy("player", searches=True)
 def best_response(
     asked: Asked,
     *,

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.http.transport import decoded
 
 LARGEST = 180_000_000
 """Bytes of calls in one batch: OpenAI takes 200 MB, Anthropic 256."""
@@ -101,7 +100,7 @@ def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
     """The objects of a file of JSON lines; what is none is passed over."""
     for line in data.splitlines():
         try:
-            found = msgspec.json.decode(line)
+            found = decoded(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):

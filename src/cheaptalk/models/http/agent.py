@@ -5,19 +5,20 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import ModelCall, Reply, TokenCount, Usage
+from cheaptalk.models.calls import ModelCall, Reply, Usage
 from cheaptalk.models.http.openai import headers
 from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.usage import metered, read_usage
 
 
 class Used(Struct, forbid_unknown_fields=True):
     """Tokens that an agent says it used."""
 
-    input_tokens: TokenCount = 0
-    output_tokens: TokenCount = 0
-    cached_tokens: TokenCount = 0
-    reasoning_tokens: TokenCount = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 class AgentReply(Struct, forbid_unknown_fields=True):
@@ -26,7 +27,7 @@ class AgentReply(Struct, forbid_unknown_fields=True):
     answer: dict[str, Any] | None = None
     text: str | None = None
     model: str | None = None
-    usage: Used | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -58,14 +59,18 @@ def read(data: Any) -> Reply:
         return complaint(response.error)
     if (response.answer is None) == (response.text is None):
         raise ValueError('an agent answers with either {"answer": {...}} or {"text": "..."}')
-    used = msgspec.structs.asdict(response.usage) if response.usage else {}
+    used = read_usage(response.usage, Used, _usage)
     text = (
         response.text
         if response.text is not None
         else msgspec.json.encode(response.answer).decode()
     )
     route = "text" if response.answer is None else "schema"
-    return Reply(text=text, model=response.model, route=route, sent={}, usage=Usage(**used))
+    return Reply(text=text, model=response.model, route=route, sent={}, **used)
+
+
+def _usage(used: Used) -> Usage:
+    return Usage(**msgspec.structs.asdict(used))
 
 
 class AgentModels:
@@ -84,4 +89,5 @@ class AgentModels:
         name = ModelName.parse(call.model)
         carried = headers(name.key) | {CALL_HEADER: number}
         sent = body(call, number)
-        return await self._wire.post(name.url, carried, sent, name.key, deadline, read)
+        reply = await self._wire.post(name.url, carried, sent, name.key, deadline, read)
+        return metered(reply, call, alone=False)

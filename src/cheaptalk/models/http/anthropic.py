@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, TokenCount, Usage
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
 from cheaptalk.models.http.transport import complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable
+from cheaptalk.models.usage import read_usage
 
 VERSION = "2023-06-01"
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
@@ -33,10 +34,10 @@ class ContentBlock(Struct):
 class MessagesUsage(Struct):
     """Tokens used: three kinds of input apart."""
 
-    input_tokens: TokenCount | None = None
-    output_tokens: TokenCount | None = None
-    cache_read_input_tokens: TokenCount | None = None
-    cache_creation_input_tokens: TokenCount | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
 
 
 class MessagesReply(Struct):
@@ -45,7 +46,7 @@ class MessagesReply(Struct):
     content: list[ContentBlock] | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: MessagesUsage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -95,8 +96,7 @@ def read(data: Any) -> Reply:
         "model": response.model,
         "finish": finish,
         "reasoning": "\n\n".join(one.thinking for one in blocks if one.thinking) or None,
-        "usage": _usage(response.usage or MessagesUsage()),
-    }
+    } | read_usage(response.usage, MessagesUsage, _usage)
     if response.stop_reason == "refusal":
         words = "".join(one.text or "" for one in blocks)
         return Reply(failure=Failure.REFUSED, detail=words or "the model declined", **known)

@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, TokenCount, Usage
+from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable
+from cheaptalk.models.usage import IMPOSSIBLE, read_usage
 
 
 class Function(Struct):
@@ -46,16 +47,16 @@ class ChatChoice(Struct):
 class Details(Struct):
     """Tokens of a special kind."""
 
-    cached_tokens: TokenCount | None = None
-    reasoning_tokens: TokenCount | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class ChatUsage(Struct):
     """Tokens used."""
 
-    prompt_tokens: TokenCount | None = None
-    completion_tokens: TokenCount | None = None
-    total_tokens: TokenCount | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
     prompt_tokens_details: Details | None = None
     completion_tokens_details: Details | None = None
 
@@ -66,7 +67,7 @@ class Completion(Struct):
     choices: list[ChatChoice] | None = None
     model: str | None = None
     system_fingerprint: str | None = None
-    usage: ChatUsage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -117,8 +118,7 @@ def read(data: Any) -> Reply:
     known: dict[str, Any] = {
         "model": response.model,
         "fingerprint": response.system_fingerprint,
-        "usage": _usage(response.usage),
-    }
+    } | read_usage(response.usage, ChatUsage, _usage)
     if failed:
         return complaint(failed).model_copy(update=known)
     if choice is None or choice.message is None:
@@ -141,12 +141,12 @@ def read(data: Any) -> Reply:
     return Reply(text="\n".join(one for one in said if one), **known)
 
 
-def _usage(counted: ChatUsage | None) -> Usage:
+def _usage(counted: ChatUsage) -> Usage:
     """Tokens used; what only the total counts is reasoning, as at Gemini's endpoint."""
-    if counted is None:
-        return Usage()
     asked, answered = counted.prompt_tokens or 0, counted.completion_tokens or 0
-    hidden = max(0, (counted.total_tokens or 0) - asked - answered)
+    hidden = (counted.total_tokens or asked + answered) - asked - answered
+    if hidden < 0:
+        return IMPOSSIBLE
     cached, reasoned = counted.prompt_tokens_details, counted.completion_tokens_details
     return Usage(
         input_tokens=asked,

@@ -5,6 +5,7 @@ A server that streams though nobody asked it to is understood as well.
 
 import asyncio
 import email.utils
+import json
 import math
 import os
 import ssl
@@ -51,7 +52,7 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     model: str | None = None
     system_fingerprint: str | None = None
-    usage: dict[str, Any] | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -101,11 +102,35 @@ def _joined_choice(pieces: Sequence[_Choice]) -> dict[str, Any]:
 
 
 def _chunks(data: bytes) -> Iterator[_Chunk]:
-    decoder = msgspec.json.Decoder(_Chunk)
     for line in data.splitlines():
         said = line.removeprefix(b"data:").strip()
         if line.startswith(b"data:") and said != b"[DONE]":
-            yield decoder.decode(said)
+            yield msgspec.convert(decoded(said), _Chunk)
+
+
+def decoded(data: bytes) -> Any:
+    """JSON as servers write it: numbers beyond all measure, and those that are none, become text.
+
+    >>> decoded(b'{"tokens": 1e999, "seconds": NaN, "text": "7"}')
+    {'tokens': '1e999', 'seconds': 'NaN', 'text': '7'}
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except ValueError:
+        found = json.loads(data, parse_int=_whole, parse_float=_number, parse_constant=str)
+        return msgspec.json.decode(json.dumps(found))  # as strict in all else
+
+
+def _whole(written: str) -> int | str:
+    return int(written) if len(written) <= LONG_NUMBER else written
+
+
+def _number(written: str) -> float | str:
+    found = float(written)
+    return found if math.isfinite(found) else written
 
 
 CALL_HEADER = "X-Cheaptalk-Call"
@@ -118,6 +143,8 @@ SAID = 500
 """Characters of a server's complaint that are kept."""
 AGAIN = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which trying again may help."""
+LONG_NUMBER = 20
+"""Digits of a whole number that is read as one, where JSON is read leniently."""
 SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 """Codes of a status 429 that no waiting cures."""
 FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
@@ -203,7 +230,7 @@ async def _said(
         return _refused(response.status, response.headers, data)
     try:
         stream = response.content_type == "text/event-stream"
-        return read(joined(data) if stream else msgspec.json.decode(data))
+        return read(joined(data) if stream else decoded(data))
     except (ValueError, RecursionError) as error:
         return broken(f"the server's reply is not what it should be: {error}", retry=True)
 

@@ -46,6 +46,7 @@ RECORD = {
     "dollars": (NUMBER, "What those calls cost at the prices of the time, as far as known."),
     "unpriced": (INTEGER, "Those calls that cost something nobody knows."),
     "uncounted": (INTEGER, "Those calls that took tokens nobody counted."),
+    "implausible": (INTEGER, "Those calls whose tokens as reported cannot be true; ours count."),
     "finished": (NUMBER, "When the match ended or was imported, in seconds since 1970."),
     "format": (INTEGER, "The version of the record's layout."),
     "package": (TEXT, "The version of cheaptalk that recorded the match."),

@@ -171,6 +171,8 @@ MATCH = [
            "these were known."),
     _match("unpriced", INTEGER, ">= 0", "Those calls that cost something nobody knows."),
     _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
+    _match("implausible", INTEGER, ">= 0", "Those calls whose tokens as their servers report them "
+           "cannot be true: our own count stands for them."),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
     _told("record.body.get", "seed", TEXT, "", "The seed of all chance in the match."),
     _told("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded the "
@@ -245,6 +247,8 @@ CALL = [
     _told("reply.get", "finish", TEXT, "", "The provider's reason for ending the reply."),
     _used("input_tokens", "What was sent, as the provider counts."),
     *COUNTED,
+    _told("reply.get", "reported", TEXT, "", "What the server said of tokens, as JSON, where that "
+          "cannot be true: the counts are then our own."),
     _told("reply.get", "dollars", NUMBER, ">= 0", "What it cost at the prices of the time; empty "
           "where nobody knows."),
     _told("reply.get", "latency", NUMBER, "seconds", "From sending to the last byte.", "seconds"),

@@ -28,7 +28,7 @@ def spent(store: StoreReader, study_id: int) -> Cost:
             matches.c.calls, matches.c.input_tokens, matches.c.output_tokens,
             matches.c.cached_tokens, matches.c.reasoning_tokens, matches.c.dollars,
             sa.func.coalesce(matches.c.unpriced, matches.c.calls), none, none,
-            sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE),
+            sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE), matches.c.implausible,
         ))
     ).where(matches.c.number.in_(ours), matches.c.status.in_(SETTLED))  # fmt: skip
     mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
@@ -155,9 +155,11 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     unpriced = sa.and_(reached, dollars.is_(None))
     uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))
     unresolved = sa.cast(lost, sa.Integer)
+    implausible = sa.and_(reached, reply["reported"].as_string().is_not(None))
     counts = (
         1 - unreached, *tokens, dollars, sa.cast(unpriced, sa.Integer),
         unresolved, unreached, sa.cast(uncounted, sa.Integer),
+        sa.cast(implausible, sa.Integer),
     )  # fmt: skip
     query = sa.select(*map(_total, counts)).where(
         where, _to_model(), sa.func.coalesce(reply["cached"].as_boolean(), False).is_(False)
@@ -175,6 +177,7 @@ def _total(column: Any) -> Any:
 
 def _cost(totals: Sequence[Any]) -> Cost:
     """Totals in the order of :class:`.Cost`, its tokens one by one."""
-    number, *tokens, dollars, unpriced, unresolved, unreached, uncounted = totals
+    number, *rest = totals
+    tokens, (dollars, *others) = rest[: len(Usage.model_fields)], rest[len(Usage.model_fields) :]
     usage = Usage(**dict(zip(Usage.model_fields, tokens, strict=True)))
-    return Cost(number, usage, float(dollars), unpriced, unresolved, unreached, uncounted)
+    return Cost(number, usage, float(dollars), *others)

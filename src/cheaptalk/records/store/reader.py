@@ -297,5 +297,5 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
         Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced, row.uncounted,
+        row.unpriced, row.uncounted, row.implausible,
     )  # fmt: skip

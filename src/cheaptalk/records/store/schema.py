@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
 
-REVISION = "0006"
+REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
 
 metadata = MetaData()
@@ -84,6 +84,7 @@ matches = Table(
     Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
     Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
     Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
+    Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
 )
 
 members = Table(

@@ -1,7 +1,4 @@
-"""The cost of a study, as a range, before anything runs, and whether its budget allows it.
-
-Tokens and dollars follow from the characters that models read and write in rehearsed matches.
-"""
+"""The cost of a study, as a range, before anything runs, and whether its budget allows it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -9,9 +6,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from cheaptalk.calls.budget import Budget, Cap, amount_text, reasoning_of
-from cheaptalk.models import ModelSettings, Usage
-from cheaptalk.models.prices import Price, Prices, load_prices
+from cheaptalk.calls.budget import Budget, Cap, amount_text
+from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted
@@ -28,74 +24,14 @@ from cheaptalk.studies.estimates.rehearsal import (
     role_of,
     stand_ins,
 )
+from cheaptalk.studies.estimates.tokens import (
+    CHARACTERS,
+    REASKED,
+    amounts_of,
+    reasoning_assumed,
+)
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
-
-CHARACTERS = (6.0, 3.0)
-"""Characters of a token: where there are few tokens, and where there are many."""
-REASKED = 0.1
-"""Share of calls that are made again because a reply was no legal answer, at the most."""
-AROUND = (0, 60)
-"""Tokens that a model writes around an answer in JSON."""
-ALOUD = (0, 500)
-"""Tokens that a model writes before its answer where it may answer in words."""
-CACHEABLE = 1_024
-"""Tokens of a beginning from which on providers remember it."""
-
-
-def amounts_of(loads: tuple[Load, Load], spec: ModelSeat, prices: Prices) -> Amounts:
-    """What a model takes, by what it reads and writes at the least and at the most.
-
-    A schema is counted in the high amounts only: some servers do not bill it.
-    """
-    price = prices.of(spec.model)
-    settings = spec.settings()
-    few = _usage(loads[0], settings, price, spec, high=False)
-    many = _usage(loads[1], settings, price, spec, high=True)
-    more = 1 + REASKED
-    return Amounts(
-        Range(loads[0].calls, loads[1].calls * more),
-        Range(few.input_tokens, many.input_tokens),
-        Range(few.output_tokens, many.output_tokens),
-        Range(few.reasoning_tokens, many.reasoning_tokens),
-        Range(price.dollars(few), price.dollars(many)) if price else None,
-    )
-
-
-def _usage(
-    load: Load, settings: ModelSettings, price: Price | None, spec: ModelSeat, *, high: bool
-) -> Usage:
-    """Tokens of one seat in one match: many, or few."""
-    many = int(high)
-    calls = load.calls * (1 + REASKED * many)
-    asked = (load.asked + load.schema * many) / CHARACTERS[many] * (1 + REASKED * many)
-    usual = "medium" if price is not None and price.reasons else "none"
-    reasoning = reasoning_of(settings, unset=usual)[many]
-    aloud = ALOUD if spec.chain_of_thought or spec.answers == "text" else AROUND
-    answered = load.answered / max(load.calls, 1) / CHARACTERS[many] + aloud[many] + reasoning
-    answered = min(answered, settings.max_tokens or answered)
-    repeated = load.repeated / CHARACTERS[many]
-    cached = 0 if many or repeated < CACHEABLE * load.calls else repeated
-    return Usage(
-        input_tokens=round(asked),
-        output_tokens=round(answered * calls),
-        cached_tokens=round(cached),
-        reasoning_tokens=round(min(reasoning, answered) * calls),
-    )
-
-
-def reasoning_assumed(specs: Mapping[str, ModelSeat], prices: Prices) -> Iterator[str]:
-    """What is assumed of how much models reason, a sentence for each by its label."""
-    for label, spec in specs.items():
-        price = prices.of(spec.model)
-        by_itself = price is not None and price.reasons and spec.reasoning is None
-        low, high = reasoning_of(spec.settings(), unset="medium" if by_itself else "none")
-        if high:
-            why = "which reasons by itself" if by_itself else f"reasoning {spec.reasoning}"
-            yield f"{label} ({why}) reasons in {low:,} to {high:,} tokens before each answer"
-        elif spec.reasoning is None and not (price and price.free):
-            yield f"{label} does not reason unless it is told to"
-
 
 Try: TypeAlias = tuple[str, int]
 """A stand-in, and the luck that it has."""
@@ -106,8 +42,8 @@ Lineup: TypeAlias = tuple[tuple[str, RehearsedRole], ...]
 NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 REHEARSALS = 40
 """Matches that are rehearsed for each part, at the most."""
-EFFORT = 2_000
-"""Calls after which no further match of a part is rehearsed."""
+EFFORT = 6_000
+"""Calls that are rehearsed, shared among all parts: each has one match at the least."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,7 +136,8 @@ def estimate(
     left = [one for one in live if one.id not in settled]
     tables, playing, specs = _parts(left)
     rehearsals = _Rehearsals()
-    loads = {part: rehearsals.of(part, matches) for part, matches in playing.items()}
+    effort = EFFORT / max(len(playing), 1)
+    loads = {part: rehearsals.of(part, matches, effort) for part, matches in playing.items()}
     players = {label: Amounts() for label in specs}
     per_match = Amounts()
     for table, number in tables.items():
@@ -266,14 +203,20 @@ class _Rehearsals:
         self.unknown: set[str] = set()
         self._chosen: dict[str, list[Try]] = {}
 
-    def of(self, part: RehearsedRole, matches: Sequence[PlannedMatch]) -> tuple[Load, Load]:
+    def of(
+        self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
+    ) -> tuple[Load, Load]:
         """What a seat reads and writes in a match on average: with whoever makes it shortest, each
-        match by itself, and with the slowest stand-in; nothing where none can play."""
+        match by itself, and with the slowest stand-in; nothing where none can play.
+
+        Args:
+            effort: calls after which no further match is rehearsed.
+        """
         shortest: list[Load] = []
         found: defaultdict[Try, list[Load]] = defaultdict(list)
         calls = 0.0
         for match in evenly(matches, REHEARSALS):
-            if calls > EFFORT:
+            if calls > effort:
                 break
             rehearsed = self._rehearsed(match)
             calls += sum(load.calls for loads in rehearsed.values() for load in loads.values())

@@ -2,13 +2,15 @@
 write.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from cheaptalk.calls.budget import characters
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import made_up
+from cheaptalk.models.usage import characters
 from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
 from cheaptalk.players.protocol import Call, think
@@ -19,6 +21,12 @@ from cheaptalk.studies.plans.matches import PlannedMatch
 T = TypeVar("T")
 SUMMARY = "x" * 800
 """As long as a summary is; what it says is of no matter."""
+THOUGHTS = re.compile(
+    r"\bthink (step|first|before|aloud|carefully|about|it)|step by step|reasoning|scratchpad"
+    r"|explain",
+    re.IGNORECASE,
+)
+"""What questions say that ask for thoughts in words."""
 SAMPLING = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning", "stream")
 """Settings that change nothing of what a model reads."""
 
@@ -41,6 +49,9 @@ class Load:
         repeated: those of them that an earlier call had sent as well, at its beginning.
         answered: characters of answers, without anything around them.
         schema: characters of the schemas sent besides, which not every server counts.
+        thinking: calls that ask for thoughts in words.
+        written: messages to others that it may write, which stand-ins keep short or leave out.
+        heard: such messages of anybody's in what it reads, each as often as it is sent.
     """
 
     calls: float = 0
@@ -48,6 +59,9 @@ class Load:
     repeated: float = 0
     answered: float = 0
     schema: float = 0
+    thinking: float = 0
+    written: float = 0
+    heard: float = 0
 
 
 Loads: TypeAlias = dict[str, Load]
@@ -79,14 +93,16 @@ def models_of(match: PlannedMatch) -> Iterator[tuple[str, str, ModelSeat]]:
 
 
 def stand_ins(match: PlannedMatch) -> list[str]:
-    """The strategies that can stand in for all of a match's models."""
+    """The strategies that can stand in for all of a match's models, but for those that search."""
     game = match.configuration.game
     roles = {game.places[place] for place, *_ in models_of(match)}
-    return [one.name for one in strategies(game.name).values() if roles <= set(one.roles)]
+    fitting = (one for one in strategies(game.name).values() if roles <= set(one.roles))
+    return [one.name for one in fitting if not one.searches]
 
 
 def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
-    """Play a match with a strategy in place of whoever is no strategy, and see what models read.
+    """Play a match with a strategy in place of whoever is none, or searches, and see what models
+    read.
 
     Args:
         luck: the match's own at 0, another for each further number.
@@ -97,9 +113,10 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
     game = match.configuration.game
     known = strategies(game.name)
     loads: Loads = {}
+    talk = Talk()
     seated: dict[str, Decide] = {}
     for place, one in zip(game.places, match.seating, strict=True):
-        if one.spec.instant:
+        if one.spec.instant and not one.spec.searches:
             seated[place] = one.spec.decide()
             continue
         name = strategy if game.places[place] in known[strategy].roles else "random"
@@ -109,7 +126,7 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
         seated[place] = decide
         if isinstance(one.spec, ModelSeat):
             loads[place] = load = Load()
-            seated[place] = _watched(voice(one.spec).player(game), decide, load)
+            seated[place] = _watched(voice(one.spec).player(game), decide, load, talk)
     try:
         play(game, match.deal, f"{match.seed}/{luck}" if luck else match.seed, seated)
     except StrategyError:
@@ -117,7 +134,14 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
     return loads
 
 
-def _watched(player: LanguageModel, decide: Decide, load: Load) -> Decide:
+@dataclass
+class Talk:
+    """How many messages were written in a match so far."""
+
+    messages: int = 0
+
+
+def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> Decide:
     """A strategy's decisions, with all calls weighed that a model in its place would make."""
     before: dict[str, Sequence[ChatMessage]] = {}
 
@@ -129,10 +153,12 @@ def _watched(player: LanguageModel, decide: Decide, load: Load) -> Decide:
             assert isinstance(call, ModelCall)
             text = _reply(call, action, texts)
             _weigh(load, call, text, before.get(asked.seat, ()))
+            load.heard += talk.messages
             before[asked.seat] = call.messages
             return Reply(text=text)
 
         think(player.answer(asked), reply)
+        talk.messages += _speaks(asked.ask.action)
         return action
 
     return decision
@@ -152,10 +178,29 @@ def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[ChatMessage]
     load.asked += words
     load.schema += characters(call) - words
     load.answered += len(text)
+    last = call.messages[-1].content
+    load.thinking += call.form is not None and THOUGHTS.search(last) is not None
+    load.written += call.form is not None and _has_words(call.form.json_schema)
     for message, earlier in zip(call.messages, before, strict=False):
         if message != earlier:
             break
         load.repeated += len(message.content)
+
+
+@lru_cache(maxsize=256)
+def _speaks(action: type[Action]) -> bool:
+    """Whether an action may hold words to others."""
+    return _has_words(action.model_json_schema())
+
+
+def _has_words(schema: Any) -> bool:
+    """Whether a schema has room for words of one's own, and not for choices or numbers alone."""
+    if isinstance(schema, list):
+        return any(map(_has_words, schema))
+    if not isinstance(schema, dict):
+        return False
+    words = schema.get("type") == "string" and not schema.keys() & {"enum", "const"}
+    return words or any(map(_has_words, schema.values()))
 
 
 def evenly(items: Sequence[T], most: int) -> list[T]:

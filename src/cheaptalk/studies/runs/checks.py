@@ -108,7 +108,7 @@ def check_collected(store: Store, study: str, matches: Iterable[PlannedMatch]) -
 
 
 STAND_IN = "random"
-"""The strategy that sits in the places of models and people."""
+"""The strategy that sits in the places of models, people and strategies that search."""
 
 
 def try_strategies(planned: Plan) -> None:
@@ -148,7 +148,7 @@ def _try(match: PlannedMatch, game: Game) -> None:
 
 def _decide(game: Game, role: str, seated: Seated) -> Decide | None:
     """The player's strategy, or a stand-in's; None where there is none."""
-    if seated.spec.instant:
+    if seated.spec.instant and not seated.spec.searches:
         return seated.spec.decide()
     stand_in = strategies(game.name).get(STAND_IN)
     return stand_in.function if stand_in is not None and role in stand_in.roles else None
