@@ -185,7 +185,7 @@ def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
     assert failed.status == 1
     assert 'ended as failed: call for "bob" in request 1: status 401' in failed.out
     assert forfeited.status == 0
-    assert "The match ended as forfeited: forfeited by alice" in forfeited.out
+    assert "The match ended as forfeited: forfeited by rival as alice: unparsable" in forfeited.out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
+from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, player_digest
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, study_cost
@@ -30,6 +31,7 @@ __all__ = [
     "Cost",
     "Ended",
     "Excluded",
+    "Forfeit",
     "Line",
     "MatchRecord",
     "NewMatch",

@@ -37,7 +37,11 @@ def show(
         stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
     chosen = _Chosen(seat, turn, calls)
     if json:
-        more = {"open_calls": ledger, "studies": [one._asdict() for one in stands]}
+        more = {
+            "open_calls": ledger,
+            "forfeits": [one._asdict() for one in record.forfeits],
+            "studies": [one._asdict() for one in stands],
+        }
         data = record.as_json() | more
         for key in data.keys() & {"answers", "open_calls"}:
             data[key] = chosen.among(data[key])
@@ -78,7 +82,7 @@ class _Chosen(NamedTuple):
 
 
 def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
-    reason = f" ({record.reason})" if record.reason else ""
+    reason = f" ({record.why})" if record.why else ""
     out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
     for one in stands:
         if one.dropped:

@@ -244,7 +244,7 @@ def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
     for line in heard[asked[-1] + 1 :] if asked else ():
         out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
     if record.payoffs is None:
-        say(f"The match ended as {record.status.value}: {record.reason}")
+        say(f"The match ended as {record.status.value}: {record.why}")
     else:
         for one, gain in record.payoffs.items():
             out.print(f"{one}: {gain:,.10g}")
