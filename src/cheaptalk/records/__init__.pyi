@@ -20,7 +20,7 @@ from .record import (
 from .store.backend import NoStore, StoreError
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
-from .transcripts import Line, Scene, gathered, transcript
+from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
 
 __all__ = [
     "FEW",
@@ -40,6 +40,7 @@ __all__ = [
     "Replicate",
     "Request",
     "Scene",
+    "SeatView",
     "Status",
     "Store",
     "StoreError",
@@ -65,6 +66,7 @@ __all__ = [
     "query_of",
     "runs",
     "scripted_answers",
+    "seat_view",
     "study_cost",
     "text_of",
     "transcript",
