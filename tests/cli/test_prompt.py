@@ -65,7 +65,9 @@ def test_a_prompt_comes_with_all_that_decides_how_the_model_is_asked(cheaptalk: 
     ).out.splitlines()
     assert model == "--- model openai/o3, answers by schema, else tool, else text"
     assert sent == "--- settings sent: {max_completion_tokens: 500, reasoning_effort: low}"
-    assert asked.startswith("--- tries 5, reask reason, history {last: 3}, past_answers canonical")
+    assert asked.startswith(
+        "--- tries 5, reask reason, refusals again, history {last: 3}, past_answers canonical"
+    )
     shown = json.loads(cheaptalk("prompt", "bargaining", "--player", written, "--json").out)
     assert shown["sent"] == {"max_completion_tokens": 500, "reasoning_effort": "low"}
     assert shown["routes"] == ["schema", "tool", "text"]

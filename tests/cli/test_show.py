@@ -113,7 +113,7 @@ def test_a_forfeit_is_shown_as_such(cheaptalk: Command, tmp_path: Path) -> None:
         ct.run(study(**with_model()), store, models=models)
         first = next(store.records()).id
     out = cheaptalk("show", first).out
-    assert f"bargaining {first}  forfeited (forfeited by alice)" in out
+    assert f"bargaining {first}  forfeited (forfeited by tiny as alice: refused)" in out
     assert "Alice answers [refused]: no valid answer" in out
     assert "payoffs" not in out
 

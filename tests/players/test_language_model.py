@@ -139,7 +139,6 @@ def test_when_the_tries_are_used_up_the_last_fault_counts(replies: list[str], ki
 @pytest.mark.parametrize(
     ("failure", "kind"),
     [
-        (Failure.REFUSED, Kind.REFUSED),
         (Failure.TIMED_OUT, Kind.TIMED_OUT),
         (Failure.PROVIDER_ERROR, Kind.PROVIDER_ERROR),
     ],

@@ -29,7 +29,7 @@ RECORDED = [
 """Players of the first records, with the digests that are part of their matches' ids."""
 CHANGED: dict[str, Any] = {
     "reasoning": "high", "answers": "text", "history": {"last": 3}, "past_answers": "verbatim",
-    "refine": {"candidates": 2}, "reask": "afresh", "stream": True,
+    "refine": {"candidates": 2}, "reask": "afresh", "stream": True, "refusals": "final",
 }  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def test_a_younger_setting_that_is_left_alone_is_not_written(name: str) -> None:
         ({"refine": {"candidate": 3}}, 'unknown key "candidate" (did you mean "candidates"?)'),
         ({"past_answers": "raw"}, "'canonical' or 'verbatim'"),
         ({"reask": "never"}, "'reason' or 'afresh'"),
+        ({"refusals": "never"}, "'again' or 'final'"),
         ({"tries": 21}, "less than or equal to 20"),
     ],
 )
@@ -101,6 +102,7 @@ def test_every_setting_of_prompting_reaches_the_player() -> None:
     assert player.prompt._asdict() == {
         "persona": "selfish", "chain_of_thought": "first", "history": seat.history,
         "past_answers": "verbatim", "refine": seat.refine, "reask": "afresh",
+        "refusals": "final",
     }  # fmt: skip
     assert player.answers == "text"
 

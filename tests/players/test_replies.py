@@ -5,6 +5,7 @@ import pytest
 from cheaptalk.models import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.players import Answer, Kind, LanguageModel
 from cheaptalk.players.language_model.replies import ECHO, echoed, fault
+from cheaptalk.players.language_model.treatments import PLAIN, Prompt
 from cheaptalk.rules import MESSAGE_LIMIT, Table
 from cheaptalk.styles import Illegal, Unreadable, style_in
 from tests.players.thinking import think
@@ -14,8 +15,10 @@ GAME = Guessing()
 LEGAL = '{"number": 5, "message": "Hi."}'
 
 
-def answered(*replies: Reply | str, tries: int = 2) -> tuple[list[ModelCall], Answer]:
-    player = LanguageModel(GAME, style_in(BOX), "vllm/tiny", ModelSettings(), tries=tries)
+def answered(
+    *replies: Reply | str, tries: int = 2, prompt: Prompt = PLAIN
+) -> tuple[list[ModelCall], Answer]:
+    player = LanguageModel(GAME, style_in(BOX), "vllm/tiny", ModelSettings(), prompt, tries)
     asked = Table(GAME, Cards(left=3, right=2), "seed").asked("left")
     calls, answer = think(player, asked, *replies)
     return [call for call in calls if isinstance(call, ModelCall)], answer
@@ -58,9 +61,14 @@ def test_the_last_fault_counts() -> None:
     ("failure", "kind"),
     [(Failure.REFUSED, Kind.REFUSED), (Failure.FILTERED, Kind.FILTERED)],
 )
-def test_who_refuses_or_is_filtered_is_not_asked_again(failure: Failure, kind: Kind) -> None:
-    calls, answer = answered(Reply(failure=failure))
-    assert (len(calls), answer) == (1, Answer(None, kind))
+def test_who_refuses_or_is_filtered_is_asked_the_same_again(failure: Failure, kind: Kind) -> None:
+    declined = Reply(failure=failure)
+    calls, answer = answered(declined, declined, LEGAL, tries=3)
+    assert answer == Answer(SpokenGuess(number=5, message="Hi."), Kind.REPAIRED)
+    assert calls == [calls[0]] * 3
+    assert answered("Hm.", declined)[1] == Answer(None, kind)
+    assert answered(declined, "Hm.")[1] == Answer(None, Kind.UNPARSABLE)
+    assert answered(declined, prompt=Prompt(refusals="final"))[1] == Answer(None, kind)
 
 
 def test_a_refusal_in_words_is_asked_again() -> None:

@@ -410,7 +410,7 @@ def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
     data = {line["id"]: line for line in map(json.loads, lines)}
     record = store.find("asked")
     stand = {"study": "models", "dropped": False, "dropped_because": None, "in_place_of": None}
-    stand |= {"planned": True}
+    stand |= {"planned": True, "forfeits": []}
     assert data["asked"] == stand | json.loads(json.dumps(record.as_json()))
     assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
     explained = {row["column"] for row in read(done.path / "codebook.csv")}

@@ -199,6 +199,8 @@ def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Report
         for kind, cell in zip(headings[3:6], row[3:6], strict=True):
             rate = kinds[kind] / kinds.total() if kinds else None
             assert cell.number() == (pytest.approx(rate) if kinds else None)
+        forfeits = [(one.player, one.place) for record in records for one in record.forfeits]
+        assert row[-2].number() == forfeits.count((row[0].text, role))
 
 
 def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Reported) -> None:

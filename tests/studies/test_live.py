@@ -21,6 +21,7 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.rules import Asked
 from cheaptalk.studies import INTERRUPTED, Halted, lay_out
+from cheaptalk.text import plain
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import BOX
 
@@ -93,7 +94,7 @@ def test_repaired_answers_are_counted_as_such(store: Store) -> None:
     ("answers", "kind", "calls"),
     [
         (lambda call, number: "Hm?", Kind.UNPARSABLE, 3),
-        (lambda call, number: Reply(failure="refused", detail="No."), Kind.REFUSED, 1),
+        (lambda call, number: Reply(failure="refused", detail="No."), Kind.REFUSED, 3),
         (lambda call, number: late(), Kind.TIMED_OUT, 1),
     ],
 )
@@ -103,7 +104,7 @@ def test_a_model_that_finally_fails_forfeits(
     made = with_model() | {"deals": 1, "pairing": [["tiny", "fair"]]}
     progress = ct.run(study(**made), store, models=Canned(answers))
     assert progress.counts == {Status.FORFEITED: 1}
-    assert progress.problems == {"bargaining, tiny / fair: forfeited by alice": 1}
+    assert progress.problems == {f"bargaining, forfeited by tiny as alice: {plain(kind)}": 1}
     (record,) = records(store)
     assert (record.status, record.reason) == (Status.FORFEITED, "forfeited by alice")
     assert (record.payoffs, record.kinds, record.calls) == (None, {"alice": {kind: 1}}, calls)

@@ -13,7 +13,7 @@ from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.reports.study_facts import UnansweredKind, exclusions
 from cheaptalk.studies import Dealt, lay_out
-from tests.fakes import REFUSAL, Canned, Refusing, study, with_model
+from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 
 KINDS = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
 
@@ -84,6 +84,20 @@ def played(
     with ct.Store.open(path, create=True) as store:
         progress = ct.run(spec, store, models=models, concurrency=1)
         return progress, list(store.records("small", bodies=True))
+
+
+def test_one_refusal_is_asked_again_on_the_same_deal_and_each_call_is_recorded(
+    tmp_path: Path,
+) -> None:
+    def once(call: ct.models.ModelCall, number: str) -> ct.models.Reply | str:
+        return REFUSAL if number.split("/")[3] == "0" else legal(call)
+
+    progress, records = played(tmp_path / "s.sqlite", Canned(once), refused="redeal")
+    assert (progress.planned, progress.counts) == (6, {Status.FINISHED: 6})
+    assert set(progress.kinds["tiny"]) == {Kind.REPAIRED}
+    answers = [one for record in records for one in record.answers if one.calls]
+    said = [[call["reply"].get("failure") for call in one.calls] for one in answers]
+    assert said == [["refused", None]] * len(answers)
 
 
 def test_what_is_dropped_is_recorded_and_not_played_again(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def test_pages_of_a_list_hold_every_match_once_and_in_order(well: Viewer) -> Non
         ("player.alice=mute", lambda r: r.label("alice") == "mute"),
         ("player.alice=mute&player.bob=broken", lambda r: r.label("alice") == "mute"
          and r.label("bob") == "broken"),
+        ("forfeit.alice=mute", lambda r: r.status == "forfeited" and r.label("alice") == "mute"
+         and "unparsable" in r.kinds.get("alice", {})),
         ("kind=repaired", lambda r: any("repaired" in kinds for kinds in r.kinds.values())),
         ("kind.bob=unparsable", lambda r: "unparsable" in r.kinds.get("bob", {})),
         ("parameters=MYOPIC%3Dtrue", lambda r: r.parameters["myopic"]),

@@ -10,9 +10,9 @@ from pydantic import Field, ValidationError, create_model
 
 from cheaptalk.judges.items import Item, items_of, quote
 from cheaptalk.judges.rubrics import Rubric, find_rubric
-from cheaptalk.models import AnswerForm, ChatMessage, ModelCall, ModelSettings, Reply
+from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
-from cheaptalk.players.language_model.player import FAILED
+from cheaptalk.players.language_model.player import DECLINED, FAILED
 from cheaptalk.records import Status, Store, digest, digest_key
 from cheaptalk.records.store.queries import ended_matches, some
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
@@ -23,7 +23,7 @@ from cheaptalk.styles.codec import JsonCodec
 
 TRIES = 3
 """How often a judge is asked in all, unless its settings say otherwise."""
-SETTINGS = ("model", "tries", "deadline", *ModelSettings.model_fields)
+SETTINGS = ("model", "tries", "deadline", "refusals", *ModelSettings.model_fields)
 """What can be set of a judge's model."""
 CUT_OFF = "the reply was cut off before its answer"
 BRIEFING = """\
@@ -80,16 +80,17 @@ class Judge:
         return create_model("Verdict", __base__=Action, **fields)
 
     def think(self, item: Item) -> Generator[ModelCall, Reply, Verdict]:
-        """Ask the model about an item, and again with the reason where the reply is no verdict."""
+        """Ask the model about an item, and again where the reply is no verdict."""
         messages = self.messages(item)
         codec, ask = JsonCodec(), Ask("judge", self.answer, Event())
         kind = Kind.UNPARSABLE
         for attempt in range(self.seat.tries or TRIES):
             reply = yield self.call(messages)
             if reply.text is None:
-                return Verdict(
-                    None, FAILED[reply.failure] if reply.failure else Kind.PROVIDER_ERROR
-                )
+                kind = FAILED[reply.failure or Failure.PROVIDER_ERROR]
+                if kind in DECLINED and self.seat.refusals == "again":
+                    continue
+                return Verdict(None, kind)
             try:
                 answer = codec.read(reply.text, ask, cut_off=reply.truncated)
             except Unreadable as problem:

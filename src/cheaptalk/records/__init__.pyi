@@ -2,6 +2,7 @@ from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
+from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, player_digest
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, study_cost
@@ -19,7 +20,7 @@ from .record import (
 from .store.backend import NoStore, StoreError
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
-from .transcripts import Line, Scene, gathered, transcript
+from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
 
 __all__ = [
     "FEW",
@@ -30,6 +31,7 @@ __all__ = [
     "Cost",
     "Ended",
     "Excluded",
+    "Forfeit",
     "Line",
     "MatchRecord",
     "NewMatch",
@@ -38,6 +40,7 @@ __all__ = [
     "Replicate",
     "Request",
     "Scene",
+    "SeatView",
     "Status",
     "Store",
     "StoreError",
@@ -63,6 +66,7 @@ __all__ = [
     "query_of",
     "runs",
     "scripted_answers",
+    "seat_view",
     "study_cost",
     "text_of",
     "transcript",

@@ -15,6 +15,7 @@ from cheaptalk import __version__
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.encoding import pack, text_of, unpack
+from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.rules import (
     Deal,
@@ -260,6 +261,21 @@ class MatchRecord:
     def label(self, place: str) -> str:
         """What the study calls the player of this place."""
         return str(self.seats[place]["label"])
+
+    @property
+    def forfeits(self) -> list[Forfeit]:
+        """Who forfeited it; nobody where it ended otherwise."""
+        if self.status is not Status.FORFEITED:
+            return []
+        return [
+            Forfeit(self.label(place), place, kind, self.seats[place]["spec"].get("model"))
+            for place, kind in invalid(self.kinds)
+        ]
+
+    @property
+    def why(self) -> str | None:
+        """Why it ended badly, if it did, and by whose doing."""
+        return blamed(self.forfeits) or self.reason
 
     def result(self) -> Result:
         """The match as measures see it; only for one that finished, read with its body."""

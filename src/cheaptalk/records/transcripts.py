@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from cheaptalk.players import Kind
 from cheaptalk.records.encoding import text_of
-from cheaptalk.records.record import AnswerRecord, MatchRecord
-from cheaptalk.rules import Moment, Table, counted
+from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
+from cheaptalk.rules import Moment, Table, counted, unknown
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.styles import Style, style
 
@@ -65,6 +65,58 @@ def transcript(record: MatchRecord) -> Transcript:
         record.give(table, answer)
         lines.extend(writer.news())
     return lines
+
+
+class SeatView(NamedTuple):
+    """A match as one seat lived through it: what it was told and asked, and its own.
+
+    What the rules never told it is not here: not the parameters as such, not the deal, and
+    nothing of who sat elsewhere.
+
+    Attributes:
+        id, game, version: which match, under which rules.
+        seat, place: whose view it is.
+        player, settings: who sat there: what the study calls them, and the settings that make them.
+        status: how the match ended.
+        lines: what the seat was told, asked and answered, with the calls that it took.
+        payoff: what the seat itself got; None where the match did not finish.
+    """
+
+    id: str
+    game: str
+    version: int
+    seat: str
+    place: str
+    player: str
+    settings: dict[str, Any]
+    status: Status
+    lines: list[Line]
+    payoff: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The view as one JSON object."""
+        return self._asdict() | {"lines": [line._asdict() for line in self.lines]}
+
+
+def seat_view(record: MatchRecord, seat: str) -> SeatView:
+    """A match as one of its seats lived through it; without lines where it has not ended.
+
+    Raises:
+        UnknownName: it has no such seat.
+        ReplayMismatch: the installed rules do not replay it.
+    """
+    places = {one.name: one.place for one in record.rules.seats}
+    if seat not in places:
+        raise unknown("seat", seat, list(places))
+    place, payoff = places[seat], None
+    lines = transcript(record) if "answers" in record.body else []
+    if record.outcome is not None:
+        payoff = record.rules.payoffs(record.result().outcome)[seat]
+    return SeatView(
+        record.id, record.game, record.version, seat, place, record.label(place),
+        record.seats[place]["spec"], record.status, [one for one in lines if one.seat == seat],
+        payoff,
+    )  # fmt: skip
 
 
 class Scene(NamedTuple):

@@ -32,12 +32,12 @@ STATUSES = {
 """What each status of a match means."""
 KINDS = {
     Kind.OK: "valid at the first try",
-    Kind.REPAIRED: "valid after being asked again with the reason",
+    Kind.REPAIRED: "valid after being asked again",
     Kind.ILLEGAL: "finally a move that the rules refuse",
     Kind.UNPARSABLE: "finally nothing readable, or something ambiguous",
     Kind.TRUNCATED: "finally a text that was cut off before the end of its answer",
-    Kind.REFUSED: "the model declined",
-    Kind.FILTERED: "a filter of the provider's stopped the question or the answer",
+    Kind.REFUSED: "the model finally declined",
+    Kind.FILTERED: "a filter of the provider's finally stopped the question or the answer",
     Kind.TIMED_OUT: "no answer before the deadline",
     Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
 }

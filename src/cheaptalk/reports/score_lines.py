@@ -9,7 +9,8 @@ import polars as pl
 
 from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.players import Kind
-from cheaptalk.records import line_up, query_of
+from cheaptalk.records import Status, line_up, query_of
+from cheaptalk.records.forfeits import VALID
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.text import fixed
 
@@ -81,7 +82,7 @@ class ScoreLine:
 
     Attributes:
         players: labels by place, or the label of one role.
-        counts: matches by status.
+        counts: matches by status; of a player, only its own forfeits are counted as such.
         kinds: answers by kind of all in ``players``, in matches of any status.
         estimates: means by score.
         without: a place that other matches of the game have and these do not.
@@ -102,6 +103,13 @@ class ScoreLine:
     def query(self) -> dict[str, str]:
         """What picks these matches out in the viewer."""
         return query_of(self.players, self.without)
+
+    def ended(self, status: str) -> dict[str, str]:
+        """What picks those of these matches out that have a status."""
+        forfeits = {}
+        if status == Status.FORFEITED.value and len(self.players) == 1:
+            forfeits = {f"forfeit.{role}": label for role, label in self.players.items()}
+        return self.query | {"status": status} | forfeits
 
     @property
     def answers(self) -> int:
@@ -182,6 +190,18 @@ def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFr
             sums = [pl.mean_horizontal(payoffs), *map(pl.sum_horizontal, kinds)]
             added += [made.alias(name) for name, made in zip(own, sums, strict=True)]
     return frame.with_columns(added)
+
+
+OTHERS = "forfeited by others"
+"""The status of a match to a player who had no part in its forfeit."""
+
+
+def with_own_forfeits(frame: pl.DataFrame, role: str) -> pl.DataFrame:
+    """A frame of :func:`by_player` in which only the forfeits of the player itself are its own."""
+    invalid = pl.sum_horizontal([f"kind.{role}.{kind}" for kind in KINDS if kind not in VALID])
+    by_others = (pl.col("status") == Status.FORFEITED.value) & (invalid == 0)
+    status = pl.when(by_others).then(pl.lit(OTHERS)).otherwise("status")
+    return frame.with_columns(status.alias("status"))
 
 
 def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from cheaptalk.reports.score_lines import (
     by_player,
     lines_of,
     places_by_role,
+    with_own_forfeits,
     with_roles,
 )
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
@@ -148,8 +149,9 @@ class GameScores:
         payoff = f"payoff.{role}"
         gains = [score.key for score in self.scores if score.role == role]
         gain = payoff if self.shared(role) else gains[0]
+        seated = by_player(self.frame, role, self.roles[role])
         return sorted(
-            lines_of(by_player(self.frame, role, self.roles[role]), [role], [role], self.scores),
+            lines_of(with_own_forfeits(seated, role), [role], [role], self.scores),
             key=lambda line: -line.estimates[gain].mean if gain in line.estimates else float("inf"),
         )
 

@@ -212,6 +212,7 @@ def _wanted(game: str, places: Mapping[str, str], asked: Mapping[str, str]) -> W
         players={name: asked[f"player.{name}"] for name in names if f"player.{name}" in asked},
         kind=asked.get("kind"),
         kinds={name: asked[f"kind.{name}"] for name in names if f"kind.{name}" in asked},
+        forfeits={name: asked[f"forfeit.{name}"] for name in names if f"forfeit.{name}" in asked},
         without=asked.get("without"),
         parameters=asked.get("parameters"),
         says=asked.get("says"),

@@ -164,6 +164,7 @@ def _settings(found: Preview, spec: ModelSeat, game: ct.Game) -> dict[str, Any]:
         "routes": list(ways(found.calls[-1])),
         "tries": spec.tries or game.tries,
         "reask": spec.reask,
+        "refusals": spec.refusals,
         "history": TypeAdapter(History).dump_python(spec.history),
         "past_answers": spec.past_answers,
         "deadline": spec.deadline,

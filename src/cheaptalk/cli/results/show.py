@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
@@ -23,7 +24,7 @@ Waiting: TypeAlias = dict[tuple[int, str], list[dict[str, Any]]]
 def show(
     match: Annotated[str, typer.Argument(help="A match's id, or the beginning of one.")],
     store: StoreOption = DEFAULT_STORE,
-    seat: Annotated[str | None, typer.Option(help="Only what this seat saw and said.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Only what this seat knew and said.")] = None,
     turn: Annotated[
         int | None, typer.Option(min=1, help="Only this question, as numbered in what is shown.")
     ] = None,
@@ -35,28 +36,45 @@ def show(
         record = opened.find(match)
         ledger = opened.open_calls(record.id)
         stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
+    view = None if seat is None else ct.records.seat_view(record, seat)
     chosen = _Chosen(seat, turn, calls)
     if json:
-        more = {"open_calls": ledger, "studies": [one._asdict() for one in stands]}
-        data = record.as_json() | more
-        for key in data.keys() & {"answers", "open_calls"}:
+        data = _whole(record, stands) if view is None else view.as_json()
+        data["open_calls"] = ledger
+        for key in data.keys() & {"answers", "lines", "open_calls"}:
             data[key] = chosen.among(data[key])
         print_json(data)
         return
     if turn is None:
-        _header(record, stands)
+        _header(record, stands, view)
     waiting: Waiting = {}
     for call in chosen.among(ledger):
         waiting.setdefault((call["request"], call["seat"]), []).append(call)
     if record.body.get("answers") is not None:
-        _play(record, chosen, waiting)
+        _play(
+            record, ct.records.transcript(record) if view is None else view.lines, chosen, waiting
+        )
     for (request, name), left in waiting.items():
         out.print(f"[bold]{escape(name)}, question {request + 1}[/]")
         for one in ct.reports.exchanges((), left):
             _sent(one)
             if calls:
                 _call(one, 0)
-    if record.payoffs and turn is None:
+    if turn is None:
+        _payoffs(record, view)
+
+
+def _whole(record: ct.MatchRecord, stands: list[Stand]) -> dict[str, Any]:
+    """The record as it is stored, with who forfeited it and how it stands in studies."""
+    forfeits = [one._asdict() for one in record.forfeits]
+    return record.as_json() | {"forfeits": forfeits, "studies": [one._asdict() for one in stands]}
+
+
+def _payoffs(record: ct.MatchRecord, view: ct.records.SeatView | None) -> None:
+    if view is not None:
+        if view.payoff is not None:
+            out.print(f"\n[bold]payoff[/] {view.payoff:,.10g}")
+    elif record.payoffs:
         gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in record.payoffs.items())
         out.print(f"\n[bold]payoffs[/] {gains}")
 
@@ -77,19 +95,14 @@ class _Chosen(NamedTuple):
         return [one for one in some if self.has(one["seat"], one["request"])]
 
 
-def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
-    reason = f" ({record.reason})" if record.reason else ""
-    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(reason)}")
-    for one in stands:
-        if one.dropped:
-            why = f"dropped from the measures of {one.study}: {one.dropped_because}"
-            say(why)
-        if one.in_place_of:
-            out.print(f"dealt afresh in place of match {one.in_place_of}")
-    for places, player in ct.records.runs(record.seats):
-        settings = {key: value for key, value in player["spec"].items() if value is not None}
-        say(f"{' to '.join(places)}: {player['label']} {settings}")
-    say(", ".join(f"{key}={value}" for key, value in record.parameters.items()))
+def _header(record: ct.MatchRecord, stands: list[Stand], view: ct.records.SeatView | None) -> None:
+    """What stands above a match: all that defines it, or who a seat's player is."""
+    why = f" ({record.why})" if record.why and view is None else ""
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(why)}")
+    if view is None:
+        _definition(record, stands)
+    else:
+        say(_seated([view.seat], view.player, view.settings))
     source = record.body.get("source")
     if source:
         say(
@@ -99,15 +112,32 @@ def _header(record: ct.MatchRecord, stands: list[Stand]) -> None:
     out.print()
 
 
-def _play(record: ct.MatchRecord, chosen: _Chosen, waiting: Waiting) -> None:
+def _definition(record: ct.MatchRecord, stands: list[Stand]) -> None:
+    for one in stands:
+        if one.dropped:
+            why = f"dropped from the measures of {one.study}: {one.dropped_because}"
+            say(why)
+        if one.in_place_of:
+            out.print(f"dealt afresh in place of match {one.in_place_of}")
+    for places, player in ct.records.runs(record.seats):
+        say(_seated(places, player["label"], player["spec"]))
+    say(", ".join(f"{key}={value}" for key, value in record.parameters.items()))
+
+
+def _seated(places: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
+    settings = {key: value for key, value in spec.items() if value is not None}
+    return f"{' to '.join(places)}: {player} {settings}"
+
+
+def _play(
+    record: ct.MatchRecord, lines: list[ct.records.Line], chosen: _Chosen, waiting: Waiting
+) -> None:
     """What one seat lived through, or all; of many seats together what they heard at once."""
-    lines = ct.records.transcript(record)
     seats = list(dict.fromkeys(line.seat for line in lines))
-    if chosen.seat is not None and chosen.seat not in seats:
-        raise ct.rules.unknown("seat", chosen.seat, seats)
     asked = sorted({line.request + 1 for line in lines if line.request is not None})
     if chosen.turn is not None and chosen.turn not in asked:
-        has = f"match {record.id} has {counted(len(asked), 'question')}"
+        of = "" if chosen.seat is None else f" for {chosen.seat}"
+        has = f"match {record.id} has {counted(len(asked), 'question')}{of}"
         raise ct.CheaptalkError(f"{has}, and none of number {chosen.turn}")
     colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
     failed = {where: waiting.pop(where) for where in list(waiting) if where[0] + 1 in asked}

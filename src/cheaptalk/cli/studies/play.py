@@ -236,7 +236,7 @@ def _plain(text: str) -> object:
 
 
 def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
-    """Show what the person heard after their last answer, and the gains."""
+    """Show what the person heard after their last answer, and what they got."""
     seats = {seat.name for seat in record.rules.seats if seat.place == mine}
     lines = ct.records.transcript(record) if record.body.get("answers") else []
     heard = [line for line in lines if line.seat in seats]
@@ -244,10 +244,9 @@ def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
     for line in heard[asked[-1] + 1 :] if asked else ():
         out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
     if record.payoffs is None:
-        say(f"The match ended as {record.status.value}: {record.reason}")
+        say(f"The match ended as {record.status.value}: {record.why}")
     else:
-        for one, gain in record.payoffs.items():
-            out.print(f"{one}: {gain:,.10g}")
+        out.print(f"{mine}: {record.payoffs[mine]:,.10g}")
     where = shlex.quote(store)
     again = f"cheaptalk show {record.id} --store {where}"
     say(f"\nRead it again with: {again}", whole=True)

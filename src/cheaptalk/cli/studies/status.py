@@ -23,6 +23,7 @@ def status(
     with ct.Store.open(store) as opened:
         summaries = [opened.study(study)] if study else opened.studies()
         unresolved = opened.unresolved()
+        forfeits = {one.name: opened.forfeits(one.name) for one in summaries}
         problems = {one.name: opened.problems(one.name) for one in summaries}
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
@@ -35,6 +36,10 @@ def status(
                     {"name": one.name, "planned": planned[one.name], "matches": one.counts,
                      "set_aside": one.set_aside, **excluded[one.name]._asdict(),
                      "halted": one.halted, "problems": problems[one.name],
+                     "forfeits": [
+                         {"game": game, **forfeit._asdict(), "matches": count}
+                         for (game, forfeit), count in forfeits[one.name].items()
+                     ],
                      "cost": costs[one.name].as_json(), "judging": judging[one.name].as_json()}
                     for one in summaries
                 ],

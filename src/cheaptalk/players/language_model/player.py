@@ -40,6 +40,8 @@ FAILED = {
     Failure.TIMED_OUT: Kind.TIMED_OUT,
     Failure.PROVIDER_ERROR: Kind.PROVIDER_ERROR,
 }
+DECLINED = (Kind.REFUSED, Kind.FILTERED)
+"""Kinds of answers that the same question may bring a better one after."""
 SUM_UP = (
     "Before the game goes on, sum up for yourself what has happened so far, in at most 200 words: "
     "from now on you will remember the rules and your summary, and nothing else. Keep what you may "
@@ -69,8 +71,9 @@ class LanguageModel:
     The briefing is the system message. What happened since the last answer becomes one user
     message, ending in the question and how to answer it; the model's own past answers stand
     between them in canonical form. A reply that cannot be read or is illegal is answered with the
-    reason, and asked again, ``tries`` times in all. A persona stands before the briefing, advice on
-    how to think after the open question; neither is repeated for past ones.
+    reason, and asked again, ``tries`` times in all; after a refusal the same is
+    asked once more. A persona stands before the briefing, advice on how to think after the open
+    question; neither is repeated for past ones.
 
     Summaries, candidates and choices are asked for in calls of their own, by the same rules: what
     finally fails there is no answer.
@@ -195,7 +198,10 @@ class LanguageModel:
                 seat=seat,
             )
             if reply.text is None:
-                return Found(None, FAILED[reply.failure or Failure.PROVIDER_ERROR])
+                kind = FAILED[reply.failure or Failure.PROVIDER_ERROR]
+                if kind in DECLINED and self.prompt.refusals == "again":
+                    continue
+                return Found(None, kind)
             try:
                 value = read(reply.text, reply.truncated)
             except Unreadable as problem:

@@ -24,13 +24,14 @@ from cheaptalk.players.language_model.treatments import (
     Prompt,
     Reask,
     Refine,
+    Refusals,
 )
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Game, UnknownName, games, suggest
 from cheaptalk.rules.errors import shown
 from cheaptalk.styles import JsonCodec, Style, style
 
-LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask")
+LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
 """Settings that are younger than the first records. They are written only where they are set, so
 that whoever leaves them alone stays the same player, and matches of then stay the same matches."""
 Stop: TypeAlias = Annotated[str, Field(min_length=1)]
@@ -59,6 +60,8 @@ class ModelSeat(SeatSpec):
             often.
         reask: whether it is asked again with the ``reason`` why its reply does not count, or
             ``afresh``, with nothing but the same question.
+        refusals: whether what it or its provider's filter declines is asked ``again``, within
+            ``tries``, or is ``final`` at once.
         deadline: seconds that one call may take.
         words: digest of the style's words, noted when the player sits down: other words make
             another match.
@@ -83,6 +86,7 @@ class ModelSeat(SeatSpec):
     refine: Refine | None = None
     tries: Annotated[int, Field(ge=1, le=20)] | None = None
     reask: Reask = "reason"
+    refusals: Refusals = "again"
     deadline: Annotated[float, Field(gt=0)] = 300
     words: str | None = None
 

@@ -62,6 +62,9 @@ PastAnswers: TypeAlias = Literal["canonical", "verbatim"]
 Reask: TypeAlias = Literal["reason", "afresh"]
 """How an answer that does not count is asked for again: after the reply and what is wrong with it,
 or as if nothing had been said."""
+Refusals: TypeAlias = Literal["again", "final"]
+"""What becomes of a refusal, the model's own or its provider's filter's: the same is asked again as
+long as there are tries left, or the question is finally without an answer."""
 
 
 class Refine(Value):
@@ -88,6 +91,7 @@ class Prompt(NamedTuple):
         past_answers: how its own past answers are shown to it.
         refine: whether it writes down candidates before it answers.
         reask: how an answer that does not count is asked for again.
+        refusals: whether a refusal is asked again.
 
     >>> Prompt("selfish").opening("You divide 100 golds.").splitlines()[0]
     'You are an assistant who is greedy and looks only after yourself.'
@@ -101,6 +105,7 @@ class Prompt(NamedTuple):
     past_answers: PastAnswers = "canonical"
     refine: Refine | None = None
     reask: Reask = "reason"
+    refusals: Refusals = "again"
 
     def opening(self, words: str) -> str:
         """The briefing with the persona before it."""

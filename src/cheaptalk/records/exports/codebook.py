@@ -31,6 +31,7 @@ RECORD = {
     "seats": (JSON, "By place: label, what the study calls the player; spec, all its settings."),
     "status": (TEXT, f"How far the match has come: {STATUSES}."),
     "reason": (TEXT, "Why the match failed, or who forfeited."),
+    "forfeits": (JSON, "Who forfeited it: player, place, kind of answer, model."),
     "dropped": (BOOLEAN, "Whether the study's policy makes the match no part of any measure."),
     "dropped_because": (TEXT, "Who gave which answers that are none."),
     "in_place_of": (TEXT, "The match in whose place this one was played on a fresh deal."),

@@ -184,6 +184,7 @@ def _lines(store: Store, study: str, folder: Path) -> Written:
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study):
             data = standing.of(record)._asdict() | record.as_json()
+            data["forfeits"] = [one._asdict() for one in record.forfeits]
             said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
             data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")

@@ -55,6 +55,10 @@ class MatchRow:
     def label(self, place: str) -> str | None:
         return self.record.label(place) if place in self.record.seats else None
 
+    def forfeited(self, key: str) -> str | None:
+        """One thing of all who forfeited it."""
+        return ", ".join(getattr(one, key) for one in self.record.forfeits) or None
+
     def payoff(self, place: str) -> float | None:
         return (self.record.payoffs or {}).get(place)
 
@@ -153,6 +157,10 @@ MATCH = [
     _match("status", TEXT, STATUSES, "How far the match has come; only finished ones count, "
            "and of these none that is dropped."),
     _match("reason", TEXT, "", "Why the match failed, or who forfeited."),
+    _told("forfeited", "forfeited_by", TEXT, "", "The player that forfeited the match; of several, "
+          "with commas between, as in the next two columns.", "player"),
+    _told("forfeited", "forfeited_place", TEXT, "", "Where it sat.", "place"),
+    _told("forfeited", "forfeit_kind", TEXT, KINDS, "What its answer was.", "kind"),
     _match("dropped", BOOLEAN, "", "Whether the match is no part of the study's measures, by its "
            "policy for answers that are none.", "stand.dropped"),
     _match("dropped_because", TEXT, "", "Who gave which such answers.", "stand.dropped_because"),
@@ -209,7 +217,7 @@ ANSWER = [
     Column("player", TEXT, "", "What the study calls the player.",
            lambda row: row.match.record.label(row.match.at[row.answer.seat])),
     _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
-           "asked again with the reason; or no answer, finally, and why.", "answer.kind.value"),
+           "asked again; or no answer, finally, and why.", "answer.kind.value"),
     _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
            "answer.action"),
     Column("calls", INTEGER, ">= 0", "How many calls the answer took.",

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
+from cheaptalk.players import Kind
+from cheaptalk.records.forfeits import VALID
 from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
@@ -31,6 +33,7 @@ class Wanted:
         players: labels by place, or by role: of a player in any place of the role.
         kind: matches with an answer of this kind by anyone.
         kinds: kinds by place or role: matches with such an answer there.
+        forfeits: labels by place or role: matches that this player forfeited there.
         without: a place that they do not have.
         parameters: words that must all stand in the parameters, written ``name=value``.
         says: what somebody says in a message, in small or capital letters.
@@ -45,6 +48,7 @@ class Wanted:
     players: Mapping[str, str] = field(default_factory=dict)
     kind: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    forfeits: Mapping[str, str] = field(default_factory=dict)
     without: str | None = None
     parameters: str | None = None
     says: str | None = None
@@ -69,6 +73,7 @@ def condition(connection: sa.Connection, study: str, wanted: Wanted) -> Conditio
         matches.c.configuration_id.in_(_configurations(connection, wanted)),
         *(_seated(people, at(name), label) for name, label in wanted.players.items()),
         *(_gave(at(name), kind) for name, kind in wanted.kinds.items()),
+        *(_forfeited(people, at(name), label) for name, label in wanted.forfeits.items()),
     ]
     if wanted.status:
         terms.append(matches.c.status == wanted.status)
@@ -92,6 +97,17 @@ def _seated(
 def _gave(places: Iterable[str], kind: str) -> Condition:
     gave = [matches.c.kinds[(place, kind)].as_integer() > 0 for place in places]
     return sa.or_(sa.false(), *gave)
+
+
+def _forfeited(
+    people: Mapping[int, Mapping[str, Any]], places: Iterable[str], label: str
+) -> Condition:
+    invalid = [kind for kind in Kind if kind not in VALID]
+    by = [
+        sa.and_(_seated(people, [place], label), sa.or_(*(_gave([place], one) for one in invalid)))
+        for place in places
+    ]
+    return sa.and_(matches.c.status == Status.FORFEITED.value, sa.or_(sa.false(), *by))
 
 
 def _configurations(connection: sa.Connection, wanted: Wanted) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
+from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError
@@ -221,16 +222,34 @@ class StoreReader:
         return found[0]
 
     def problems(self, study: str) -> dict[str, int]:
-        """Why matches of a study failed or were forfeited, and how many did for each reason."""
+        """Why matches of a study failed or were forfeited, and how many did for each reason.
+
+        A forfeit names the player, the place and the kind of answer; the others at the table have
+        nothing to do with it.
+        """
         table = schema.matches
         query = (
             sa.select(table.c.reason, sa.func.count())
             .where(table.c.number.in_(members_of(study)), table.c.reason.is_not(None))
+            .where(table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
-            .order_by(sa.func.count().desc())
         )
         with self.reading() as connection:
-            return dict(connection.execute(query).all())
+            found = Counter[str](dict(connection.execute(query).all()))
+        for record in self._forfeited(study):
+            blame = [f"{record.game}, {one}" for one in record.forfeits]
+            found.update(blame or [record.reason or record.status.value])
+        return dict(found.most_common())
+
+    def forfeits(self, study: str) -> dict[tuple[str, Forfeit], int]:
+        """Who forfeited matches of a study, with the game, and how many; the most first."""
+        found = Counter(
+            (record.game, one) for record in self._forfeited(study) for one in record.forfeits
+        )
+        return dict(found.most_common())
+
+    def _forfeited(self, study: str) -> Iterator[MatchRecord]:
+        return self.records(study, where=schema.matches.c.status == Status.FORFEITED.value)
 
     def check(self) -> str | None:
         """What is wrong with the database, or None if it is sound."""

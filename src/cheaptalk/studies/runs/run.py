@@ -19,6 +19,7 @@ from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.exclusions import excluded
+from cheaptalk.records.forfeits import Forfeit, invalid
 from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
@@ -267,6 +268,10 @@ class _Run:
         for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
             if seated.asked and place in end.kinds:
                 self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[place])
-        if end.reason:
-            labels = " / ".join(seated.label for seated in match.seating)
-            self.progress.problems[f"{match.configuration.game.name}, {labels}: {end.reason}"] += 1
+        game, labels = match.configuration.game, [seated.label for seated in match.seating]
+        if end.status is Status.FORFEITED:
+            named = dict(zip(game.places, labels, strict=True))
+            for place, kind in invalid(end.kinds):
+                self.progress.problems[f"{game.name}, {Forfeit(named[place], place, kind)}"] += 1
+        elif end.reason:
+            self.progress.problems[f"{game.name}, {' / '.join(labels)}: {end.reason}"] += 1
