@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
-from cheaptalk.records.record import scripted_answers
+from cheaptalk.records.record import SETTLED, scripted_answers
 from cheaptalk.rules import Table, replay
 
 SEED = "a seed"
@@ -30,8 +30,11 @@ class Shelf:
         """A match that ended so."""
         payoffs = {"alice": 1.0, "bob": 2.0} if status is Status.FINISHED else None
         kinds = {"alice": {"ok": 2}, "bob": {"ok": 1, "repaired": 1}}
-        body = pack({"seed": id_})
-        end = Ended(status, reason, None, payoffs, kinds, calls, *tokens, 5.0, body)
+        body: dict[str, Any] = {"seed": id_}
+        if status in SETTLED:
+            body |= {"format": 1, "package": "0", "deal": {}, "answers": []}
+        outcome = {"stage": 1} if status is Status.FINISHED else None
+        end = Ended(status, reason, outcome, payoffs, kinds, calls, *tokens, 5.0, pack(body))
         match = NewMatch(id_, self.configuration, f"deal of {id_}", 0, self.seats, end)
         return match._replace(**changes)
 

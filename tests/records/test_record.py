@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.rules import Negotiation
@@ -279,7 +278,7 @@ def test_a_result_holds_the_deal(toys: None) -> None:
 
 def test_only_a_match_that_finished_has_a_result() -> None:
     forfeited = record_of(played(BARGAINING, Deal(), (0, "alice", None)))
-    with pytest.raises(ValidationError):
+    with pytest.raises(ReplayMismatch, match="match 0123456789 has no result: it is forfeited"):
         forfeited.result()
 
 

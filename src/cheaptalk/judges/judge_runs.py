@@ -303,7 +303,7 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
 
 def _row(record: MatchRecord, one: Judgement, rubric: Rubric) -> list[Any]:
     seat = one.item.rpartition("/")[2]
-    place = {seat.name: seat.place for seat in record.rules.seats}.get(seat)
+    place = record.at.get(seat)
     verdict = score = None
     if one.verdict is not None:
         verdict = label(one.verdict)

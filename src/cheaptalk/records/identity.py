@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -23,9 +23,53 @@ def digest(*parts: object) -> str:
 
 def configuration_digest(game: Game) -> str:
     """Stands for a game with its parameters, under this version of its rules."""
-    return digest(game.name, game.version, digest_key(game.model_dump(mode="json")))
+    return written_configuration_digest(game.name, game.version, game.model_dump(mode="json"))
+
+
+def written_configuration_digest(game: str, version: int, parameters: Mapping[str, Any]) -> str:
+    """:func:`configuration_digest` of a game as a store keeps it."""
+    return digest(game, version, digest_key(parameters))
 
 
 def player_digest(spec: BaseModel) -> str:
     """Stands for a player: all settings that make it, and not what a study calls it."""
-    return digest("player", digest_key(spec.model_dump(mode="json")))
+    return written_player_digest(spec.model_dump(mode="json"))
+
+
+def written_player_digest(spec: Mapping[str, Any]) -> str:
+    """:func:`player_digest` of settings as a store keeps them."""
+    return digest("player", digest_key(spec))
+
+
+def match_digest(
+    configuration: str, deal_seed: str, deal: str, repeat: int, players: Iterable[str]
+) -> str:
+    """Stands for a match that was planned.
+
+    Args:
+        configuration: the digest of its game with its parameters.
+        deal_seed: the seed that its deal is drawn with.
+        deal: the deal as JSON where it was taken over; empty where it was drawn.
+        repeat: counts repetitions on the deal.
+        players: the digests of those in its places, in order.
+    """
+    return digest(configuration, deal_seed, deal, repeat, *players)
+
+
+def imported_match_digest(
+    system: str,
+    game_id: str,
+    configuration: str,
+    deal: str,
+    answers: Sequence[Mapping[str, Any]],
+    players: Iterable[str],
+) -> str:
+    """Stands for a match that was imported.
+
+    Args:
+        system, game_id: where it comes from, and what that calls it.
+        configuration, deal, players: as in :func:`match_digest`.
+        answers: as the record keeps them.
+    """
+    moves = json.dumps(answers, sort_keys=True)
+    return digest(system, game_id, configuration, deal, moves, *players)

@@ -3,7 +3,8 @@
 import json
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache, cached_property
@@ -16,7 +17,8 @@ from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.forfeits import Forfeit, blamed, invalid
-from cheaptalk.records.store.backend import StoreError
+from cheaptalk.records.shapes import Body, DamagedValue, EndedBody, check_shape
+from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.rules import (
     Deal,
     Game,
@@ -30,6 +32,7 @@ from cheaptalk.rules import (
     give,
 )
 from cheaptalk.rules.display import brief, html_table
+from cheaptalk.rules.errors import first_problem, shown
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -228,22 +231,49 @@ class MatchRecord:
 
     @cached_property
     def body(self) -> dict[str, Any]:
+        if self.packed is None:
+            return {}
         try:
-            return unpack(self.packed) if self.packed else {}
-        except (zlib.error, ValueError) as error:
-            raise StoreError(
-                f"the record of match {self.id} is damaged ({error}); restore a copy of the store"
-            ) from error
+            return check_shape(unpack(self.packed), EndedBody if self.over else Body)
+        except (zlib.error, ValueError, TypeError, DamagedValue) as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> DamagedStore:
+        """That the record is not as it was written, as an error."""
+        return DamagedStore(f"the record of match {self.id}", what)
+
+    @property
+    def over(self) -> bool:
+        """Whether it ended in play, and is not played again."""
+        return self.status in SETTLED
+
+    @cached_property
+    def at(self) -> dict[str, str]:
+        """Places by seat."""
+        return {seat.name: seat.place for seat in self.rules.seats}
+
+    def place_of(self, seat: str) -> str:
+        """The place of a seat that is named in the record.
+
+        Raises:
+            DamagedStore: the game has no such seat.
+        """
+        if seat not in self.at:
+            raise self.damaged(f"{self.game} has no seat {shown(seat)}")
+        return self.at[seat]
 
     @cached_property
     def rules(self) -> Game:
         try:
-            return game_of(self.game, json.dumps(self.parameters, sort_keys=True))
+            found = game_of(self.game, json.dumps(self.parameters, sort_keys=True))
         except ValidationError as error:
             raise OtherVersion(
                 f"match {self.id} does not replay: its parameters do not fit version "
                 f"{game_box(self.game).rules.version} of the rules of {self.game}: {explain(error)}"
             ) from error
+        if self.seats.keys() != found.places.keys():
+            raise self.damaged(f"{self.game} has the places {', '.join(found.places)}")
+        return found
 
     @property
     def answers(self) -> list[AnswerRecord]:
@@ -259,7 +289,13 @@ class MatchRecord:
         return {place: known.get(place, place) for place in self.seats}
 
     def label(self, place: str) -> str:
-        """What the study calls the player of this place."""
+        """What the study calls the player of this place.
+
+        Raises:
+            DamagedStore: nobody sits there.
+        """
+        if place not in self.seats:
+            raise self.damaged(f"nobody sits in {shown(place)}")
         return str(self.seats[place]["label"])
 
     @property
@@ -278,14 +314,36 @@ class MatchRecord:
         return blamed(self.forfeits) or self.reason
 
     def result(self) -> Result:
-        """The match as measures see it; only for one that finished, read with its body."""
+        """The match as measures see it; only for one that finished, read with its body.
+
+        Raises:
+            OtherVersion: it was played under other rules than those installed.
+            ReplayMismatch: it did not finish.
+            DamagedStore: its record is damaged.
+        """
+        if self.status is not Status.FINISHED:
+            raise ReplayMismatch(f"match {self.id} has no result: it is {self.status.value}")
         rules = self.rules
         dealt = {} if rules.deal_type is Deal else self.body["deal"]
-        return Result(
-            rules,
-            rules.deal_type.model_validate(dealt),
-            rules.outcome_type.model_validate(self.outcome),
-            cache(lambda: self.replay().given),
+        with self._fitting():
+            deal = rules.deal_type.model_validate(dealt)
+            outcome = rules.outcome_type.model_validate(self.outcome)
+        return Result(rules, deal, outcome, cache(lambda: self.replay().given))
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Read parts of the record as the rules define them."""
+        try:
+            yield
+        except ValidationError as error:
+            if self.rules.version != self.version:
+                raise self._other_version() from error
+            raise self.damaged(first_problem(error)) from error
+
+    def _other_version(self) -> OtherVersion:
+        return OtherVersion(
+            f"match {self.id} was played under version {self.version} of the rules of "
+            f"{self.game}; version {self.rules.version} is installed and does not replay it"
         )
 
     def table(self) -> Table:
@@ -301,11 +359,10 @@ class MatchRecord:
             raise ReplayMismatch(f"match {self.id} has no answers to replay: {why}")
         rules = self.rules
         if rules.version != self.version:
-            raise OtherVersion(
-                f"match {self.id} was played under version {self.version} of the rules of "
-                f"{self.game}; version {rules.version} is installed and does not replay it"
-            )
-        return Table(rules, rules.deal_type.model_validate(self.body["deal"]), self.body["seed"])
+            raise self._other_version()
+        with self._fitting():
+            deal = rules.deal_type.model_validate(self.body["deal"])
+        return Table(rules, deal, self.body["seed"])
 
     def give(self, table: Table, answer: AnswerRecord) -> None:
         """Give a table one of the recorded answers.

@@ -4,6 +4,7 @@ import platform
 import sqlite3
 import sys
 import warnings
+from typing import Annotated
 
 import typer
 
@@ -12,6 +13,8 @@ from cheaptalk.cli.shared.extras import EXTRAS, missing
 from cheaptalk.cli.shared.lookup import opened
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.records.integrity import Integrity, examine
 from cheaptalk.rules import counted
 from cheaptalk.rules.registry import PluginWarning, Registry
 
@@ -19,7 +22,16 @@ Diagnosis = tuple[str, bool, str]
 """What was looked at, whether it is well, and what there is to say of it."""
 
 
-def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None:
+def doctor(
+    store: StoreOption = DEFAULT_STORE,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Read everything in the store, and replay every match that ended."
+        ),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
     """Check the installation and the store, and say what is missing for what."""
     checks: list[Diagnosis] = [
         ("python", sys.version_info >= (3, 11), platform.python_version()),
@@ -37,7 +49,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, json: JsonOption = False) -> None
         if found or provider.needs_key:
             said = provider.garbled or f"{provider.key} is {'set' if found else 'not set'}"
             checks.append((name, found and not provider.garbled, said))
-    checks.append(_store_check(store))
+    checks += _examined(store) if deep else [_store_check(store)]
     if json:
         print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])
     else:
@@ -74,3 +86,37 @@ def _store_check(where: str) -> Diagnosis:
         return ("store", False, str(error))
     sound = f"{where} is sound and holds {counted(count, 'match')}"
     return ("store", problem is None, problem or sound)
+
+
+def _examined(where: str) -> list[Diagnosis]:
+    """What is hurt in a store, and last what there is to say of the store as a whole."""
+    try:
+        with opened(where) as store, StatusLine().shown(f"{where}: reading every row") as show:
+            if store is None:
+                return [_store_check(where)]
+            found = examine(
+                store, lambda done, of: show(f"{where}: {done:,} of {counted(of, 'match')} read")
+            )
+    except ct.CheaptalkError as error:
+        return [("store", False, str(error))]
+    hurts = [(hurt.what, False, hurt.problem) for hurt in found.hurts]
+    return [*hurts, ("store", not hurts, f"{where} {_judged(found)}")]
+
+
+def _judged(found: Integrity) -> str:
+    """What examining a store has come to, and the cure where there is need of one."""
+    counts = (
+        f"{counted(found.rows[table], name)}"
+        for table, name in (("matches", "match"), ("calls", "open call"))
+    )
+    replayed = f"{counted(found.replayed, 'match')} replayed in {found.seconds:.1f} s"
+    read = f"{' and '.join(counts)} read, {replayed}"
+    if found.other_rules:
+        read += f"; {counted(found.other_rules, 'match')} of other rules than those installed not"
+    if not found.hurts:
+        return f"is sound: {read}"
+    hurt = counted(found.hurt_matches, "match")
+    return (
+        f"is damaged: {hurt} hurt ({read}); restore a copy of the store: resume does not play "
+        "again what has ended, hurt or not"
+    )

@@ -40,14 +40,9 @@ class MatchRow:
         """What measures see; None of a match that did not finish."""
         return self.record.result() if self.record.status is Status.FINISHED else None
 
-    @cached_property
-    def at(self) -> dict[str, str]:
-        """Places by seat."""
-        return {seat.name: seat.place for seat in self.record.rules.seats}
-
     def role(self, seat: str) -> str:
         """The role of a seat."""
-        return self.record.places[self.at[seat]]
+        return self.record.places[self.record.place_of(seat)]
 
     def source(self, key: str) -> Any:
         return (self.record.body.get("source") or {}).get(key)
@@ -212,10 +207,10 @@ ANSWER = [
     _match("request", INTEGER, ">= 0", "The number of the question within the match.",
            "answer.request"),
     _match("seat", TEXT, "", "The seat that answered.", "answer.seat"),
-    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.answer.seat]),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.record.place_of(row.answer.seat)),
     Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.answer.seat)),
     Column("player", TEXT, "", "What the study calls the player.",
-           lambda row: row.match.record.label(row.match.at[row.answer.seat])),
+           lambda row: row.match.record.label(row.match.record.place_of(row.answer.seat))),
     _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
            "asked again; or no answer, finally, and why.", "answer.kind.value"),
     _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
@@ -235,7 +230,7 @@ CALL = [
     *MATCHED,
     _match("request", INTEGER, ">= 0", "The number of the question within the match.", "request"),
     _match("seat", TEXT, "", "The seat that was asked.", "seat"),
-    Column("place", TEXT, "", PLACES, lambda row: row.match.at[row.seat]),
+    Column("place", TEXT, "", PLACES, lambda row: row.match.record.place_of(row.seat)),
     Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.seat)),
     _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
@@ -273,7 +268,7 @@ class JudgementRow(_OfMatch):
     @property
     def place(self) -> str | None:
         """The place of who is judged; none where a match is."""
-        return self.match.at.get(self.judgement.item.rpartition("/")[2])
+        return self.match.record.at.get(self.judgement.item.rpartition("/")[2])
 
     def used(self, key: str) -> Any:
         return getattr(self.judgement.cost.usage, key)

@@ -1,6 +1,5 @@
 """Taking in the games of another system: what an importer yields, and how it is stored."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cheaptalk.players import ImportedSeat, Kind
-from cheaptalk.records.identity import configuration_digest, digest, player_digest
+from cheaptalk.records.identity import (
+    configuration_digest,
+    imported_match_digest,
+    player_digest,
+)
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
@@ -196,11 +199,11 @@ class _Clerk:
             answer._replace(kind=game.failures.get(answer.request, answer.kind))
             for answer in scripted_answers(game.table.given)
         ]
-        moves = json.dumps([answer.as_json() for answer in answers], sort_keys=True)
-        players = [player_digest(spec) for spec in game.seats.values()]
-        deal = game.table.deal.model_dump_json()
-        configuration = configuration_digest(game.table.game)
-        id_ = digest(self.system, game.id, configuration, deal, moves, *players)
+        id_ = imported_match_digest(
+            self.system, game.id, configuration_digest(game.table.game),
+            game.table.deal.model_dump_json(), [answer.as_json() for answer in answers],
+            map(player_digest, game.seats.values()),
+        )  # fmt: skip
         return _Entry(id_, game, answers)
 
     def _row(self, entry: _Entry) -> NewMatch:

@@ -123,7 +123,6 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
             waiting.setdefault(match_id, []).append(tuple(call))
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=called):
-        at = {seat.name: seat.place for seat in record.rules.seats}
         made = [
             (answer.seat, entry["call"]["model"], entry.get("reply"))
             for answer in record.answers
@@ -131,7 +130,7 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
             if "model" in entry["call"]
         ]
         for seat, asked, reply in [*made, *waiting.get(record.id, ())]:
-            yield Sending(record.label(at[seat]), asked, reply, record.finished)
+            yield Sending(record.label(record.place_of(seat)), asked, reply, record.finished)
 
 
 def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:

@@ -4,14 +4,17 @@ A kind of database is one module. It registers under the scheme of its URLs, and
 package knows no other way to it.
 """
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import sqlalchemy as sa
 
+from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.registry import Registry, is_function
 
@@ -29,6 +32,25 @@ HELD = (
     "cheaptalk ctl STUDY)"
 )
 """Why a second writer is refused."""
+
+
+class DamagedStore(StoreError):
+    """Something in a store is not as it was written.
+
+    Attributes:
+        what: what is wrong.
+    """
+
+    def __init__(self, place: str, what: str, look: str = "cheaptalk doctor --deep") -> None:
+        """Say so.
+
+        Args:
+            place: where it is.
+            look: the command that finds all that is wrong.
+        """
+        cure = f"see what else is hurt with: {look}; restore a copy of the store"
+        super().__init__(f"{place} is damaged ({what}); {cure}")
+        self.what = what
 
 
 class Mailbox(Protocol):
@@ -90,8 +112,12 @@ class Backend(ABC):
         """Set the database up as a store needs it, tables aside."""
 
     @abstractmethod
-    def damage(self) -> str | None:
-        """What is wrong with the database itself, or None if it is sound."""
+    def damage(self, *, whole: bool = False) -> str | None:
+        """What is wrong with the database itself, or None if it is sound.
+
+        Args:
+            whole: look at all of it, which takes longer.
+        """
 
     @abstractmethod
     def stamp(self) -> object:
@@ -102,6 +128,9 @@ class Backend(ABC):
         """Turn database errors into sentences that name the cause and the cure."""
         try:
             yield
+        except (DamagedValue, JSONDecodeError) as error:
+            look = f"cheaptalk doctor --deep --store {shlex.quote(self.name)}"
+            raise DamagedStore(self.name, str(error), look) from error
         except Exception as error:
             said = self.cure(error)
             if said is None:

@@ -14,7 +14,7 @@ from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
-from cheaptalk.records.store.reader import chunks, members_of, people_of
+from cheaptalk.records.store.reader import chunks, members_of, people_of, seated_player
 from cheaptalk.records.store.store import Store
 
 matches, configurations = schema.matches, schema.configurations
@@ -189,7 +189,8 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
     Args:
         past: also at those of earlier forms of the study, which are set aside.
     """
-    seats = sa.cast(matches.c.seats, sa.String)
+    written = sa.cast(matches.c.seats, sa.String)
+    seats = sa.type_coerce(written, matches.c.seats.type)
     query = (
         sa.select(
             configurations.c.game, seats, matches.c.status, sa.func.count(),
@@ -197,14 +198,14 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study, past=past)))
-        .group_by(configurations.c.game, seats, matches.c.status)
+        .group_by(configurations.c.game, written, matches.c.status)
     )  # fmt: skip
     found: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
         labels = people_of(connection, study)
         for game, seated, status, number, first in connection.execute(query):
-            people = {at: labels[player]["label"] for at, player in json.loads(seated).items()}
+            people = {at: seated_player(labels, player)["label"] for at, player in seated.items()}
             pairing = found.setdefault((game, *people.items()), PlayedPairing(game, people, {}))
             pairing.counts[status] = pairing.counts.get(status, 0) + number
             firsts[game, *people] = min(first, firsts.get((game, *people), first))

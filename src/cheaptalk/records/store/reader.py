@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
+from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError
 from cheaptalk.rules import suggest
@@ -19,6 +20,10 @@ from cheaptalk.rules.display import brief
 AT_ONCE = 10_000
 """Matches that are looked up by their ids together."""
 T = TypeVar("T")
+NUMBERS = [
+    column.name for column in schema.matches.c if isinstance(column.type, sa.Integer | sa.Float)
+]
+"""Columns of numbers in the table of matches."""
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
@@ -193,7 +198,7 @@ class StoreReader:
         matches, configurations = schema.matches, schema.configurations
         columns = [c for c in matches.c if bodies or c.name != "body"]
         query = sa.select(*columns, configurations.c.game, configurations.c.version,
-                          configurations.c.parameters).join(
+                          configurations.c.parameters).outerjoin(
             configurations, configurations.c.id == matches.c.configuration_id
         ).order_by(matches.c.number)  # fmt: skip
         if study is not None:
@@ -205,7 +210,7 @@ class StoreReader:
         with self.reading() as connection:
             people = people_of(connection, study)
             for row in connection.execution_options(yield_per=1000).execute(query):
-                yield _record(row, people)
+                yield _record(row, people, bodies=bodies)
 
     def find(self, prefix: str) -> MatchRecord:
         """The one match whose id begins so.
@@ -300,6 +305,17 @@ def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[st
     return {id_: {"label": label, "spec": spec} for id_, spec, label in connection.execute(query)}
 
 
+def seated_player(people: Mapping[int, dict[str, Any]], number: int) -> dict[str, Any]:
+    """The player of this number, of those that :func:`people_of` finds.
+
+    Raises:
+        DamagedValue: there is none.
+    """
+    if number not in people:
+        raise DamagedValue(f"a match is seated with player {number}, who is not in the store")
+    return people[number]
+
+
 def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     """What a study calls its players, with the settings that make each, one for each game."""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -309,11 +325,28 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _record(row: Any, people: Mapping[int, dict[str, Any]]) -> MatchRecord:
+def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> MatchRecord:
+    """A row as a record.
+
+    Raises:
+        DamagedValue: it lacks what a match of its status has, or names what is not in the store.
+    """
+    status = Status(row.status)
+    needed = ["game"]
+    if status in SETTLED:
+        needed += ["kinds", *(["body"] if bodies else [])]
+    if status is Status.FINISHED:
+        needed += ["outcome", "payoffs"]
+    for name in needed:
+        if row._mapping[name] is None:
+            raise DamagedValue(f"match {row.id} has no {name}")
+    for name in NUMBERS:
+        if not isinstance(row._mapping[name], int | float | None):
+            raise DamagedValue(f"{name} of match {row.id} is no number")
     return MatchRecord(
         row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
-        {place: people[player] for place, player in row.seats.items()},
-        Status(row.status), row.reason, row.outcome, row.payoffs, row.kinds or {},
+        {place: seated_player(people, player) for place, player in row.seats.items()},
+        status, row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
         row.unpriced, row.uncounted, row.implausible,

@@ -1,7 +1,8 @@
 """The tables of the store. The migrations in ``migrations/`` lead to them; a test compares."""
 
+from typing import Any
+
 from sqlalchemy import (
-    JSON,
     Boolean,
     Column,
     Float,
@@ -17,42 +18,52 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
 
+from cheaptalk.players import Kind
+from cheaptalk.records.record import Status
+from cheaptalk.records.shapes import MadeCall, RecordedCall, RecordedJudge, RecordedReply
+from cheaptalk.records.store.column_types import Choice, Shaped
+
 REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
 
+CALL_STATES = ("sent", "answered", "failed", "unresolved")
+BATCH_STATES = ("planned", "submitted", "collected")
+
 metadata = MetaData()
 
-studies = Table(
+studies: Table = Table(
     "studies",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String, nullable=False, unique=True),
-    Column("spec", JSON, nullable=False, comment="the study as written"),
+    Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study as written"),
     Column("package", String, nullable=False, comment="the version that registered it"),
     Column("created", Float, nullable=False, comment="seconds since 1970"),
     Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
     Column("planned", Integer, comment="matches of its plan; null where no run has counted them"),
 )
 
-configurations = Table(
+configurations: Table = Table(
     "configurations",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", String, nullable=False, unique=True),
     Column("game", String, nullable=False),
     Column("version", Integer, nullable=False, comment="of the rules"),
-    Column("parameters", JSON, nullable=False),
+    Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
 
-players = Table(
+players: Table = Table(
     "players",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", String, nullable=False, unique=True),
-    Column("spec", JSON, nullable=False, comment="all settings that make the player"),
+    Column(
+        "spec", Shaped(dict[str, Any]), nullable=False, comment="all settings that make the player"
+    ),
 )
 
-rosters = Table(
+rosters: Table = Table(
     "rosters",
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
@@ -60,7 +71,7 @@ rosters = Table(
     Column("label", String, nullable=False, comment="what the study calls the player"),
 )
 
-matches = Table(
+matches: Table = Table(
     "matches",
     metadata,
     Column("number", Integer, primary_key=True),
@@ -68,12 +79,12 @@ matches = Table(
     Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
     Column("deal", String, nullable=False, comment="equal for matches that share a deal"),
     Column("repeat", Integer, nullable=False),
-    Column("seats", JSON, nullable=False, comment="player id by place"),
-    Column("status", String, nullable=False),
+    Column("seats", Shaped(dict[str, int]), nullable=False, comment="player id by place"),
+    Column("status", Choice(*Status), nullable=False),
     Column("reason", Text, comment="why it failed or who forfeited"),
-    Column("outcome", JSON),
-    Column("payoffs", JSON, comment="by place, in the game's unit"),
-    Column("kinds", JSON, comment="answers by kind, by place"),
+    Column("outcome", Shaped(dict[str, Any] | None)),
+    Column("payoffs", Shaped(dict[str, float] | None), comment="by place, in the game's unit"),
+    Column("kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answers by kind, by place"),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),
     Column("output_tokens", Integer, nullable=False, default=0),
@@ -87,7 +98,7 @@ matches = Table(
     Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
 )
 
-members = Table(
+members: Table = Table(
     "members",
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
@@ -102,7 +113,7 @@ members = Table(
     sqlite_with_rowid=False,
 )
 
-calls = Table(
+calls: Table = Table(
     "calls",
     metadata,
     Column("id", Integer, primary_key=True),
@@ -111,47 +122,47 @@ calls = Table(
     Column("seat", String, nullable=False),
     Column("attempt", Integer, nullable=False, comment="the call's place within the answer"),
     Column("try", Integer, nullable=False, comment="counts sendings of the same call"),
-    Column("state", String, nullable=False, comment="sent, answered, failed or unresolved"),
-    Column("call", JSON, nullable=False),
-    Column("reply", JSON),
+    Column("state", Choice(*CALL_STATES), nullable=False, comment="what came of it so far"),
+    Column("call", Shaped(RecordedCall), nullable=False),
+    Column("reply", Shaped(RecordedReply | None)),
     Column("sent", Float, nullable=False),
     Column("received", Float),
     Column("batch", Integer, comment="the batch it is in, if any"),
     UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
 )
 
-batches = Table(
+batches: Table = Table(
     "batches",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("model", String, nullable=False, comment="the model string of all its calls"),
     Column("tag", String, nullable=False, comment="our word for it, which the provider keeps"),
     Column("name", String, comment="what the provider calls it; null until submitted"),
-    Column("state", String, nullable=False, comment="planned, submitted or collected"),
+    Column("state", Choice(*BATCH_STATES), nullable=False, comment="how far it is"),
     Column("calls", Integer, nullable=False, comment="how many it was planned with"),
     Column("planned", Float, nullable=False, comment="seconds since 1970"),
     Column("submitted", Float),
     Column("collected", Float),
 )
 
-judges = Table(
+judges: Table = Table(
     "judges",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", String, nullable=False, unique=True),
-    Column("spec", JSON, nullable=False, comment="rubric, model and all settings"),
+    Column("spec", Shaped(RecordedJudge), nullable=False, comment="rubric, model and all settings"),
 )
 
-judgements = Table(
+judgements: Table = Table(
     "judgements",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("match_id", String, nullable=False),
     Column("judge", String, nullable=False, comment="the judge's digest"),
     Column("item", String, nullable=False, comment="a move, a seat or the match"),
-    Column("kind", String, nullable=False, comment="of the judge's answer"),
-    Column("verdict", JSON),
-    Column("calls", JSON, nullable=False, comment="every call with its reply"),
+    Column("kind", Choice(*Kind), nullable=False, comment="of the judge's answer"),
+    Column("verdict", Shaped(dict[str, Any] | None)),
+    Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
     Column("made", Float, nullable=False, comment="seconds since 1970"),
     UniqueConstraint("match_id", "judge", "item"),
 )

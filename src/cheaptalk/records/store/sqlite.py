@@ -1,6 +1,5 @@
 """Stores in SQLite: one file, with a lock and a mailbox beside it."""
 
-import json
 import os
 import secrets
 import shutil
@@ -102,8 +101,6 @@ class SqliteBackend(Backend):
         connection.exec_driver_sql("BEGIN")
 
     def cure(self, error: Exception) -> str | None:
-        if isinstance(error, json.JSONDecodeError):
-            return f"a value is broken off: {DAMAGED}"
         if not isinstance(error, sa.exc.DatabaseError | sqlite3.DatabaseError):
             return None
         text = str(getattr(error, "orig", None) or error)
@@ -118,9 +115,10 @@ class SqliteBackend(Backend):
         with closing(self.engine.raw_connection()) as raw:
             raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
 
-    def damage(self) -> str | None:
+    def damage(self, *, whole: bool = False) -> str | None:
+        look = "integrity_check" if whole else "quick_check"
         with self.explaining(), self.engine.connect() as connection:
-            found: str = connection.scalar(sa.text("PRAGMA quick_check(1)")) or ""
+            found: str = connection.scalar(sa.text(f"PRAGMA {look}(1)")) or ""
         return None if found == "ok" else " ".join(found.split())
 
     def stamp(self) -> tuple[tuple[int, int], ...]:

@@ -10,6 +10,7 @@ from itertools import accumulate, chain
 from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest, digest
+from cheaptalk.records.identity import match_digest
 from cheaptalk.rules import Chance, Deal, Game, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.plans.seating import Rows, Seated
@@ -91,8 +92,8 @@ def match_of(
 ) -> PlannedMatch:
     """A match with its identity."""
     deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
-    players = [player.digest for player in seating]
-    identity = digest(configuration.digest, dealt.seed, deal, repeat, *players)
+    players = (player.digest for player in seating)
+    identity = match_digest(configuration.digest, dealt.seed, deal, repeat, players)
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
 
 

@@ -1,0 +1,366 @@
+"""The integrity of a store: every row read, every reference followed, every ended match replayed.
+
+A store keeps most facts twice: a match's id is a hash of what defines it, and its outcome, payoffs
+and costs follow from the answers in its body. Whatever was changed by hand or by a failing disk
+shows where the two differ.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from cheaptalk.records.encoding import text_of
+from cheaptalk.records.identity import (
+    imported_match_digest,
+    match_digest,
+    written_configuration_digest,
+    written_player_digest,
+)
+from cheaptalk.records.judgements import ledger_place
+from cheaptalk.records.record import MatchRecord, OtherVersion, ended
+from cheaptalk.records.shapes import DamagedValue
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import DamagedStore
+from cheaptalk.records.store.column_types import Choice, Shaped
+from cheaptalk.records.store.reader import StoreReader, chunks
+from cheaptalk.rules import CheaptalkError, UnknownName, counted
+
+matches, members, calls = schema.matches, schema.members, schema.calls
+RowValues: TypeAlias = Mapping[Any, Any]
+EMPTY: RowValues = {}
+AT_ONCE = 500
+"""Rows that are read together."""
+
+
+class Hurt(NamedTuple):
+    """Something that is not as it was written.
+
+    Attributes:
+        what: the match, call or row; ``the database`` for its file.
+        problem: what is wrong with it.
+    """
+
+    what: str
+    problem: str
+
+
+@dataclass
+class Integrity:
+    """What came of examining a store.
+
+    Attributes:
+        rows: how many rows each table has, as far as they can be read.
+        replayed: matches that were played again from their record.
+        other_rules: ended matches that the installed rules do not replay.
+        hurts: what is not as it was written.
+        seconds: how long it took.
+    """
+
+    rows: Counter[str] = field(default_factory=Counter)
+    replayed: int = 0
+    other_rules: int = 0
+    hurts: list[Hurt] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def hurt_matches(self) -> int:
+        """How many matches are hurt."""
+        return len({hurt.what for hurt in self.hurts if hurt.what.startswith("match ")})
+
+
+def examine(
+    store: StoreReader, progress: Callable[[int, int], None] = lambda done, of: None
+) -> Integrity:
+    """Read everything in a store, and replay every match that ended.
+
+    Args:
+        progress: told how many matches were looked at, and of how many.
+    """
+    begun = time.monotonic()
+    found = Integrity()
+    hurts: dict[Hurt, None] = {}
+    try:
+        damage = store.backend.damage(whole=True)
+        hurts |= {Hurt("the database", damage): None} if damage else {}
+    except CheaptalkError as error:
+        hurts[Hurt("the database", _reason(error))] = None
+    for hurt in _examined(store, found, progress):
+        hurts[hurt] = None
+    found.hurts = list(hurts)
+    found.seconds = time.monotonic() - begun
+    return found
+
+
+def _examined(
+    store: StoreReader, found: Integrity, progress: Callable[[int, int], None]
+) -> Iterator[Hurt]:
+    unreadable = set()
+    for table in schema.metadata.sorted_tables:
+        for key, hurt in _rows(store, table, found.rows):
+            yield hurt
+            unreadable |= {key} if table is matches else set()
+    for step in (_references, _memberships, _sendings):
+        try:
+            yield from step(store)
+        except CheaptalkError as error:
+            yield Hurt("the database", _reason(error))
+    numbers = [number for (number,) in _keys(store, matches) if number not in unreadable]
+    for done, some in enumerate(chunks(numbers, AT_ONCE)):
+        yield from _matches(store, some, found)
+        progress(min((done + 1) * AT_ONCE, len(numbers)), len(numbers))
+
+
+def _reason(error: CheaptalkError) -> str:
+    """What is wrong, without what to do about it."""
+    return error.what if isinstance(error, DamagedStore) else str(error)
+
+
+# Rows
+
+
+def _keys(store: StoreReader, table: sa.Table) -> list[tuple[Any, ...]]:
+    """The primary keys of a table; none where they cannot be read."""
+    keys = table.primary_key.columns
+    try:
+        with store.reading() as connection:
+            return [tuple(row) for row in connection.execute(sa.select(*keys).order_by(*keys))]
+    except CheaptalkError:  # the database itself is hurt, which is said elsewhere
+        return []
+
+
+def _rows(store: StoreReader, table: sa.Table, rows: Counter[str]) -> Iterator[tuple[Any, Hurt]]:
+    """What is wrong with the rows of a table, each by itself, with the first part of its key."""
+    for some in chunks(_keys(store, table), AT_ONCE):
+        rows[table.name] += len(some)
+        for key, row in _read(store, table, some):
+            if not isinstance(row, CheaptalkError):
+                for problem in _problems(table, row):
+                    yield key[0], Hurt(_name(table, key, row), problem)
+            else:
+                what = _match_name(store, key[0]) if table is matches else _name(table, key)
+                yield key[0], Hurt(what, _reason(row))
+
+
+def _read(
+    store: StoreReader, table: sa.Table, keys: list[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], RowValues | CheaptalkError]]:
+    """Rows as they are stored, by their keys, or why one cannot be read."""
+    own = list(table.primary_key.columns)
+    query = sa.select(*map(_as_stored, table.c)).where(sa.tuple_(*own).in_(keys))
+    try:
+        with store.reading() as connection:
+            found = connection.execute(query).mappings().all()
+    except CheaptalkError as error:
+        if len(keys) == 1:
+            yield keys[0], error
+            return
+        for key in keys:
+            yield from _read(store, table, [key])
+    else:
+        for row in found:
+            yield tuple(row[one.name] for one in own), row
+
+
+def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """A column whose values are not looked at while they are read."""
+    if isinstance(column.type, Shaped):
+        return sa.cast(column, sa.Text).label(column.name)
+    plain = {Choice: sa.String, sa.Boolean: sa.Integer}.get(type(column.type))
+    return sa.type_coerce(column, plain).label(column.name) if plain else column
+
+
+NUMBERS: dict[type[Any], tuple[type, ...]] = {
+    sa.Integer: (int,), sa.Float: (int, float), sa.Boolean: (int,),
+}  # fmt: skip
+"""What stands in columns of numbers."""
+
+
+def _problems(table: sa.Table, row: RowValues) -> Iterator[str]:
+    """What is wrong with the values of a row."""
+    for column in table.c:
+        value, kind = row[column.name], column.type
+        numbers = NUMBERS.get(type(kind))
+        if value is None and not isinstance(kind, Shaped):
+            if not column.nullable:
+                yield f"{column.name} is missing"
+        elif numbers and not isinstance(value, numbers):
+            yield f"{column.name} is no number"
+        elif isinstance(kind, Shaped | Choice):
+            try:
+                kind.read(value)
+            except DamagedValue as error:
+                yield f"{column.name}: {error}"
+
+
+def _match_name(store: StoreReader, number: int) -> str:
+    """What people know a match by of which no more may be readable."""
+    with store.reading() as connection:
+        id_ = connection.scalar(sa.select(matches.c.id).where(matches.c.number == number))
+    return f"match {id_}"
+
+
+def _name(table: sa.Table, key: tuple[Any, ...], known: RowValues = EMPTY) -> str:
+    """What people know a row by."""
+    if table is matches and known.get("id"):
+        return f"match {known['id']}"
+    if table is calls and known.get("match_id"):
+        return f"{ledger_place(known['match_id'])}, call {key[0]}"
+    if table is schema.studies and known.get("name"):
+        return f"study {known['name']}"
+    return f"row {'/'.join(map(str, key))} of {table.name}"
+
+
+# What rows say of each other
+
+
+def _references(store: StoreReader) -> Iterator[Hurt]:
+    """Rows that name others which are not there."""
+    with store.reading() as connection:
+        for table in schema.metadata.sorted_tables:
+            for foreign in table.foreign_keys:
+                own, there = foreign.parent, foreign.column
+                query = sa.select(*table.primary_key.columns).where(
+                    own.is_not(None), own.not_in(sa.select(there))
+                )
+                for key in connection.execute(query):
+                    problem = f"{own.name} names a row of {there.table.name} that is not there"
+                    own_name = table is matches and _match_name(store, key[0])
+                    yield Hurt(own_name or _name(table, tuple(key)), problem)
+
+
+def _memberships(store: StoreReader) -> Iterator[Hurt]:
+    """Matches that no study has, and calls and judgements of matches that are not in the store."""
+    ids = sa.select(matches.c.id)
+    with store.reading() as connection:
+        of_none = sa.select(matches.c.id).where(
+            matches.c.number.not_in(sa.select(members.c.match_number))
+        )
+        for id_ in connection.scalars(of_none):
+            yield Hurt(f"match {id_}", "no study has it")
+        for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
+            other = sa.select(table.c.match_id).distinct().where(table.c.match_id.not_in(ids))
+            for id_ in connection.scalars(other):
+                if ":" not in id_:  # a judge's calls, which stand under its name
+                    yield Hurt(f"match {id_}", f"there are {name} of it, and no match")
+
+
+def _sendings(store: StoreReader) -> Iterator[Hurt]:
+    """Sendings of a call that are missing between others."""
+    key = (calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
+    query = (
+        sa.select(*key, sa.func.count(), sa.func.max(calls.c["try"]))
+        .group_by(*key)
+        .having(sa.func.count() != sa.func.max(calls.c["try"]))
+    )
+    with store.reading() as connection:
+        for id_, request, seat, attempt, there, last in connection.execute(query):
+            yield Hurt(
+                ledger_place(id_),
+                f"of {last} sendings of call {attempt + 1} of {seat} in request {request} {there} "
+                "are there",
+            )
+
+
+# Matches
+
+
+def _matches(store: StoreReader, numbers: list[int], found: Integrity) -> Iterator[Hurt]:
+    """What is wrong with some matches; read one by one where they cannot be read together."""
+    try:
+        records = list(store.records(bodies=True, where=matches.c.number.in_(numbers)))
+    except CheaptalkError as error:
+        if len(numbers) > 1:
+            for number in numbers:
+                yield from _matches(store, [number], found)
+            return
+        yield Hurt(_match_name(store, numbers[0]), _reason(error))
+        return
+    sent = _sent(store, [record.id for record in records])
+    for record in records:
+        problems: list[str] = []
+        try:
+            problems.extend(_of_match(record, sent.get(record.id, {}), found))
+        except (OtherVersion, UnknownName):
+            found.other_rules += 1
+        except CheaptalkError as error:
+            problems.append(_reason(error))
+        yield from (Hurt(f"match {record.id}", problem) for problem in problems)
+
+
+CallPlace: TypeAlias = tuple[int, str, int]
+"""A request, a seat, and a call's place within the answer."""
+
+
+def _sent(store: StoreReader, ids: Iterable[str]) -> dict[str, dict[CallPlace, int]]:
+    """How many sendings of each call the ledger still holds, by match."""
+    key = [calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt]
+    query = sa.select(*key, sa.func.count()).where(calls.c.match_id.in_(list(ids))).group_by(*key)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(calls.c.match_id)).all()
+    return {
+        id_: {(row[1], row[2], row[3]): row[4] for row in some}
+        for id_, some in groupby(rows, key=itemgetter(0))
+    }
+
+
+def _of_match(
+    record: MatchRecord, sent: Mapping[CallPlace, int], found: Integrity
+) -> Iterator[str]:
+    """What is wrong with a match that was read.
+
+    Raises:
+        OtherVersion, UnknownName: the installed rules do not replay it.
+        CheaptalkError: its record cannot be read, or does not replay.
+    """
+    if not record.over:
+        _ = record.body  # whose shape is looked at as it is read
+        return
+    if record.id not in _identities(record):
+        yield "its id is not that of its game, deal, seed and players"
+    for answer in record.answers:
+        for attempt, call in enumerate(answer.calls):
+            there = sent.get((answer.request, answer.seat, attempt), 0)
+            if there != call["sending"] - 1:
+                yield (
+                    f"a call of {answer.seat} in request {answer.request} was sent "
+                    f"{counted(call['sending'], 'time')}, and {there} of those before the last "
+                    "are there"
+                )
+    table = record.replay()
+    found.replayed += 1
+    if not table.over:
+        yield "its answers end before the match does"
+        return
+    again = ended(table, record.body["seed"], record.answers)
+    for one in fields(again):
+        if one.name in ("finished", "body"):
+            continue
+        kept, played = getattr(record, one.name), getattr(again, one.name)
+        if text_of(kept) != text_of(played) and kept is not None:
+            yield f"{one.name} is {text_of(kept)}, and its answers give {text_of(played)}"
+
+
+def _identities(record: MatchRecord) -> set[str]:
+    """The ids that what is recorded of a match may give."""
+    body = record.body
+    configuration = written_configuration_digest(record.game, record.version, record.parameters)
+    players = [written_player_digest(player["spec"]) for player in record.seats.values()]
+    deal = text_of(body["deal"])
+    source = body.get("source")
+    if source:
+        answers = [answer.as_json() for answer in record.answers]
+        return {
+            imported_match_digest(
+                source["system"], record.deal_key, configuration, deal, answers, players
+            )
+        }
+    seed = body["seed"].removesuffix(f"/{record.repeat}") if record.repeat else body["seed"]
+    return {
+        match_digest(configuration, seed, dealt, record.repeat, players) for dealt in ("", deal)
+    }

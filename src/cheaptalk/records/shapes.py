@@ -1,0 +1,132 @@
+"""The shapes of the JSON that a store holds: what each value must be for anything to be read of it.
+
+They say no more than reading needs. What is wrong shows where it is read, not wherever it is used.
+"""
+
+from typing import Any, TypedDict, TypeVar
+
+import msgspec
+
+from cheaptalk.players import Kind
+
+T = TypeVar("T")
+
+
+class DamagedValue(Exception):
+    """A value in the store is not what was written there; the message says what it is."""
+
+
+class RecordedReply(TypedDict, total=False):
+    """A reply to a call, as :class:`.Reply` writes it."""
+
+    text: str | None
+    failure: str | None
+    detail: str | None
+    status: int | None
+    unreached: bool | None
+    model: str | None
+    fingerprint: str | None
+    finish: str | None
+    route: str | None
+    sent: dict[str, Any] | None
+    reasoning: str | None
+    usage: dict[str, int]
+    seconds: float
+    cached: bool
+    saved: dict[str, int] | None
+    batch: bool
+    dollars: float | None
+
+
+class RecordedMessage(TypedDict):
+    """A message of a conversation."""
+
+    role: str
+    content: str
+
+
+class RecordedCall(TypedDict, total=False):
+    """A call as it was sent, to a model or to a person."""
+
+    model: str
+    messages: list[RecordedMessage]
+    settings: dict[str, Any] | None
+    form: dict[str, Any] | None
+
+
+class MadeCall(TypedDict):
+    """A call in a record, with its reply."""
+
+    call: RecordedCall
+    reply: RecordedReply | None
+    sending: int
+
+
+class _Answered(TypedDict):
+    request: int
+    seat: str
+    kind: Kind
+    action: dict[str, Any] | None
+
+
+class RecordedAnswer(_Answered, total=False):
+    """An answer in a record."""
+
+    calls: list[MadeCall]
+
+
+class Body(TypedDict):
+    """The body of a match that is under way or failed."""
+
+    seed: str
+
+
+class _EndedBody(Body):
+    format: int
+    package: str
+    deal: dict[str, Any]
+    answers: list[RecordedAnswer]
+
+
+class EndedBody(_EndedBody, total=False):
+    """The body of a match that ended in play."""
+
+    source: dict[str, Any]
+
+
+class RecordedRubric(TypedDict):
+    """A judge's rubric."""
+
+    name: str
+
+
+class RecordedModel(TypedDict):
+    """A judge's model."""
+
+    model: str
+
+
+class RecordedJudge(TypedDict):
+    """All that makes a judge."""
+
+    rubric: RecordedRubric
+    model: RecordedModel
+
+
+def check_shape(value: T, shape: Any) -> T:
+    """The value as it is, if it has the shape.
+
+    Raises:
+        DamagedValue: it has another; where, and what is there.
+
+    >>> check_shape({"alice": 1}, dict[str, int])
+    {'alice': 1}
+    >>> check_shape({"alice": "one"}, dict[str, int])
+    Traceback (most recent call last):
+    cheaptalk.records.shapes.DamagedValue: Expected `int`, got `str` - at `$[...]`
+    """
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise DamagedValue(str(error)) from None
+    return value

@@ -1,0 +1,61 @@
+"""Types of columns that refuse a value which nobody wrote there, wherever it is read."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from cheaptalk.records.encoding import data_of
+from cheaptalk.records.shapes import DamagedValue, check_shape
+
+
+class Shaped(sa.types.TypeDecorator[Any]):
+    """JSON of one shape; see :mod:`cheaptalk.records.shapes`."""
+
+    impl = sa.JSON
+    cache_ok = True
+
+    def __init__(self, shape: Any = Any) -> None:
+        super().__init__()
+        self.shape = shape
+
+    def coerce_compared_value(self, op: Any, value: Any) -> Any:
+        return self.impl_instance.coerce_compared_value(op, value)  # as what stands within it
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        return check_shape(value, self.shape)
+
+    def read(self, text: str | None) -> Any:
+        """What stands in a text; None where there is none.
+
+        Raises:
+            DamagedValue: it is no JSON, or of another shape.
+        """
+        try:
+            value = None if text is None else data_of(text)
+        except ValueError as error:
+            raise DamagedValue(f"it is broken off, or no JSON ({error})") from None
+        return check_shape(value, self.shape)
+
+
+class Choice(sa.types.TypeDecorator[str]):
+    """One of some words."""
+
+    impl = sa.String
+    cache_ok = True
+
+    def __init__(self, *words: str) -> None:
+        super().__init__()
+        self.words = tuple(map(str, words))
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        return None if value is None else self.read(value)
+
+    def read(self, text: str) -> str:
+        """The word.
+
+        Raises:
+            DamagedValue: it is none of them.
+        """
+        if text not in self.words:
+            raise DamagedValue(f'"{text}" is none of {", ".join(self.words)}')
+        return text

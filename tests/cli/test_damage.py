@@ -1,0 +1,258 @@
+"""A damaged store: every command says so in a sentence, and the doctor says what is hurt."""
+
+import json
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import Reply
+from cheaptalk.models import flow_control as flow
+from cheaptalk.records import pack, unpack
+from tests.conftest import Command
+from tests.fakes import Canned, broken, legal, spec, with_model
+
+CALLS = 7
+"""What the study may spend: its third match is under way when it is used up."""
+STUDY = spec(**with_model(), name="hurt", budget={"calls": CALLS})
+STUDY["players"]["tiny"] = {"model": "script/legal"}
+ALL = ("status", "show", "report", "export", "resume")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with finished matches, some of whose calls were sent twice, and one under way."""
+
+    def down_at_first(call: ct.models.ModelCall, number: str) -> Reply | str:
+        return broken() if number.endswith("/1") else legal(call)
+
+    path = tmp_path_factory.mktemp("whole") / "s.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        for pause in ("FIRST_WAIT", "BREATH", "LONGEST"):
+            patch.setattr(flow, pause, 0.0)
+        study = ct.studies.parse_study(STUDY, "hurt.yaml")
+        assert ct.run(study, path, models=Canned(down_at_first), concurrency=1).halted
+    return path
+
+
+class Hurt(NamedTuple):
+    """A way to damage a store.
+
+    Attributes:
+        how: a statement, in which ``:id`` is the first finished match; or what does it to the file.
+        found: a part of what the doctor then says.
+        known: the commands that can know, and must not go on.
+        where: what the doctor calls hurt; the first finished match if not set.
+    """
+
+    how: str | Callable[[sqlite3.Connection, str], None]
+    found: str
+    known: tuple[str, ...] = ()
+    where: str | None = None
+
+
+def body(change: Callable[[dict[str, Any]], object]) -> Callable[[sqlite3.Connection, str], None]:
+    """Change what stands in the body of a match."""
+
+    def work(connection: sqlite3.Connection, id_: str) -> None:
+        (packed,) = connection.execute("SELECT body FROM matches WHERE id = ?", [id_]).fetchone()
+        data = unpack(packed)
+        change(data)
+        connection.execute("UPDATE matches SET body = ? WHERE id = ?", [pack(data), id_])
+
+    return work
+
+
+def no_object(connection: sqlite3.Connection, id_: str) -> None:
+    """Put a list in place of a body."""
+    packed = zlib.compress(b"[]")
+    connection.execute("UPDATE matches SET body = ? WHERE id = ?", [packed, id_])
+
+
+def flip(connection: sqlite3.Connection, id_: str) -> None:
+    """Change one bit in a compressed body."""
+    (packed,) = connection.execute("SELECT body FROM matches WHERE id = ?", [id_]).fetchone()
+    middle = len(packed) // 2
+    flipped = packed[:middle] + bytes([packed[middle] ^ 1]) + packed[middle + 1 :]
+    connection.execute("UPDATE matches SET body = ? WHERE id = ?", [flipped, id_])
+
+
+def null(connection: sqlite3.Connection, id_: str) -> None:
+    """Put nothing where something must be."""
+    connection.execute("PRAGMA writable_schema=ON")
+    connection.execute(
+        "UPDATE sqlite_master SET sql = replace(sql, 'seats JSON NOT NULL', 'seats JSON') "
+        "WHERE name = 'matches'"
+    )
+    connection.execute("PRAGMA writable_schema=RESET")
+    connection.execute("UPDATE matches SET seats = NULL WHERE id = ?", [id_])
+
+
+def page(connection: sqlite3.Connection, id_: str) -> None:
+    """Overwrite the pages in which the matches are."""
+    file = next(row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
+    (root,) = connection.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'matches'"
+    ).fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with Path(file).open("r+b") as raw:
+        raw.seek((root - 1) * size)
+        raw.write(b"\x99" * size)
+
+
+SET = "UPDATE matches SET {} WHERE id = :id"
+HURTS = {
+    "truncated body": Hurt(
+        SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
+    ),
+    "flipped bit": Hurt(flip, "decompressing", ("show", "export")),
+    "no body": Hurt(SET.format("body = NULL"), "has no body", ("show", "export")),
+    "body of no JSON object": Hurt(
+        no_object,
+        "Expected `object`, got `array`", ("show", "export"),
+    ),
+    "JSON cut": Hurt(
+        SET.format("seats = substr(seats, 1, 9)"), "seats: it is broken off",
+        ("show", "report", "export"),
+    ),
+    "bytes that are no text": Hurt(
+        SET.format("kinds = CAST(x'7b22ff223a317d' AS TEXT)"), "decode",
+        ("show", "report", "export"),
+    ),
+    "JSON of another type": Hurt(
+        SET.format("seats = '[1, 2]'"), "Expected `object`, got `array`",
+        ("show", "report", "export"),
+    ),
+    "JSON null": Hurt(
+        SET.format("seats = 'null'"), "Expected `object`, got `null`", ("show", "report", "export")
+    ),
+    "NULL": Hurt(null, "Expected `object`, got `null`", ("show", "report", "export")),
+    "no outcome": Hurt(SET.format("outcome = NULL"), "no outcome", ("show", "report", "export")),
+    "outcome of another game": Hurt(
+        SET.format("""outcome = '{"spoils": 3}'"""), "outcome is", ("report", "export")
+    ),
+    "unknown status": Hurt(
+        SET.format("status = 'won'"), '"won" is none of live, finished, forfeited, failed', ALL
+    ),
+    "a player who is not there": Hurt(
+        SET.format("""seats = '{"alice": 99, "bob": 98}'"""), "player 99, who is not",
+        ("show", "report", "export"),
+    ),
+    "a place without player": Hurt(
+        SET.format("seats = json_remove(seats, '$.bob')"), "has the places alice, bob",
+        ("show", "report", "export"),
+    ),
+    "payoff changed": Hurt(
+        SET.format("payoffs = json_set(payoffs, '$.alice', 123456)"),
+        'payoffs is {"alice":123456,',
+    ),
+    "cost changed": Hurt(SET.format("input_tokens = 99"), "input_tokens is 99, and its answers"),
+    "no number": Hurt(SET.format("input_tokens = 'many'"), "input_tokens is no number"),
+    "parameters changed": Hurt(
+        "UPDATE configurations SET parameters = json_set(parameters, '$.money', 1)",
+        "its id is not that of its game, deal, seed and players",
+    ),
+    "player changed": Hurt(
+        "UPDATE players SET spec = json_set(spec, '$.model', 'openai/gpt-4o')",
+        "its id is not that of its game, deal, seed and players",
+    ),
+    "move changed": Hurt(
+        body(lambda data: data["answers"][0]["action"].update(alice_gain=1.0)), "refused", ("show",)
+    ),
+    "answer missing": Hurt(body(lambda data: data["answers"].pop(0)), "has no question", ("show",)),
+    "last answer missing": Hurt(
+        body(lambda data: data["answers"].pop()), "its answers end before the match does"
+    ),
+    "answers out of order": Hurt(
+        body(lambda data: data["answers"].reverse()), "has no question", ("show",)
+    ),
+    "an answer of nobody": Hurt(
+        body(lambda data: data["answers"][0].update(seat="carol")), 'seat "carol"',
+        ("show", "report", "export"),
+    ),
+    "seed changed": Hurt(
+        body(lambda data: data.update(seed="mine")),
+        "its id is not that of its game, deal, seed and players",
+    ),
+    "sending of a finished match missing": Hurt(
+        "DELETE FROM calls WHERE match_id = :id", "was sent 2 times, and 0 of those before",
+    ),
+    "configuration missing": Hurt(
+        "DELETE FROM configurations", "configuration_id names a row", ("show", "report", "export")
+    ),
+    "membership missing": Hurt("DELETE FROM members WHERE match_number = 1", "no study has it"),
+    "study of a membership missing": Hurt(
+        "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
+        "study_id names a row of studies that is not there", where="row 99/1 of members",
+    ),
+    "study of no object": Hurt(
+        "UPDATE studies SET spec = '3'", "Expected `object`, got `int`", ALL[:1] + ALL[2:],
+        where="study hurt",
+    ),
+    "call of no object": Hurt(
+        "UPDATE calls SET call = '[]' WHERE match_id = :id", "Expected `object`, got `array`",
+        ("show", "export"), where="match :id, call 1",
+    ),
+    "reply of no object": Hurt(
+        "UPDATE calls SET reply = '[]' WHERE match_id = :id", "Expected `object | null`, got",
+        ("show", "export"), where="match :id, call 1",
+    ),
+    "state of a call unknown": Hurt(
+        "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is none of sent',
+        ("show", "export"), where="match :id, call 1",
+    ),
+    "page overwritten": Hurt(page, "malformed", ALL, where="the database"),
+}  # fmt: skip
+
+
+def damaged(whole: Path, to: Path, hurt: Hurt) -> tuple[Path, str]:
+    """A copy of the store that is damaged so, and the id of its first finished match."""
+    path = to / "s.sqlite"
+    shutil.copy(whole, path)
+    with closing(sqlite3.connect(path)) as connection:
+        (id_,) = connection.execute("SELECT id FROM matches WHERE number = 1").fetchone()
+        if isinstance(hurt.how, str):
+            connection.execute(hurt.how, {"id": id_})
+        else:
+            hurt.how(connection, id_)
+        connection.commit()
+    return path, id_
+
+
+@pytest.mark.parametrize("name", HURTS)
+def test_damage_is_told_by_every_command_and_found_by_the_doctor(
+    name: str, whole: Path, tmp_path: Path, cheaptalk: Command
+) -> None:
+    hurt = HURTS[name]
+    path, id_ = damaged(whole, tmp_path, hurt)
+    commands = {
+        "status": ("status",),
+        "show": ("show", id_, "--calls"),
+        "report": ("report", "hurt", "--out", "r.html"),
+        "export": ("export", "hurt", "--out", "x"),
+        "resume": ("resume", "hurt"),
+    }
+    done = cheaptalk("doctor", "--deep", "--json", "--store", str(path))
+    said = {(one["what"], one["detail"]) for one in json.loads(done.out) if not one["ok"]}
+    where = (hurt.where or "match :id").replace(":id", id_)
+    assert [detail for what, detail in said if what == where and hurt.found in detail], said
+    assert done.status == 1
+    for command, arguments in commands.items():
+        done = cheaptalk(*arguments, "--store", str(path))
+        if command in hurt.known:
+            assert done.status == 2, (command, done)
+        if done.status == 2:
+            assert done.err.splitlines()[-1].startswith("error: "), (command, done)
+    assert not (tmp_path / "x").exists() or "export" not in hurt.known
+
+
+def test_a_whole_store_is_called_sound_with_its_counts(whole: Path, cheaptalk: Command) -> None:
+    last = cheaptalk("doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
+    assert "is sound: 3 matches and 4 open calls read, 2 matches replayed in" in last, last
