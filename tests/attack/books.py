@@ -127,8 +127,10 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
     row = books.listed.get(number, {})
     reply = reply_of(books, number)
     billed, had = tokens_of(sending), tokens_of(reply.get("usage", {}))
-    if sending["lied"]:
-        return None if had >= 0 else f"{had} tokens"
+    if sending["lied"] and reply and not reply.get("reported"):
+        return f"{had} tokens are believed"
+    if reply.get("reported"):
+        return None if had >= billed else f"{billed} billed, {had} reckoned"
     if had and had != billed:
         return f"{billed} billed, {had} recorded"
     is_open = row.get("state") in {"failed", "unresolved"} or reply.get("failure") == "timed_out"

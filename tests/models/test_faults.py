@@ -1,13 +1,14 @@
 """What becomes of one call when the server does its worst."""
 
 import asyncio
+from dataclasses import asdict
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
-from tests.attack.faults import FAULTS, HUGE, Sending, digest
+from tests.attack.faults import ALTERED, FAULTS, HOSTILE_TEXT, HUGE, Sending, digest
 from tests.attack.server import Account, Hostile, make_hostile_app
 from tests.fakes import Server
 from tests.model_server import CALL_HEADER
@@ -37,6 +38,16 @@ FAILURES = {
     "refusal": REFUSED,
     "filtered": FILTERED,
     "too_late": LATE,
+    "too_many_wait_for_ever": PROVIDER,
+    "error_as_success": PROVIDER,
+    "no_http": PROVIDER,
+    "zip_bomb": PROVIDER,
+    "deep_json": PROVIDER,
+    "elsewhere": PROVIDER,
+    "lone_surrogate": PROVIDER,
+    "rude": PROVIDER,
+    "echo": PROVIDER,
+    "echo_in_page": PROVIDER,
 }
 """How a call fails, fault by fault; with any other it brings an answer."""
 
@@ -64,25 +75,31 @@ def test_every_fault_is_told_for_what_it_is(fault: str) -> None:
     reply, sending = suffer(fault)
     assert reply.failure is FAILURES.get(fault)
     assert (reply.text is None) == (fault in FAILURES)
-    assert (reply.detail is None) == (fault not in FAILURES)
-    assert reply.retry == (reply.failure in {PROVIDER, LATE})
-    used = reply.usage
-    billed = (sending.input_tokens, sending.output_tokens)
-    if fault == "huge_text":
-        assert used.output_tokens > HUGE / 4 > sending.output_tokens, "counted by us"
-        assert reply.reported
-        return
-    assert (used.input_tokens, used.output_tokens) in {billed, (0, 0)}
+    assert (reply.detail is None) == (fault not in {*FAILURES, "other_tool"})
+    assert reply.retry == (reply.failure in {PROVIDER, LATE} and fault != "elsewhere")
+    used, billed = reply.usage, (sending.input_tokens, sending.output_tokens)
+    if reply.reported:
+        assert sending.lied or fault == "huge_text"
+        assert (used.input_tokens, used.output_tokens) > billed, "less than was billed"
+    else:
+        assert not sending.lied
+        assert (used.input_tokens, used.output_tokens) in (
+            {billed} if reply.text else {billed, (0, 0)}
+        )
     if reply.text is not None:
-        assert (used.input_tokens, used.output_tokens) == billed
-        assert reply.model == ("something-smaller" if fault == "other_model" else "tiny-2026-01-01")
+        others = {"other_model": "something-smaller", "terminal_codes": f"tiny{HOSTILE_TEXT}"}
+        assert reply.model == others.get(fault, "tiny-2026-01-01") or fault == "echo_in_answer"
         assert reply.truncated == (fault == "cut_text")
 
 
-@pytest.mark.parametrize("fault", sorted(set(FAULTS) - set(FAILURES)))
+@pytest.mark.parametrize("fault", sorted(FAULTS.keys() - FAILURES.keys() - ALTERED))
 def test_an_answer_comes_through_character_for_character(fault: str) -> None:
-    cut = SAID[: SAID.find("{") + 2]
-    said = {"cut_text": cut, "silence": "", "huge_text": f"{'.' * HUGE}\n{SAID}"}
+    said = {
+        "cut_text": SAID[: SAID.find("{") + 2],
+        "silence": "",
+        "huge_text": f"{'.' * HUGE}\n{SAID}",
+        "terminal_codes": f"{HOSTILE_TEXT}\n{SAID}",
+    }
     assert suffer(fault)[0].text == said.get(fault, SAID)
 
 
@@ -115,5 +132,5 @@ def test_the_server_shows_its_account() -> None:
             shown: Account = await (await client.get("/account")).json()
         return shown
 
-    sending = {"did": "answer", "input_tokens": 2, "output_tokens": 5, "said": digest(SAID)}
+    sending = asdict(Sending("answer", 2, 5, digest(SAID)))
     assert asyncio.run(account()) == {"m/0/a/0/1": [sending]}
