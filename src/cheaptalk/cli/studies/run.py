@@ -34,7 +34,7 @@ from cheaptalk.cli.shared.options import (
     cache_at,
     with_options,
 )
-from cheaptalk.cli.shared.printing import err, out, print_json, say
+from cheaptalk.cli.shared.printing import err, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
     change_lines,
@@ -186,7 +186,7 @@ def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
         CheaptalkError: nobody is.
         Exit: the answer is no.
     """
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         resume = f"cheaptalk resume {changes.study} --store {shlex.quote(store)}"
         raise ct.CheaptalkError(
             f"{changes.study}: matches would be set aside; allow it with --yes, give the study "
