@@ -173,7 +173,9 @@ def test_who_costs_something_says_how_much_before(talk: Command, tmp_path: Path)
 
 def test_refusals_are_no_verdicts(talk: Command) -> None:
     with Server(handler=refusing) as server:
-        done = talk(*JUDGE[:-1], f"vllm/shy@{server.url}", "--sample", "2")
+        done = talk(
+            *JUDGE[:-1], f"{{model: vllm/shy@{server.url}, refusals: final}}", "--sample", "2"
+        )
     assert done.status == 0
     count = len(server.calls)
     assert f"talk: 0 judged now, 0 before, {count} without a verdict, in 2 of 2 m" in done.out

@@ -14,7 +14,7 @@ from tests.conftest import Command
         (ct.StoreError("no store"), 2, "error: no store"),
         (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device"),
         (FileNotFoundError(2, "No such file", "x/y"), 1, "error: x/y: No such file"),
-        (BrokenPipeError(), 1, ""),
+        (BrokenPipeError(32, "Broken pipe"), 1, "error: [Errno 32] Broken pipe"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )

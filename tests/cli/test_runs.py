@@ -10,6 +10,7 @@ import yaml
 
 import cheaptalk as ct
 from cheaptalk.records.ledger.ledger import CallKey, Ledger
+from tests.cli.terminal import Terminal
 from tests.conftest import Command
 from tests.fakes import Canned, Server, broken, spec, with_model
 
@@ -423,3 +424,58 @@ def test_attempts_that_reach_no_server_are_told_apart_from_calls(
     assert f"small: 0 calls, 0 tokens, $0.00, {vain} attempts that reached no server" in (
         cheaptalk("status").out.splitlines()
     )
+
+
+# a study that the store has in another form
+
+
+SET_ASIDE = "small: 5 of its 9 recorded matches would be set aside, and 0 would be new"
+
+
+@pytest.fixture
+def changed(cheaptalk: Command, tmp_path: Path) -> Command:
+    """The study was run with a player that its file has not got."""
+    written(tmp_path, pairing="all")
+    assert cheaptalk("run", "small.yaml", "--player", "extra=boulware").status == 0
+    return cheaptalk
+
+
+def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_path: Path) -> None:
+    before = (tmp_path / "cheaptalk.sqlite").read_bytes()
+    refused = changed("run", "small.yaml")
+    assert refused.status == 2
+    assert "small: players.extra: not set here, {" in refused.err
+    assert SET_ASIDE in refused.err.splitlines()
+    assert "allow it with --yes" in refused.said
+    assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
+    again = changed("resume", "small")
+    assert (again.status, "9 of 9 matches done (9 before" in again.out) == (0, True)
+    allowed = changed("run", "small.yaml", "--yes")
+    assert (allowed.status, "5 matches of earlier forms" in allowed.out) == (0, True)
+
+
+def test_what_only_adds_matches_is_said_and_not_asked(changed: Command, tmp_path: Path) -> None:
+    done = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
+    assert done.status == 0
+    assert "small: its 9 recorded matches stay, and 7 are new" in done.err.splitlines()
+    same = changed("run", "small.yaml", "--player", "extra=boulware", "--player", "more=linear")
+    assert "recorded" not in same.err
+
+
+def test_a_plan_says_what_running_it_would_change(changed: Command) -> None:
+    assert SET_ASIDE in changed("plan", "small.yaml").out.splitlines()
+    found = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
+    assert (found["recorded"], found["set_aside"], found["planned"]) == (9, 5, 4)
+    assert found["differences"][0].startswith("players.extra: not set here, ")
+
+
+@pytest.mark.parametrize(("answer", "status", "there"), [("y", 0, 4), ("n", 1, 9)])
+def test_on_a_terminal_one_is_asked(
+    changed: Command, tmp_path: Path, answer: str, status: int, there: int
+) -> None:
+    with Terminal("run", "small.yaml", folder=tmp_path) as screen:
+        screen.read_until("Go on? [y/N]: ")
+        screen.type(answer)
+        assert screen.ends()[0] == status
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        assert store.study("small").counts == {"finished": there}

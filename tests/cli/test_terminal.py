@@ -92,7 +92,10 @@ def test_a_person_may_leave_with_ctrl_c_and_come_back(tmp_path: Path) -> None:
     )
     assert only(tmp_path).status is Status.LIVE
     with Terminal(*arguments, "--seed", "7", folder=tmp_path) as screen:
-        assert "Your proposal" not in screen.read_until("Round 2.")
+        told = screen.read_until("Round 2.")
+        assert "You are Bob." in told
+        assert told.count("Alice proposes: ") == 1
+        assert 'You answered {"decision": "reject"}' in told
         offer(screen, "9000", "1000")
         assert screen.ends()[0] == 0
     record = only(tmp_path)
@@ -162,7 +165,24 @@ def test_a_person_takes_a_place_and_rivals_fill_the_others(piped: Command, tmp_p
         "player_3: 17.5"
     ]
     record = only(tmp_path)
-    assert [record.label(place) for place in record.seats] == ["rival", "rival", "you", "rival"]
+    free = "free_rider"
+    assert [record.label(place) for place in record.seats] == [free, free, "you", free]
+
+
+def test_every_game_played_is_kept_and_counted(piped: Command, tmp_path: Path) -> None:
+    half = ("5\n5\nHi\n", "bargaining", "--set", "money=10", "--against")
+    for rival in ("equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split"):
+        assert piped(*half, rival).status == 0
+    seeded = [piped(*half, "equal_split", "--seed", "8").out for _ in range(2)]
+    assert "this match was played before; leave --seed out to play another one" in seeded[1]
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        study, records = store.study("played-bargaining"), list(store.records())
+    assert (study.counts, study.set_aside, study.planned) == ({"finished": 4}, 0, 4)
+    assert len({record.deal_key for record in records}) == 4
+    assert [record.label("bob") for record in records] == [
+        "equal_split", "{strategy: fixed_demand, share: 0.5}", "equal_split", "equal_split",
+    ]  # fmt: skip
+    assert set(study.spec["players"]) == {"you", *(record.label("bob") for record in records)}
 
 
 def test_input_that_ends_leaves_the_match_to_be_gone_on_with(
@@ -188,7 +208,10 @@ def test_a_match_without_payoffs_is_told_as_it_ended(piped: Command) -> None:
     assert failed.status == 1
     assert 'ended as failed: call for "bob" in request 1: status 401' in failed.out
     assert forfeited.status == 0
-    assert "The match ended as forfeited: forfeited by rival as alice: unparsable" in forfeited.out
+    assert (
+        f"The match ended as forfeited: forfeited by {rival[1]} as alice: unparsable"
+        in forfeited.out
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,7 +272,8 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
-    assert lines[0] == "small: 600 of 1,200 matches"
+    assert lines[0] == "small: deals: 600 here, 300 stored"
+    assert lines[2] == "small: 600 of 1,200 matches"
     assert lines[-1] == "small: 1,200 of 1,200 matches"
 
 

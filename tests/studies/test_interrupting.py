@@ -64,15 +64,25 @@ async def hanging(request: web.Request, body: dict[str, Any]) -> None:
 HINT = "stopped; go on with: cheaptalk resume small --store 'my store.sqlite'"
 
 
-def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path: Path) -> None:
+SIGNALS = [
+    signal.SIGINT,
+    pytest.param(signal.SIGTERM, marks=pytest.mark.kill),
+    pytest.param(signal.SIGHUP, marks=pytest.mark.kill),
+]
+
+
+@pytest.mark.parametrize("stop", SIGNALS)
+def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
+    tmp_path: Path, stop: signal.Signals
+) -> None:
     door = Doorkeeper(few=4)
     with Server(handler=door) as server:
         with begin(tmp_path, server.url, "--concurrency", "3") as process:
             wait_for(server, 7)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(stop)
             door.open.set()
             told, said = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 130
+        assert process.returncode == 128 + stop
         assert said.splitlines()[-1] == HINT
         assert "Traceback" not in said
         assert re.match(r"small: \d of 6 matches done \(0 before, \d now in ", told)
@@ -96,18 +106,21 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(tmp_path
         assert store.study("small").halted is None
 
 
-def test_a_second_interrupt_does_not_wait_for_calls_in_flight(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", SIGNALS)
+def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
+    tmp_path: Path, stop: signal.Signals
+) -> None:
     with (
         Server(handler=hanging) as server,
         begin(tmp_path, server.url, "--concurrency", "2") as process,
     ):
         wait_for(server, 2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         time.sleep(0.2)
         assert process.poll() is None, "the calls in flight were not waited for"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         told, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
+    assert process.returncode == 128 + stop
     assert said.splitlines()[-1] == HINT
     assert "Traceback" not in said
     assert told.startswith("small: 0 of 6 matches done (0 before, 0 now in ")

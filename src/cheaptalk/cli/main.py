@@ -1,7 +1,8 @@
 """The entry point: run a command, and turn errors into one sentence and an exit status.
 
 Exit status: 0 all went well, 1 something did not finish or failed, 2 the input was wrong, 3 calls
-wait in a provider's batch, 130 stopped by Ctrl-C.
+wait in a provider's batch, 128 and a signal's number where one ended it: 130 stopped by Ctrl-C,
+143 by SIGTERM, 129 by a terminal that was closed, 141 where nobody reads on what it writes.
 """
 
 import sys
@@ -33,6 +34,7 @@ from cheaptalk.cli.results.metagame import metagame
 from cheaptalk.cli.results.report import report
 from cheaptalk.cli.results.show import show
 from cheaptalk.cli.results.view import view
+from cheaptalk.cli.shared.outside import STOPPED, Outside
 from cheaptalk.cli.shared.printing import err, out
 from cheaptalk.cli.studies import cache
 from cheaptalk.cli.studies.batches import batches
@@ -97,23 +99,32 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    outside = Outside()
+    with outside.heeded():
+        status = outside.ended(_status())
+        if outside.problem:
+            err.print(f"error: {outside.problem}", markup=False, soft_wrap=True)
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run the command, say what went wrong, and return its exit status."""
     try:
         with _plain_warnings():
             app()
+    except SystemExit as end:
+        return int(end.code or 0)
     except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(1)
+        return STOPPED
     except OSError as error:
         about = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         err.print(f"error: {about}", markup=False)
-        sys.exit(1)
-    except Exception as error:
-        if not isinstance(error, ct.CheaptalkError):
-            raise
+        return 1
+    except ct.CheaptalkError as error:
         err.print("error: ", end="", style="bold red")
         err.print(str(error), markup=False)
-        sys.exit(2)
+        return 2
+    return 0
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
+from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
@@ -24,8 +25,8 @@ __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted",
     "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
-    "RunState", "Sample", "Seated", "Study", "StudyError", "Unanswered", "amount_text",
-    "budget_text", "check", "check_prices", "doubts", "estimate", "give_order",
-    "lay_out", "load_study", "money", "open_host", "parse_study", "plan", "planned_count",
-    "preset", "preset_names", "preset_text", "run", "try_strategies", "watch",
+    "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
+    "amount_text", "budget_text", "changes", "check", "check_prices", "doubts", "estimate",
+    "give_order", "lay_out", "load_study", "money", "open_host", "parse_study", "plan",
+    "planned_count", "preset", "preset_names", "preset_text", "run", "try_strategies", "watch",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 from pydantic import TypeAdapter
@@ -32,8 +32,13 @@ class SafeConsole(Console):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
-out = SafeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
-err = SafeConsole(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a standard stream is a terminal; one that is closed is none."""
+    return stream is not None and stream.isatty()
+
+
+out = SafeConsole(highlight=False, soft_wrap=not is_terminal(sys.stdout))
+err = SafeConsole(stderr=True, highlight=False, soft_wrap=not is_terminal(sys.stderr))
 
 
 def say(text: object, *, to: Console = out, whole: bool = False, style: str | None = None) -> None:

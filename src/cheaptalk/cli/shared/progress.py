@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from rich.text import Text
 
-from cheaptalk.cli.shared.printing import err
+from cheaptalk.cli.shared.printing import err, is_terminal
 
 EVERY = 5.0
 """Seconds between two plain lines of progress."""
@@ -17,7 +17,7 @@ OFTEN = 0.2
 
 def on_terminal() -> bool:
     """Whether somebody watches standard error."""
-    return sys.stderr.isatty()
+    return is_terminal(sys.stderr)
 
 
 class StatusLine:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
 import cheaptalk as ct
 from cheaptalk.rules import counted
+
+MOST_DIFFERENCES = 10
+"""Differences between two forms of a study that are named."""
 
 
 def cost_text(cost: ct.records.Cost) -> str:
@@ -85,6 +89,22 @@ def set_aside_text(count: int) -> str:
         f"{counted(count, 'match')} of earlier forms of the study set aside: in the store "
         "and its exports, but not counted"
     )
+
+
+def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
+    """What running a study would change about what the store has of it, a line each.
+
+    >>> list(change_lines(ct.studies.StudyChanges("small", ["seed: 1 here, 0 stored"], 4, 0, 6)))
+    ['small: seed: 1 here, 0 stored', 'small: its 4 recorded matches stay, and 2 are new']
+    """
+    if changes is None or changes.line is None:
+        return
+    for difference in changes.differences[:MOST_DIFFERENCES]:
+        yield f"{changes.study}: {difference}"
+    if len(changes.differences) > MOST_DIFFERENCES:
+        further = counted(len(changes.differences) - MOST_DIFFERENCES, "further difference")
+        yield f"{changes.study}: and {further}"
+    yield f"{changes.study}: {changes.line}"
 
 
 def see_verdicts(study: str, store: str) -> str:

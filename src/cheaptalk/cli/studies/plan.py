@@ -22,7 +22,7 @@ from cheaptalk.cli.shared.options import (
     StudyArgument,
 )
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import cost_text
+from cheaptalk.cli.shared.sentences import change_lines, cost_text
 from cheaptalk.rules import counted
 
 SHOWN = 200
@@ -44,12 +44,14 @@ def plan(
         planned = ct.studies.lay_out(spec, there)
         ct.studies.check_prices(planned, table := ct.models.load_prices(prices), ct.studies.Cap())
         ct.studies.try_strategies(planned)
+        changes = None if there is None else ct.studies.changes(planned, there)
     seen = outlook(planned, store, table)
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
             "matches": len(planned.matches),
             "settled": seen.settled,
+            "changes": changes and changes._asdict(),
             "configurations": planned.configurations(),
             "seatings": [
                 {"game": game, "seating": seating, "matches": count}
@@ -71,25 +73,33 @@ def plan(
             who = ct.records.line_up([player.label for player in match.seating])
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {who}  deal {match.dealt.key}")
-    counts = planned.counts()
-    rows: list[list[object]] = [
-        [game, ct.records.line_up(seating), count]
-        for (game, seating), count in islice(counts.items(), SHOWN)
-    ]
-    title = f"{spec.name}: {spec.description}" if spec.description else spec.name
-    print_table(title, ["game", "seating", "matches"], rows)
-    if len(counts) > SHOWN:
-        out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
+    _print_seatings(planned)
     for label, game in planned.idle:
         say(f"{label} does not play {game}")
     for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
     if not all(group.instant for group in planned.matches.groups()):
         out.print(f"matches without a valid answer: {spec.unanswered.line}")
+    for line in change_lines(changes):
+        say(line)
     known = f"{seen.settled:,} of them already in" if seen.stored else "none played: there is no"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {known} {escape(store)}")
     for line in _of_money(seen, spec.budget):
         say(line)
+
+
+def _print_seatings(planned: ct.studies.Plan) -> None:
+    """List who meets whom how often, up to as many seatings as fit."""
+    study = planned.study
+    counts = planned.counts()
+    rows: list[list[object]] = [
+        [game, ct.records.line_up(seating), count]
+        for (game, seating), count in islice(counts.items(), SHOWN)
+    ]
+    title = f"{study.name}: {study.description}" if study.description else study.name
+    print_table(title, ["game", "seating", "matches"], rows)
+    if len(counts) > SHOWN:
+        out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
 
 
 def _of_money(seen: Outlook, budget: ct.studies.Budget) -> Iterator[str]:

@@ -9,9 +9,10 @@ import secrets
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.markup import escape
@@ -28,6 +29,8 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.printing import err, out, say
 
+Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
+"""A question to a person, and what they answered, as text."""
 PendingQuestion = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
@@ -49,24 +52,29 @@ def play(
     seed: Annotated[int | None, typer.Option(help="Of the deal.", show_default="random")] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Play a game yourself at the terminal; the match is recorded like any other."""
+    """Play a game yourself at the terminal; each match is recorded and counted like any other."""
     ct.game_box(game)
     number = secrets.randbelow(2**31) if seed is None else seed
+    rival = against.strip()
     written = {
         "name": f"played-{game}",
+        "description": "Played at a terminal, each deal by a seed of its own.",
         "seed": number,
         "games": [{"game": game, "fixed": parameters(set_ or [])}],
-        "players": {"you": {"person": "terminal"}, "rival": player_entry(against)},
+        "players": {"you": {"person": "terminal"}, rival: player_entry(against)},
     }
     study = ct.studies.parse_study(written, "cheaptalk play")
     places = list(study.games[0].configurations()[0].places)
     mine = place or places[0]
     if mine not in places:
         raise _no_place(mine, places)
-    seating = ["you" if one == mine else "rival" for one in places]
-    planned = ct.studies.plan(study.model_copy(update={"pairing": [seating]}))
-    terminal = _Terminal()
+    seating = ["you" if one == mine else rival for one in places]
+    study = study.model_copy(update={"pairing": [seating]})
+    (match,) = ct.studies.plan(study).matches
+    match = match._replace(dealt=match.dealt._replace(key=str(number)))
     with opened(store) as earlier:
+        planned = ct.studies.Plan.of(_with_earlier(study, earlier), [match])
+        terminal = _Terminal(_answered(earlier, match.id))
         checked = ct.studies.check(planned, earlier, ask_person=terminal.ask)
     again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
     again += [part for one in set_ or [] for part in ("--set", one)]
@@ -77,10 +85,35 @@ def play(
         except KeyboardInterrupt:
             say(f"stopped; go on with: {shlex.join(again)}", to=err, whole=True)
             raise
-        record = there.find(planned.matches[0].id)
+        record = there.find(match.id)
+    if progress.before:
+        say("this match was played before; leave --seed out to play another one")
     _end(record, mine, store)
     if progress.failed:
         raise typer.Exit(1)
+
+
+def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:
+    """The study with the games and rivals of earlier matches among its own."""
+    if store is None:
+        return study
+    try:
+        spec = store.study(study.name, counted=False).spec
+        earlier = ct.studies.parse_study(spec, study.name)
+    except ct.CheaptalkError:  # there is none, or a game or player of it is no longer installed
+        return study
+    games = [*earlier.games, *(one for one in study.games if one not in earlier.games)]
+    return study.model_copy(update={"games": games, "players": earlier.players | study.players})
+
+
+def _answered(store: ct.Store | None, match: str) -> list[Exchange]:
+    """What a person was asked in a match under way and answered, in order."""
+    calls = store.open_calls(match) if store is not None else []
+    return [
+        (ct.players.PersonCall.model_validate(one["call"]), one["reply"]["text"])
+        for one in calls
+        if one["state"] == "answered" and "question" in one["call"]
+    ]
 
 
 def _no_place(wanted: str, places: list[str]) -> ct.CheaptalkError:
@@ -94,9 +127,14 @@ def _no_place(wanted: str, places: list[str]) -> ct.CheaptalkError:
 
 
 class _Terminal:
-    """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another."""
+    """Asks a person in the main thread, where Ctrl-C is heard, while the match runs in another.
 
-    def __init__(self) -> None:
+    Args:
+        answered: what they were asked in this match and answered, when they played it last.
+    """
+
+    def __init__(self, answered: Sequence[Exchange]) -> None:
+        self.answered = answered
         self.questions: SimpleQueue[PendingQuestion | None] = SimpleQueue()
 
     async def ask(self, call: ct.players.PersonCall) -> ct.models.Reply:
@@ -120,6 +158,8 @@ class _Terminal:
                 try:
                     question = self.questions.get()
                     if question is not None and not left:
+                        if not told:
+                            _retell(self.answered, question[0])
                         question[1].set_result(_ask(question[0], retell=not told))
                         told = True
                         continue
@@ -131,6 +171,24 @@ class _Terminal:
         return running.result()
 
 
+def _retell(answered: Sequence[Exchange], now: ct.players.PersonCall) -> None:
+    """Show all that a person who comes back was told, asked and answered before this question."""
+    for number, (call, text) in enumerate(answered):
+        if (call.news, call.question) == (now.news, now.question):
+            return
+        if call.problem is None:
+            _show(call)
+        after = answered[number + 1][0] if number + 1 < len(answered) else now
+        if after.problem is None:
+            out.print(f"You answered {escape(text)}\n")
+
+
+def _show(call: ct.players.PersonCall) -> None:
+    for paragraph in call.news:
+        out.print(Panel(escape(paragraph)), soft_wrap=False)
+    out.print(escape(call.question))
+
+
 def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
     """Show a person what is new and let them fill in the form.
 
@@ -139,9 +197,7 @@ def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
     """
     started = time.monotonic()
     if call.problem is None or retell:
-        for paragraph in call.news:
-            out.print(Panel(escape(paragraph)), soft_wrap=False)
-        out.print(escape(call.question))
+        _show(call)
     if call.problem is not None:
         out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
     text = json.dumps(_filled_in(call.form.get("properties", {})))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,9 +34,15 @@ from cheaptalk.cli.shared.options import (
     cache_at,
     with_options,
 )
-from cheaptalk.cli.shared.printing import err, out, print_json, say
+from cheaptalk.cli.shared.printing import err, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
-from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text, state_notes
+from cheaptalk.cli.shared.sentences import (
+    change_lines,
+    cost_text,
+    excluded_text,
+    set_aside_text,
+    state_notes,
+)
 from cheaptalk.rules import counted
 
 WAITING = 3
@@ -88,6 +95,9 @@ class PlayOptions:
     allow_failures: Annotated[
         bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
     ] = False
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask before matches are set aside.")
+    ] = False
     json: JsonOption = False
 
     def __post_init__(self) -> None:
@@ -137,7 +147,12 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
         planned = ct.studies.lay_out(study, earlier)
         checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
         ct.studies.try_strategies(planned)
+        changes = None if earlier is None else ct.studies.changes(planned, earlier)
+    for line in change_lines(changes):
+        say(line, to=err, whole=True)
     _announce(checked, path, options.cache_at)
+    if changes is not None and changes.set_aside and not options.yes:
+        _confirm(changes, path)
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
@@ -161,6 +176,24 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
     if progress.waiting:
         raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not options.allow_failures):
+        raise typer.Exit(1)
+
+
+def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
+    """Ask before matches are set aside, where somebody is there to answer.
+
+    Raises:
+        CheaptalkError: nobody is.
+        Exit: the answer is no.
+    """
+    if not is_terminal(sys.stdin):
+        resume = f"cheaptalk resume {changes.study} --store {shlex.quote(store)}"
+        raise ct.CheaptalkError(
+            f"{changes.study}: matches would be set aside; allow it with --yes, give the study "
+            f"another name, or go on with it as it is stored: {resume}"
+        )
+    if not typer.confirm("Go on?", err=True):
+        say("nothing was changed", to=err)
         raise typer.Exit(1)
 
 

@@ -126,6 +126,16 @@ class StoreReader:
         query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
         return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
 
+    def count_members(self, study: str, ids: Iterable[str]) -> tuple[int, int]:
+        """How many matches a study has, and how many of them are among these."""
+        numbers = members_of(study)
+        matches = schema.matches
+        with self.reading() as connection:
+            found = sa.select(sa.func.count()).where(matches.c.number.in_(numbers))
+            whole = connection.scalar(found) or 0
+        query = sa.select(matches.c.id).where(matches.c.number.in_(numbers))
+        return whole, sum(1 for _ in self._among(ids if whole else (), query))
+
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
         """The rows of a query on matches that are of these."""
         with self.reading() as connection:

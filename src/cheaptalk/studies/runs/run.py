@@ -179,7 +179,12 @@ class _Run:
         self._sum_up(self.progress.halted)
 
     def _note(self, halted: str | None) -> None:
-        note_run(self.store, self.rows.id, self.progress.planned, halted)
+        planned = self.progress.planned
+        if not self.plan.whole:
+            name = self.plan.study.name
+            known = self.store.study(name, counted=False).planned or 0
+            planned = max(known, self.store.count_members(name, ())[0])
+        note_run(self.store, self.rows.id, planned, halted)
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted

@@ -23,6 +23,9 @@ CHUNK = 512
 WORTH_WORKERS = 2_000
 """Matches below which starting worker processes costs more than it saves."""
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that the process which plays hears for its workers, who end with it."""
+
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
@@ -37,7 +40,8 @@ def play_scripted(matches: Iterable[PlannedMatch], count: int, workers: int) -> 
         for chunk in waiting:
             yield play_chunk(chunk)
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker)
+    with _undisturbed():
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker)
     try:
         yield from _over(pool, waiting, ahead=3 * workers)
     except BrokenProcessPool:
@@ -71,12 +75,12 @@ def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Start processes that never hear Ctrl-C; this one hears it when they are started."""
+    """Start processes that hear no signal to stop; this one hears it when they are started."""
     heard: list[int] = []
     listening = current_thread() is main_thread()
     if listening:
         before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:

@@ -1,0 +1,124 @@
+"""What ends a command from outside: a signal, or output that can no longer be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+STOPPED = 128 + signal.SIGINT
+"""The exit status after Ctrl-C."""
+OUTPUTS = {"stdout": "standard output", "stderr": "standard error"}
+
+
+class Outside:
+    """Lets a command end from outside as Ctrl-C ends it, and says with which exit status.
+
+    Attributes:
+        signal: the last signal that was heard beside Ctrl-C.
+        lost: why an output could not be written any more, by the output's name.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.lost: dict[str, OSError] = {}
+        self._over = False
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """Take signals and failing output for Ctrl-C."""
+        streams = {name: getattr(sys, name) for name in OUTPUTS}
+        signals = [one for one in (signal.SIGTERM, signal.SIGHUP) if not _ignored(one)]
+        before = {one: signal.signal(one, self._hear) for one in signals}
+        for name, stream in streams.items():
+            setattr(sys, name, self._watched(name, stream))
+        try:
+            yield
+        finally:
+            for name, stream in streams.items():
+                setattr(sys, name, stream)
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def ended(self, status: int) -> int:
+        """The exit status of a command that is over and by itself would end with this one."""
+        self._over = True
+        for name in OUTPUTS:
+            getattr(sys, name).flush()
+        if status == STOPPED and self.signal is not None:
+            return 128 + self.signal
+        if status in (0, STOPPED) and self.lost:
+            broken = all(one.errno == errno.EPIPE for one in self.lost.values())
+            return 128 + signal.SIGPIPE if broken else 1
+        return status
+
+    @property
+    def problem(self) -> str | None:
+        """Why output is missing, in a sentence; None where none is, or its reader had enough."""
+        for name, error in self.lost.items():
+            if error.errno != errno.EPIPE:
+                return f"{OUTPUTS[name]} cannot be written: {error.strerror}"
+        return None
+
+    def _watched(self, name: str, stream: TextIO | None) -> TextIO:
+        """The stream, or where it is closed one that takes everything."""
+        if stream is None:
+            return Path(os.devnull).open("w", encoding="utf-8")
+        return cast(TextIO, _Watched(stream, lambda error: self._lose(name, error)))
+
+    def _hear(self, number: int, _: object) -> None:
+        if not self._over:
+            self.signal = number
+            _interrupt()
+
+    def _lose(self, name: str, error: OSError) -> None:
+        first = not self.lost
+        self.lost[name] = error
+        if first and not self._over:
+            _interrupt()
+
+
+class _Watched:
+    """A stream that, once it cannot be written, takes everything and keeps nothing."""
+
+    def __init__(self, stream: TextIO, lose: Callable[[OSError], None]) -> None:
+        self._stream = stream
+        self._lose = lose
+
+    def write(self, text: str) -> int:
+        with self._guarded():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._guarded():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            with suppress(OSError, ValueError):  # a stream without a file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._lose(error)
+
+
+def _ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+def _interrupt() -> None:
+    """Do as Ctrl-C does, also where this process was started to ignore it."""
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.raise_signal(signal.SIGINT)
+    else:
+        raise KeyboardInterrupt

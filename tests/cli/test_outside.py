@@ -1,0 +1,131 @@
+"""What ends a command from outside loses nothing: signals, readers that leave, full disks."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.outside import Outside
+from tests.cli.terminal import unmeasured
+from tests.fakes import Server
+from tests.studies.test_interrupting import PATIENCE, Doorkeeper, begin, wait_for
+
+HINT = "stopped; go on with: cheaptalk resume glee --store cheaptalk.sqlite"
+FULL = Path("/dev/full")
+
+
+def command(*arguments: str, folder: Path, stdout: int) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "cheaptalk", *arguments], cwd=folder, stdout=stdout,
+        stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+def said(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    """What a command said beside how far it was."""
+    return [line for line in done.stderr.splitlines() if " of 3,210 matches" not in line]
+
+
+def unread() -> int:
+    """The end of a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("arguments", [("games",), ("games", "--json"), ("run", "quickstart")])
+def test_a_reader_who_had_enough_ends_a_command_without_a_word(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    done = command(*arguments, folder=tmp_path, stdout=unread())
+    assert (done.returncode, said(done)) == (141, [])
+
+
+@pytest.mark.kill
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [("games",), ("run", "quickstart", "--json")])
+def test_a_full_disk_below_the_output_is_told_in_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    with FULL.open("w") as full:
+        done = command(*arguments, folder=tmp_path, stdout=full.fileno())
+    error = "error: standard output cannot be written: No space left on device"
+    assert (done.returncode, said(done)) == (1, [error])
+    if "run" in arguments:
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+            assert store.study("quickstart").done == 3210
+
+
+@pytest.mark.kill
+def test_a_run_whose_output_nobody_takes_stops_as_by_ctrl_c(tmp_path: Path) -> None:
+    door = Doorkeeper(few=1)
+    with Server(handler=door) as server, begin(tmp_path, server.url) as process:
+        wait_for(server, 2)
+        assert process.stderr is not None
+        assert process.stdout is not None
+        process.stderr.close()
+        process.stdout.close()
+        until = time.monotonic() + PATIENCE
+        while ct.studies.watch(tmp_path / "my store.sqlite", "small").state != "stopping":
+            assert time.monotonic() < until, "the run never noticed"
+            time.sleep(0.05)
+        door.open.set()
+        assert process.wait(timeout=PATIENCE) == 141
+    with ct.Store.open(tmp_path / "my store.sqlite") as store:
+        assert store.study("small").halted == "interrupted"
+        calls = sum(len(store.open_calls(one.id)) for one in store.records())
+        kept = sum(record.calls for record in store.records())
+        assert calls + kept == len(server.calls), "an answer was lost"
+        assert {call["state"] for one in store.records() for call in store.open_calls(one.id)} <= {
+            "answered"
+        }
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_a_run_between_scripts_and_its_processes(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cheaptalk", "run", "glee", "--workers", "2"],
+        cwd=tmp_path, env=unmeasured(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    with process:
+        until = time.monotonic() + PATIENCE
+        while not played(tmp_path) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, number)
+        _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number
+    assert told.splitlines()[-1] == HINT
+    assert "Traceback" not in told
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        assert store.study("glee").halted == "interrupted"
+
+
+def played(folder: Path) -> bool:
+    """Whether a match of the study is stored."""
+    try:
+        with ct.Store.open(folder / "cheaptalk.sqlite") as store:
+            return bool(store.study("glee").done)
+    except ct.StoreError:
+        return False
+
+
+@pytest.mark.kill
+def test_streams_that_are_closed_take_everything(tmp_path: Path) -> None:
+    closed = f"exec {sys.executable} -m cheaptalk games <&- >&- 2>&-"
+    assert subprocess.run(closed, shell=True, cwd=tmp_path, check=False).returncode == 0  # noqa: S602 - to close them
+
+
+def test_an_error_of_the_input_stays_one_whoever_listens() -> None:
+    outside = Outside()
+    outside.lost["stderr"] = BrokenPipeError(32, "Broken pipe")
+    assert [outside.ended(status) for status in (0, 1, 2, 3, 130)] == [141, 1, 2, 3, 141]
