@@ -9,12 +9,19 @@ from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range
 from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
+from cheaptalk.studies.estimates.experience import Experiences, experiences
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.presets import preset, preset_names, preset_text
-from cheaptalk.studies.runs.checks import Checked, check, check_prices, try_strategies
+from cheaptalk.studies.runs.checks import (
+    Checked,
+    check,
+    check_batchable,
+    check_prices,
+    try_strategies,
+)
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
@@ -23,10 +30,11 @@ from cheaptalk.text import money
 
 __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
-    "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "GameGrid", "Halted",
-    "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
-    "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
-    "amount_text", "budget_text", "changes", "check", "check_prices", "doubts", "estimate",
-    "give_order", "lay_out", "load_study", "money", "open_host", "parse_study", "plan",
-    "planned_count", "preset", "preset_names", "preset_text", "run", "try_strategies", "watch",
+    "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
+    "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress",
+    "Range", "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
+    "amount_text", "budget_text", "changes", "check", "check_batchable", "check_prices", "doubts",
+    "estimate", "experiences", "give_order", "lay_out", "load_study", "money", "open_host",
+    "parse_study", "plan", "planned_count", "preset", "preset_names", "preset_text", "run",
+    "try_strategies", "watch",
 ]  # fmt: skip

@@ -81,6 +81,10 @@ CacheFileOption = Annotated[
         show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
     ),
 ]
+NoEstimateOption = Annotated[
+    bool,
+    typer.Option("--no-estimate", help="Do not estimate what models cost; caps hold all the same."),
+]
 PublishedOption = Annotated[
     bool, typer.Option("--as-published", help="Measure as the published systems' code does.")
 ]

@@ -15,6 +15,7 @@ from cheaptalk.cli.shared.lookup import find_study, naming, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     JsonOption,
+    NoEstimateOption,
     PlayerOption,
     PricesOption,
     RosterOption,
@@ -35,6 +36,10 @@ def plan(
     player: PlayerOption = None,
     roster: RosterOption = None,
     prices: PricesOption = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="As played in providers' batches, at their prices.")
+    ] = False,
+    no_estimate: NoEstimateOption = False,
     matches: Annotated[bool, typer.Option("--matches", help="Also list every match.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -42,10 +47,10 @@ def plan(
     spec = find_study(study, store, player or (), roster or ())
     with opened(store) as there, naming(study):
         planned = ct.studies.lay_out(spec, there)
-        ct.studies.check_prices(planned, table := ct.models.load_prices(prices), ct.studies.Cap())
-        ct.studies.try_strategies(planned)
+        table = ct.models.load_prices(prices)
+        _check(planned, table, batch=batch)
         changes = None if there is None else ct.studies.changes(planned, there)
-    seen = outlook(planned, store, table)
+    seen = outlook(planned, store, table, batch=batch, wanted=not no_estimate)
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
@@ -60,7 +65,7 @@ def plan(
             "idle": planned.idle,
             "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
             "spent": seen.spent.as_json(),
-            "estimate": seen.takes.as_json() if seen.takes.players else None,
+            "estimate": seen.takes.as_json() if seen.takes and seen.takes.players else None,
             "budget": spec.budget.model_dump(exclude_defaults=True),
             "doubts": seen.doubts,
         }
@@ -102,11 +107,19 @@ def _print_seatings(planned: ct.studies.Plan) -> None:
         out.print(f"and {len(counts) - SHOWN:,} more seatings; --json lists all")
 
 
+def _check(planned: ct.studies.Plan, prices: ct.models.Prices, *, batch: bool) -> None:
+    """Refuse a plan that cannot be played."""
+    ct.studies.check_prices(planned, prices, ct.studies.Cap())
+    if batch:
+        ct.studies.check_batchable(planned)
+    ct.studies.try_strategies(planned)
+
+
 def _of_money(seen: Outlook, budget: ct.studies.Budget) -> Iterator[str]:
     """What there is to say of what a study has taken, is going to take, and may take."""
     if seen.spent.sendings:
         yield f"bought already: {cost_text(seen.spent)}"
-    if seen.takes.players:
+    if seen.takes and seen.takes.players:
         yield f"\nEstimate{' of what is left' if seen.spent.sendings else ''}: {seen.takes}"
     if budget != ct.studies.Budget():
         yield f"\nBudget: {ct.studies.budget_text(budget)}"

@@ -25,6 +25,7 @@ from cheaptalk.cli.shared.options import (
     CacheFileOption,
     CacheOption,
     JsonOption,
+    NoEstimateOption,
     PlayerOption,
     PricesOption,
     RosterOption,
@@ -92,6 +93,7 @@ class PlayOptions:
         None
     )
     prices: PricesOption = None
+    no_estimate: NoEstimateOption = False
     allow_failures: Annotated[
         bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
     ] = False
@@ -150,7 +152,8 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
         changes = None if earlier is None else ct.studies.changes(planned, earlier)
     for line in change_lines(changes):
         say(line, to=err, whole=True)
-    _announce(checked, path, options.cache_at)
+    if not options.no_estimate:
+        _announce(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path)
     started = time.monotonic()
@@ -197,14 +200,17 @@ def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
         raise typer.Exit(1)
 
 
-def _announce(checked: ct.studies.Checked, store: str, cache: Path | None) -> None:
+def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> None:
     """Say what a run is going to cost, where it costs something and the price is known."""
     planned, prices = checked.plan, checked.prices
     seats = [one.spec for one in planned.players().values()]
     if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
-        seen = outlook(planned, store, prices)
-        hits = "; what is in the cache costs nothing" if cache else ""
-        for line in (f"estimated {seen.takes.line}{hits}", *seen.doubts):
+        seen = outlook(planned, store, prices, batch=options.batch, concurrency=options.concurrency)
+        assert seen.takes is not None
+        how = " at the prices of batches" if options.batch else ""
+        hits = "; what is in the cache costs nothing" if options.cache_at else ""
+        whole = f"estimated {seen.takes.line}{how}, {seen.takes.duration}{hits}"
+        for line in (whole, *seen.doubts):
             say(f"{planned.study.name}: {line}", to=err, whole=True)
 
 

@@ -28,6 +28,11 @@ class Range(NamedTuple):
         """The range where so much may be there already: only the low end counts on it."""
         return Range(max(0.0, self.low - amount), self.high)
 
+    def within(self, other: "Range") -> "Range":
+        """The part of the range that lies within another; an end of it where none does."""
+        low, high = (min(max(end, other.low), other.high) for end in self)
+        return Range(low, high)
+
     def or_more(self, other: "Range") -> "Range":
         """The range of the larger of two."""
         return Range(max(self.low, other.low), max(self.high, other.high))
@@ -68,6 +73,11 @@ class Amounts:
         pairs = zip(vars(self).values(), there, strict=True)
         return Amounts(*(one and one.without(amount) for one, amount in pairs))
 
+    def scaled(self, low: float, high: float) -> "Amounts":
+        """The amounts with their low and high ends so many times as large."""
+        pairs = (one and Range(one.low * low, one.high * high) for one in vars(self).values())
+        return Amounts(*pairs)
+
     def times(self, count: int) -> "Amounts":
         """The amounts of so many."""
         return Amounts(*(one and one.times(count) for one in vars(self).values()))
@@ -93,6 +103,24 @@ class Amounts:
             name: None if value is None else [round(part, 6) for part in value]
             for name, value in asdict(self).items()
         }
+
+
+def duration_shown(seconds: Range) -> str:
+    """A range of seconds, as people read it.
+
+    >>> duration_shown(Range(20, 40)), duration_shown(Range(70, 5_000))
+    ('less than 1 min', '1 min to 1.4 h')
+    """
+    low, high = (_duration(end) for end in seconds)
+    return low if low == high else f"{low} to {high}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return "less than 1 min"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3_600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:,.1f} days"
 
 
 def shown(amount: Range, of: str = "") -> str:

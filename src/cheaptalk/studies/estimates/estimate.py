@@ -3,16 +3,35 @@
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cheaptalk.calls.budget import Budget, Cap, amount_text
+from cheaptalk.models.flow_control import START
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import ModelSeat
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import Printed
-from cheaptalk.studies.estimates.amounts import NOTHING, Amounts, Range, dollars_shown, shown
+from cheaptalk.studies.estimates.amounts import (
+    NOTHING,
+    Amounts,
+    Range,
+    dollars_shown,
+    duration_shown,
+    shown,
+)
+from cheaptalk.studies.estimates.experience import (
+    NONE,
+    Asked,
+    Experience,
+    Experiences,
+    Lengths,
+    Table,
+    mean_length,
+)
 from cheaptalk.studies.estimates.rehearsal import (
     Load,
     Loads,
@@ -29,16 +48,22 @@ from cheaptalk.studies.estimates.tokens import (
     REASKED,
     amounts_of,
     reasoning_assumed,
+    seconds_of,
 )
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.runs.host import CONCURRENCY
 
 Try: TypeAlias = tuple[str, int]
 """A stand-in, and the luck that it has."""
 LUCKS = 4
 """How often a match is rehearsed with a random stand-in, each time with other luck."""
-Lineup: TypeAlias = tuple[tuple[str, RehearsedRole], ...]
-"""The models at a table: their labels and roles."""
+Asking: TypeAlias = tuple[str, RehearsedRole]
+"""A model at a table: its label and role."""
+Lineup: TypeAlias = tuple[Asking, ...]
+"""The models at a table."""
+LONGER = 3
+"""How many times as long as a match takes on average the longest may, at the end of a run."""
 NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 REHEARSALS = 40
 """Matches that are rehearsed for each part, at the most."""
@@ -56,6 +81,7 @@ class Estimate(Printed):
         per_match: amounts of one match, on average, where it takes the most.
         models: the model of each of these players.
         rehearsed: matches that were played with stand-ins to find out.
+        seconds: that the run takes; None in providers' batches, each of which has a day.
         assumes: what the range rests on, a sentence each.
     """
 
@@ -64,6 +90,7 @@ class Estimate(Printed):
     per_match: Amounts
     models: dict[str, str]
     rehearsed: int
+    seconds: Range | None
     assumes: tuple[str, ...]
 
     @property
@@ -92,8 +119,16 @@ class Estimate(Printed):
             parts.append(f"no price is known for {', '.join(self.unpriced)}")
         return ", ".join(parts)
 
+    @property
+    def duration(self) -> str:
+        """How long the run takes, in words."""
+        if self.seconds is None:
+            return "up to 24 h for each ply, as the provider says of its batches"
+        return duration_shown(self.seconds)
+
     def __str__(self) -> str:
         rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]
+        rows += [f"  estimated time: {self.duration}"]
         rows += [f"  {label}: {one.line}" for label, one in self.players.items()]
         return "\n".join([*rows, "This assumes:", *(f"- {one}" for one in self.assumes)])
 
@@ -104,6 +139,7 @@ class Estimate(Printed):
             "rehearsed": self.rehearsed,
             **self.total.as_json(),
             "per_match": self.per_match.as_json(),
+            "seconds": self.seconds and [round(end, 1) for end in self.seconds],
             "unpriced": self.unpriced,
             "players": {
                 label: {"model": self.models[label], **one.as_json()}
@@ -118,18 +154,25 @@ def estimate(
     prices: Prices | None = None,
     settled: Container[str] = (),
     begun: Mapping[str, Mapping[str, Cost]] = NOBODY,
+    *,
+    seen: Experiences = NONE,
+    batch: bool = False,
+    concurrency: int = CONCURRENCY,
 ) -> Estimate:
     """Estimate what the models of a plan are going to take.
 
     Some matches are played with scripted stand-ins on their very deals, and the words that models
     would read are counted. Low is what it takes with whichever stand-in makes a match shortest,
-    high with the slowest.
+    high with the slowest. Where a model has answered already, its replies tell the rest.
 
     Args:
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         settled: ids of matches that are not played again.
         begun: what came back of matches that were begun and are to be gone on with, by id and
             seat; the low ends count on it.
+        seen: what replies so far took.
+        batch: whether calls go out in providers' batches.
+        concurrency: matches with models played at once.
     """
     known = prices or load_prices()
     live = plan.matches.left(Marks(), instant=False)
@@ -138,26 +181,85 @@ def estimate(
     rehearsals = _Rehearsals()
     effort = EFFORT / max(len(playing), 1)
     loads = {part: rehearsals.of(part, matches, effort) for part, matches in playing.items()}
-    players = {label: Amounts() for label in specs}
+    asked = {
+        (label, part): Asked.of(specs[label], part.game)
+        for table in tables
+        for label, part in table
+    }
+    each = {
+        (label, part): amounts_of(
+            loads[part], specs[label], known, batch=batch, seen=seen.calls.get(calls)
+        )
+        for (label, part), calls in asked.items()
+    }
     per_match = Amounts()
+    totals: defaultdict[Asking, Amounts] = defaultdict(Amounts)
     for table, number in tables.items():
         whole = Amounts()
-        for label, part in table:
-            amounts = amounts_of(loads[part], specs[label], known)
-            players[label] = players[label].plus(amounts.times(number))
-            whole = whole.plus(amounts)
+        for one in table:
+            totals[one] = totals[one].plus(each[one].times(number))
+            whole = whole.plus(each[one])
         per_match = per_match.or_more(whole)
+    if seen.lengths:
+        totals = _at_length(totals, left, seen.lengths)
+    players = {label: Amounts() for label in specs}
+    work = NOTHING
+    for (label, part), amounts in totals.items():
+        players[label] = players[label].plus(amounts)
+        work = work.plus(seconds_of(amounts, seen.calls.get(asked[label, part])))
+    at_once = max(1, min(concurrency, len(left)))
+    longest = work.high / max(len(left), 1) * LONGER
+    seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
     taken = _taken(left, begun)
     for label, spec in specs.items():
         price = known.of(spec.model)
-        dollars = price.dollars(taken[label].usage) if price else 0.0
+        dollars = price.dollars(taken[label].usage, batch=batch) if price else 0.0
         rest = players[label].without(taken[label], dollars)
         players[label] = rest if price else replace(rest, dollars=None)
     assumes = _assumptions(plan, specs, known, rehearsals.unknown)
+    assumes += tuple(_seen(asked, seen.calls))
     if begun:
         assumes += ("matches that were begun are counted in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
-    return Estimate(len(left), players, per_match, models, len(rehearsals.done), assumes)
+    return Estimate(
+        len(left), players, per_match, models, len(rehearsals.done),
+        None if batch else seconds, assumes,
+    )  # fmt: skip
+
+
+def _seen(asked: Mapping[Asking, Asked], calls: Mapping[Asked, Experience]) -> Iterator[str]:
+    """Whose replies so far tell the rest, a sentence each."""
+    found = {(label, part.game): calls[key] for (label, part), key in asked.items() if key in calls}
+    for (label, game), one in found.items():
+        yield (
+            f"but {label} goes on at {game} as in its {counted(one.replies, 'reply')} that were "
+            f"read, with {shown(one.output)} tokens out in {one.seconds.low:,.1f} to "
+            f"{one.seconds.high:,.1f} s"
+        )
+
+
+def _at_length(
+    totals: Mapping[Asking, Amounts], left: Sequence[PlannedMatch], lengths: Mapping[Table, Lengths]
+) -> defaultdict[Asking, Amounts]:
+    """The amounts with matches as long as those that have ended, in games where these tell."""
+    waiting: defaultdict[str, Counter[Table]] = defaultdict(Counter)
+    for match in left:
+        rules = match.configuration.game
+        pairs = zip(rules.places, match.seating, strict=True)
+        players = tuple(one.digest for _, one in sorted(pairs, key=itemgetter(0)))
+        waiting[rules.name][Table(match.configuration.digest, players)] += 1
+    found = defaultdict(Amounts, totals)
+    for game, tables in waiting.items():
+        length = mean_length(tables, lengths)
+        ours = [one for one in totals if one[1].game == game]
+        if length is None or not ours:
+            continue
+        calls = reduce(Range.plus, (totals[one].calls for one in ours))
+        known = length.times(tables.total()).within(calls)
+        low, high = known.low / max(calls.low, 1e-9), known.high / max(calls.high, 1e-9)
+        for one in ours:
+            found[one] = totals[one].scaled(low, high)
+    return found
 
 
 def _parts(
@@ -207,7 +309,8 @@ class _Rehearsals:
         self, part: RehearsedRole, matches: Sequence[PlannedMatch], effort: float
     ) -> tuple[Load, Load]:
         """What a seat reads and writes in a match on average: with whoever makes it shortest, each
-        match by itself, and with the slowest stand-in; nothing where none can play.
+        match by itself, and halfway between all stand-ins and the slowest; nothing where none can
+        play.
 
         Args:
             effort: calls after which no further match is rehearsed.
@@ -227,7 +330,8 @@ class _Rehearsals:
         if not shortest:
             self.unknown.add(part.game)
             return Load(), Load()
-        return mean_load(shortest), max(map(mean_load, found.values()), key=_asked)
+        means = [mean_load(loads) for loads in found.values()]
+        return mean_load(shortest), mean_load([mean_load(means), max(means, key=_asked)])
 
     def _rehearsed(self, match: PlannedMatch) -> dict[Try, Loads]:
         if match.id not in self.done:

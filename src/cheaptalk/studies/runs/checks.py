@@ -63,13 +63,23 @@ def check(
             raise _unreachable(player, reason)
     if batching is None and store is not None:
         check_collected(store, planned.study.name, planned.matches)
-    for player in () if batching is None else planned.players().values():
-        reason = player.spec.unbatchable()
-        if reason is not None:
-            raise _unreachable(player, reason)
+    if batching is not None:
+        check_batchable(planned)
     prices = prices or load_prices()
     check_prices(planned, prices, cap)
     return Checked(planned, prices, cap, batching)
+
+
+def check_batchable(planned: Plan) -> None:
+    """Refuse a plan that cannot be played in providers' batches.
+
+    Raises:
+        StudyError: a player cannot.
+    """
+    for player in planned.players().values():
+        reason = player.spec.unbatchable()
+        if reason is not None:
+            raise _unreachable(player, reason)
 
 
 def check_prices(planned: Plan, prices: Prices, cap: Cap) -> None:
