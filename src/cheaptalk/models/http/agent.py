@@ -6,7 +6,6 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import ModelCall, Reply, TokenCount, Usage
-from cheaptalk.models.http.openai import headers
 from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
 from cheaptalk.models.model_strings import ModelName
 
@@ -82,6 +81,6 @@ class AgentModels:
             deadline: seconds until the call counts as timed out, from sending to the last byte.
         """
         name = ModelName.parse(call.model)
-        carried = headers(name.key) | {CALL_HEADER: number}
+        carried = name.key_header | {CALL_HEADER: number}
         sent = body(call, number)
         return await self._wire.post(name.url, carried, sent, name.key, deadline, read)
