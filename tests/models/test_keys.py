@@ -19,6 +19,7 @@ from cheaptalk.models.clients import open_batches
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
 from tests import batch_server
+from tests.conftest import Command
 from tests.fakes import Server, at_home, study, with_model
 from tests.model_server import completion
 from tests.models.serving import Answering, always, exchange
@@ -340,3 +341,46 @@ def test_a_proxy_s_password_is_nowhere(
         assert not held(reply.model_dump_json(), secret)
     if not answers:
         assert reply.detail == "no proxy answers at 127.0.0.1:9 (Connection refused)"
+
+
+STUDY = """
+name: small
+games: [{game: bargaining}]
+players: {tiny: {model: "vllm/tiny@https://h/v1?api_key=hunter22"}}
+pairing: self
+"""
+ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter22@h/v1"),
+        ("run", "quickstart", "--player", "x={model: vllm/tiny@https://h/v1?key=hunter22}"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@HTTPS://h/v1#access_token=hunter22"),
+        ("run", "quickstart", "--player", "x=https://me:hunter22@h/v1"),
+        ("run", "quickstart", "--player", "x=openai-compatible/https://me:hunter22@h/v1"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@me:hunter22@h:80/v1"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter/22@h/v1"),
+        ("run", "small.yaml"),
+        ("run", "quickstart", "--roster", "roster.yaml"),
+        ("play", "bargaining", "--against", "vllm/tiny@http://me:hunter22@h/v1"),
+        ("prompt", "bargaining", "--player", "vllm/tiny@http://me:hunter22@h/v1"),
+        ("prices", "vllm/tiny@http://me:hunter22@h/v1"),
+    ],
+)
+def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_written(
+    command: tuple[str, ...], cheaptalk: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "small.yaml").write_text(STUDY)
+    (tmp_path / "roster.yaml").write_text(ROSTER)
+    done = cheaptalk(*command)
+    assert done.status == 2
+    assert "hunter" not in done.out + done.err
+    assert {path.name for path in tmp_path.iterdir()} == {"small.yaml", "roster.yaml"}
+
+
+@pytest.mark.parametrize("query", ["version=2", "api-version=2026-01-01", "model=monkey", "max=9"])
+def test_a_url_may_hold_any_other_query(query: str) -> None:
+    name = ModelName.parse(f"vllm/tiny@https://h/v1?{query}")
+    assert name.endpoint("chat/completions") == f"https://h/v1/chat/completions?{query}"

@@ -9,7 +9,15 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cheaptalk.models.prices import own_prices, read_prices
-from cheaptalk.models.providers import PROVIDERS, Protocol, Provider, advice, origin, url_problem
+from cheaptalk.models.providers import (
+    PROVIDERS,
+    Protocol,
+    Provider,
+    advice,
+    origin,
+    secret_problem,
+    url_problem,
+)
 from cheaptalk.rules import UnknownName, unknown
 
 OWN_KEY = "a server's key stands in an environment variable that its entry in providers.yaml names"
@@ -89,7 +97,7 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
         protocol: that of its provider; None where nothing is known of it.
         usual: where its provider is.
     """
-    _refuse_secrets(text)
+    refuse_secrets(text)
     provider, slash, rest = text.partition("/")
     if not slash or not rest:
         cure = hint(text) or (
@@ -112,17 +120,22 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
             raise unknown("scripted model", rest, list(SCRIPTS))
     elif not url:
         raise ValueError(f'"{text}": say where it listens: {provider}/{name}@http://HOST:PORT/PATH')
+    if found and (problem := url_problem(url)):
+        raise ValueError(f"{provider}/{name}: {problem}")
     return ModelName(provider, name, url.rstrip("/"))
 
 
-def _refuse_secrets(text: str) -> None:
-    """Refuse a URL with what must not stand in a model string, before anything repeats it."""
+def refuse_secrets(text: str) -> None:
+    """Refuse a text with a URL that holds a secret, before anything repeats it.
+
+    Raises:
+        ValueError: it does; the message does not repeat the URL.
+    """
     found = re.search("https?://", text, re.IGNORECASE)
-    problem = found and url_problem(text[found.start() :])
+    problem = found and secret_problem(text[found.start() :])
     if found and problem:
         model = text[: found.start()].rstrip("@") or "a model's URL"
-        why = "" if "port" in problem else f", for a model string is stored and shown; {OWN_KEY}"
-        raise ValueError(f"{model}: {problem}{why}")
+        raise ValueError(f"{model}: {problem}, for a model string is stored and shown; {OWN_KEY}")
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:

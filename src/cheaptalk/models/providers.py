@@ -242,10 +242,10 @@ def _filled_problem(url: str) -> str | None:
     return url_problem(url)
 
 
-def url_problem(url: str) -> str | None:
-    """What stands in a URL that must not, in words that do not repeat it; None where nothing does.
+def secret_problem(url: str) -> str | None:
+    """Which secret stands in a URL, in words that do not repeat it; None where none does.
 
-    >>> url_problem("https://gpu/v1?api_key=1")
+    >>> secret_problem("https://gpu/v1?api_key=1")
     'leave "api_key" out of the URL'
     """
     if re.search(r"//[^/?#\s]*@", url):
@@ -254,6 +254,14 @@ def url_problem(url: str) -> str | None:
     for name, _ in parse_qsl(query, keep_blank_values=True):
         if SECRET_NAME.search(name):
             return f'leave "{name}" out of the URL'
+    return None
+
+
+def url_problem(url: str) -> str | None:
+    """What is wrong with a URL, in words that do not repeat it; None where nothing is."""
+    problem = secret_problem(url)
+    if problem:
+        return problem
     try:
         _ = urlsplit(IN_URL.sub("x", url)).port
     except ValueError:
