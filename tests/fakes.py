@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from itertools import chain
 from threading import Thread
@@ -13,7 +15,7 @@ import pytest
 from aiohttp import web
 
 import cheaptalk as ct
-from cheaptalk.models import Failure, ModelCall, Reply, Usage
+from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
 from cheaptalk.rules import Registry, registry
 from tests.model_server import CALLS, Answerer, Handler, answer, make_app, nothing_special
 
@@ -193,3 +195,11 @@ def install(monkeypatch: pytest.MonkeyPatch, found: list[EntryPoint]) -> None:
     groups = {one.group for one in Registry.known}
     ours = list(chain.from_iterable(entry_points(group=group) for group in groups))
     monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*ours, *found]))
+
+
+@contextmanager
+def at_home(provider: str, url: str) -> Iterator[None]:
+    """Let a provider's own address be that of a test's server, which is then sent its key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PROVIDERS._all(), provider, replace(PROVIDERS[provider], url=url))
+        yield

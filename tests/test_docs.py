@@ -135,7 +135,13 @@ def script(page: Path) -> tuple[str, list[Command]]:
 def environment(home: Path) -> dict[str, str]:
     """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
     kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-    for name in ("CHEAPTALK_STORE", "CHEAPTALK_CACHE", "XDG_CACHE_HOME"):
+    for name in (
+        "CHEAPTALK_STORE",
+        "CHEAPTALK_CACHE",
+        "CHEAPTALK_PROVIDERS",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+    ):
         kept.pop(name, None)
     return kept | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

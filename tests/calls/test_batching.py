@@ -15,7 +15,7 @@ from cheaptalk.records import Status, Store
 from cheaptalk.records.store import schema
 from tests import batch_server
 from tests.batch_server import BatchServer
-from tests.fakes import essence
+from tests.fakes import at_home, essence
 from tests.model_server import completion
 
 QUICK = Batching(poll=0.01)
@@ -270,7 +270,7 @@ def test_a_wrong_key_halts_the_run_and_the_right_one_goes_on(store: Store) -> No
         return web.json_response(said, status=401) if wrong else None
 
     wrong = True
-    with BatchServer(before=locked) as server:
+    with BatchServer(before=locked) as server, at_home("openai", server.url):
         progress = ct.run(small(server), store, batching=QUICK)
         assert progress.halted is not None
         assert "status 401: no such key: Bearer [key]" in progress.halted

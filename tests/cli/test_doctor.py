@@ -15,7 +15,7 @@ from tests.fakes import spec
 
 def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    monkeypatch.setenv("AGENT_API_KEY", "sk-sec\nret")
+    monkeypatch.setenv("GROQ_API_KEY", "sk-sec\nret")
     monkeypatch.setenv("VLLM_API_KEY", "sk-secret")
     for unset in ("GEMINI_API_KEY", "OLLAMA_API_KEY"):
         monkeypatch.delenv(unset, raising=False)
@@ -27,7 +27,7 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     assert "ok  openai: OPENAI_API_KEY is set" in lines
     assert "--  gemini: GEMINI_API_KEY is not set" in lines
     assert "ok  vllm: VLLM_API_KEY is set" in lines
-    assert "--  agent: AGENT_API_KEY holds a line break or the like inside: " in done.out
+    assert "--  groq: GROQ_API_KEY holds a line break or the like inside: " in done.out
     assert "ollama" not in done.out, "it needs no key"
     assert lines[-1] == "ok  store: cheaptalk.sqlite does not exist yet; the first run makes it"
     assert "sk-sec" not in done.out + done.err

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.clients import open_models
+from tests.fakes import at_home
 
 Answering = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
@@ -24,12 +26,17 @@ class Heard:
 
 
 def exchange(
-    answering: Answering, make: Callable[[str], ModelCall], times: int = 1, deadline: float = 30
+    answering: Answering,
+    make: Callable[[str], ModelCall],
+    times: int = 1,
+    deadline: float = 30,
+    home: bool = False,
 ) -> tuple[list[Reply], Heard]:
     """Make a call so many times, one after the other, to a server that answers so.
 
     Args:
         make: the call, given the server's address.
+        home: whether this is the provider's own address, where its key is sent.
     """
     heard = Heard()
 
@@ -44,13 +51,16 @@ def exchange(
         app = web.Application()
         app.router.add_post("/{tail:.*}", handle)
         async with TestServer(app) as server, open_models() as models:
-            call = make(str(server.make_url("")).rstrip("/"))
+            url = str(server.make_url("")).rstrip("/")
+            call = make(url)
+            provider = call.model.partition("/")[0]
 
             async def whole(number: int) -> Reply:
                 reply = await models.call(call, f"m/0/alice/0/{number}", deadline)
                 return await whole(number) if reply.rerouted else reply
 
-            return [await whole(number) for number in range(times)]
+            with at_home(provider, url) if home else nullcontext():
+                return [await whole(number) for number in range(times)]
 
     return asyncio.run(once()), heard
 

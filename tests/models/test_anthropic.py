@@ -45,7 +45,7 @@ def text(words: str) -> dict[str, Any]:
 
 
 def test_what_is_sent() -> None:
-    _, heard = exchange(always(said(text("7"))), call(stop=["END"]))
+    _, heard = exchange(always(said(text("7"))), call(stop=["END"]), home=True)
     assert heard.paths == ["/v1/messages"]
     assert heard.bodies == [
         {
@@ -112,7 +112,7 @@ def test_a_refusal_is_one() -> None:
 )
 def test_an_error_is_the_provider_s(status: int, again: bool) -> None:
     error = {"type": "error", "error": {"type": "some_error", "message": f"no, {KEY}"}}
-    (reply,), _ = exchange(always(error, status), call())
+    (reply,), _ = exchange(always(error, status), call(), home=True)
     assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, again)
     assert reply.detail == f"status {status}: no, [key]"
 

@@ -21,6 +21,7 @@ from cheaptalk.models.batch.protocol import (
 )
 from cheaptalk.models.clients import open_batches
 from tests import batch_server
+from tests.fakes import at_home
 
 T = TypeVar("T")
 MODELS = ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]
@@ -43,6 +44,10 @@ def lines(model: str, count: int = 2) -> list[BatchLine]:
 
 def ask(model: str, url: str, work: Callable[[BatchServer], Awaitable[T]]) -> T:
     async def go() -> T:
+        with at_home(model.partition("/")[0], url):
+            return await connected()
+
+    async def connected() -> T:
         server = open_batches(ModelName.parse(f"{model}@{url}"))
         try:
             return await work(server)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from aiohttp import web
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
-from tests.fakes import Server
+from tests.fakes import Server, at_home
 from tests.model_server import Handler, completion
 
 KEY = "sk-very-secret-42"
@@ -25,8 +26,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
 
 
-def ask(url: str, deadline: float = 30, **settings: Any) -> Reply:
-    """One call to a server."""
+def ask(url: str, deadline: float = 30, *, home: bool = True, **settings: Any) -> Reply:
+    """One call to a server, at its provider's own address or elsewhere."""
     call = ModelCall(
         model=f"vllm/tiny@{url}", messages=ASKED, settings=ModelSettings.model_validate(settings)
     )
@@ -35,7 +36,8 @@ def ask(url: str, deadline: float = 30, **settings: Any) -> Reply:
         async with open_models() as models:
             return await models.call(call, "m/0/alice/0/1", deadline)
 
-    return asyncio.run(once())
+    with at_home("vllm", url) if home else nullcontext():
+        return asyncio.run(once())
 
 
 def reply_to(handler: Handler, deadline: float = 30) -> Reply:
@@ -182,7 +184,7 @@ def test_an_error_status_is_the_provider_s_failure(status: int, again: bool) -> 
 @pytest.mark.parametrize("ending", ["/chat/completions", "/elsewhere"])
 def test_a_page_that_is_not_there_is_told_with_the_url_that_was_asked(ending: str) -> None:
     with Server() as server:
-        reply = ask(server.url + ending)
+        reply = ask(server.url + ending, home=False)
     assert reply.detail == (
         "status 404: Not Found (the URL mostly ends in /v1, and calls go to "
         f"{server.url}{ending}/chat/completions)"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models import FAMILIES, PROVIDERS, ModelName, ModelSettings, check_settings, family
+from cheaptalk.models import PROVIDERS, ModelName, ModelSettings, check_settings
 from cheaptalk.models.settings import routes, wire
 
 CHAT = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "seed": 1, "stop": ["END"]}
@@ -106,15 +106,9 @@ def test_a_way_of_asking_that_a_provider_does_not_have_is_refused() -> None:
         check_settings(ModelSettings(reasoning="low"), "anthropic/claude-opus-4-1", "tool")
 
 
-def test_every_provider_has_a_family_for_every_name() -> None:
-    for provider in PROVIDERS:
-        assert family(ModelName(provider, "anything at all", "")).pattern == "*"
-
-
-def test_every_family_can_be_asked_in_words() -> None:
-    for one in FAMILIES:
-        assert one.routes[-1] == "text"
-        assert bool(one.reasoning) == bool(one.levels)
+def test_every_model_that_reasons_knows_levels() -> None:
+    for entry in PROVIDERS.values():
+        assert all(bool(one.reasoning) == bool(one.levels) for one in entry.models)
 
 
 def test_a_model_that_reasons_cannot_be_made_to_call_a_tool_at_anthropic() -> None:

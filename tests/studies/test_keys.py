@@ -8,7 +8,7 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.records import Store
-from tests.fakes import Server, study, with_model
+from tests.fakes import Server, at_home, study, with_model
 
 KEY = "sk-very-secret-42"
 
@@ -28,7 +28,7 @@ def test_a_key_that_a_server_repeats_is_kept_nowhere(
     store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
-    with Server(handler=indiscreet) as server:
+    with Server(handler=indiscreet) as server, at_home("vllm", server.url):
         progress = ct.run(study(**with_model(server.url)), store)
     assert server.headers["Authorization"] == f"Bearer {KEY}"
     assert progress.failed > 0

@@ -22,6 +22,7 @@ from cheaptalk.cli.catalogue.players import players
 from cheaptalk.cli.catalogue.preset import preset
 from cheaptalk.cli.catalogue.prices import prices
 from cheaptalk.cli.catalogue.prompt import prompt
+from cheaptalk.cli.catalogue.providers import providers
 from cheaptalk.cli.catalogue.recipes import recipes
 from cheaptalk.cli.catalogue.rosters import rosters
 from cheaptalk.cli.results import import_
@@ -48,8 +49,9 @@ from cheaptalk.rules.registry import PluginWarning
 
 COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "games": games, "players": players, "rosters": rosters, "prompt": prompt, "preset": preset,
-    "prices": prices, "plan": plan, "run": run, "resume": resume, "ctl": ctl, "batches": batches,
-    "cache": cache.commands, "status": status, "show": show, "view": view, "judge": judge,
+    "providers": providers, "prices": prices, "plan": plan, "run": run, "resume": resume,
+    "ctl": ctl, "batches": batches, "cache": cache.commands, "status": status, "show": show,
+    "view": view, "judge": judge,
     "label": label, "report": report, "recipes": recipes, "compare": compare,
     "leaderboard": leaderboard, "metagame": metagame, "export": export,
     "import": import_.commands, "play": play, "doctor": doctor,

@@ -11,12 +11,12 @@ from .calls import (
     Route,
     Usage,
 )
-from .model_strings import PROVIDERS, SCRIPTS, ModelName, Provider, missing
+from .model_strings import SCRIPTS, ModelName, missing
 from .prices import Price, PriceError, Prices, load_prices, own_prices
-from .settings import FAMILIES, Family, check_settings, family
+from .providers import PROVIDERS, Family, Provider, ProviderError, read_providers, users_file
+from .settings import check_settings, family
 
 __all__ = [
-    "FAMILIES",
     "PROVIDERS",
     "SCRIPTS",
     "AnswerForm",
@@ -31,6 +31,7 @@ __all__ = [
     "PriceError",
     "Prices",
     "Provider",
+    "ProviderError",
     "Reasoning",
     "Reply",
     "Route",
@@ -40,4 +41,6 @@ __all__ = [
     "load_prices",
     "missing",
     "own_prices",
+    "read_providers",
+    "users_file",
 ]

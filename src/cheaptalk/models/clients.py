@@ -1,6 +1,6 @@
 """Clients for all models and for all batch endpoints, chosen by the model string."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from typing import Protocol as TypingProtocol
@@ -11,18 +11,14 @@ from cheaptalk.models.batch.protocol import BatchServer
 from cheaptalk.models.calls import ModelCall, Reply, Route
 from cheaptalk.models.http import anthropic, openai
 from cheaptalk.models.http.agent import AgentModels
-from cheaptalk.models.http.transport import CALL_HEADER, Wire
+from cheaptalk.models.http.transport import CALL_HEADER, Wire, hinted
 from cheaptalk.models.local import LocalModels
-from cheaptalk.models.model_strings import OURS, ModelName, Protocol
+from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.providers import BatchProtocol, Protocol
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.models.settings import wire as settings_sent
 from cheaptalk.models.structured_output import Known, offered
 from cheaptalk.models.usage import metered
-
-NOT_FOUND = 404
-"""The status of what is not there: the model, or the page behind a wrong URL."""
-USUAL_ENDS = ("/v1", OURS["gemini"].url)
-"""How URLs end at which the chat format is spoken."""
 
 
 class Client(TypingProtocol):
@@ -50,7 +46,7 @@ class HttpModels:
     Attributes:
         wire: carries them.
         path: what stands behind a server's URL.
-        headers: what a request carries, by the key.
+        headers: what every request carries beside the key.
         body: a call as it is sent, asked for by a route.
         read: makes a reply of what came back; raises ValueError where it is none.
         routes: ways of asking that are left for each model.
@@ -58,7 +54,7 @@ class HttpModels:
 
     wire: Wire
     path: str
-    headers: Callable[[str | None], dict[str, str]]
+    headers: Mapping[str, str]
     body: Callable[[ModelCall, Route], dict[str, Any]]
     read: Callable[[Any], Reply]
     routes: Known = field(default_factory=Known)
@@ -66,8 +62,8 @@ class HttpModels:
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call, as :meth:`Client.call` says."""
         name = ModelName.parse(call.model)
-        url = f"{name.url}/{self.path}"
-        headers = self.headers(name.key) | {CALL_HEADER: number}
+        url = name.endpoint(self.path)
+        headers = {**self.headers, **name.key_header, CALL_HEADER: number}
         route, *others = self.routes.left(call)
         body = self.body(call, route)
         reply = await self.wire.post(url, headers, body, name.key, deadline, self.read)
@@ -78,11 +74,7 @@ class HttpModels:
         }
         rerouted = (refused and bool(others)) or None
         reply = metered(reply.model_copy(update=how | {"rerouted": rerouted}), call)
-        usual = name.protocol != "chat" or name.url.endswith(USUAL_ENDS)
-        if reply.status != NOT_FOUND or usual:
-            return offered(reply, call)
-        hint = f"the URL mostly ends in /v1, and calls go to {url}"
-        return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
+        return offered(hinted(reply, name, url), call)
 
 
 class AllModels:
@@ -92,11 +84,9 @@ class AllModels:
         self._wire = wire = Wire()
         self._local = LocalModels()
         self._clients: dict[Protocol, Client] = {
-            "chat": HttpModels(
-                wire, "chat/completions", openai.headers, openai.body, openai.read, routes
-            ),
+            "chat": HttpModels(wire, "chat/completions", {}, openai.body, openai.read, routes),
             "messages": HttpModels(
-                wire, "messages", anthropic.headers, anthropic.body, anthropic.read, routes
+                wire, "messages", anthropic.HEADERS, anthropic.body, anthropic.read, routes
             ),
             "agent": AgentModels(wire),
             "in process": self._local,
@@ -129,6 +119,13 @@ def open_models(routes: Known | None = None) -> AllModels:
     return AllModels(routes or Known())
 
 
+BATCHES: dict[BatchProtocol, Callable[[ModelName], BatchServer]] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+}
+
+
 def open_batches(name: ModelName) -> BatchServer:
-    """The batch endpoint of a model's provider, one of :data:`.PROVIDERS`."""
-    return AnthropicBatches(name) if name.provider == "anthropic" else OpenAIBatches(name)
+    """The batch endpoint of a model's provider, which has one."""
+    assert name.entry.batch is not None
+    return BATCHES[name.entry.batch](name)

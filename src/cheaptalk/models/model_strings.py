@@ -1,70 +1,26 @@
 """Model strings: ``provider/NAME`` or ``provider/NAME@URL``."""
 
-import os
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.util import find_spec
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cheaptalk.models.prices import own_prices, read_prices
-from cheaptalk.rules import UnknownName, unknown
-from cheaptalk.rules.registry import Registry, instances, several
-
-Protocol = Literal["chat", "messages", "agent", "in process", "script"]
-"""How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
-agent over HTTP, as a model loaded into this process, or as a script that only acts the model."""
-
-
-class Provider(NamedTuple):
-    """Where a provider is and which environment variable holds its key.
-
-    Attributes:
-        url: where it listens; empty where the model string has to say, or where nothing listens.
-        key: the environment variable of the key; empty where there is none.
-        needs_key: false for what people run themselves: a key is sent there only if it is set.
-        protocol: how it is spoken to.
-    """
-
-    url: str
-    key: str
-    needs_key: bool = True
-    protocol: Protocol = "chat"
-
-    @property
-    def secret(self) -> str | None:
-        """The key, from the environment; None where none is set."""
-        return (self.key and os.environ.get(self.key, "").strip()) or None
-
-    @property
-    def garbled(self) -> str | None:
-        """That the key cannot be sent as it stands, and what to do; None where it can."""
-        if self.secret is None or self.secret.isprintable():
-            return None
-        return f"{self.key} holds a line break or the like inside: set it again, in one line"
-
-
-OURS = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", protocol="messages"),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "vllm": Provider("http://localhost:8000/v1", "VLLM_API_KEY", needs_key=False),
-    "ollama": Provider("http://localhost:11434/v1", "OLLAMA_API_KEY", needs_key=False),
-    "openai-compatible": Provider("", "OPENAI_COMPATIBLE_API_KEY", needs_key=False),
-    "agent": Provider("", "AGENT_API_KEY", needs_key=False, protocol="agent"),
-    "hf": Provider("", "", needs_key=False, protocol="in process"),
-    "script": Provider("", "", needs_key=False, protocol="script"),
-}
-PROVIDERS: Registry[Provider] = Registry(
-    "provider", "cheaptalk.providers", instances(Provider), several
+from cheaptalk.models.providers import (
+    PROVIDERS,
+    Protocol,
+    Provider,
+    advice,
+    origin,
+    secret_problem,
+    url_problem,
 )
-"""Whoever can be asked, by the first part of a model string."""
-MAKERS = ("openai", "anthropic", "gemini")
-"""Providers whose models' names begin alike."""
+from cheaptalk.rules import UnknownName, unknown
+
+OWN_KEY = "a server's key stands in an environment variable that its entry in providers.yaml names"
 IN_PROCESS_NEEDS = ("torch", "transformers")
 """The packages that a model in this process needs: the extra ``lm``."""
 
@@ -90,7 +46,13 @@ class ModelName(NamedTuple):
             ValueError: it does not name a provider and a model, or not where to find it.
             UnknownName: nothing is known of the provider.
         """
-        return _parsed(text)
+        entry = PROVIDERS.get(text.partition("/")[0])
+        return _parsed(text, entry.protocol if entry else None, entry.address if entry else "")
+
+    @property
+    def entry(self) -> Provider:
+        """What is known of its provider."""
+        return PROVIDERS[self.provider]
 
     @property
     def short(self) -> str:
@@ -100,16 +62,42 @@ class ModelName(NamedTuple):
     @property
     def protocol(self) -> Protocol:
         """How the model is spoken to."""
-        return PROVIDERS[self.provider].protocol
+        return self.entry.protocol
+
+    @property
+    def at_home(self) -> bool:
+        """Whether it is at its provider's own scheme, host and port."""
+        return origin(self.url) == origin(self.entry.address)
+
+    def endpoint(self, path: str) -> str:
+        """The URL of a path behind its own, before a query if it has one.
+
+        >>> ModelName("vllm", "tiny", "http://gpu/v1?version=2").endpoint("messages")
+        'http://gpu/v1/messages?version=2'
+        """
+        base, mark, query = self.url.partition("?")
+        return f"{base.rstrip('/')}/{path}{mark}{query}"
 
     @property
     def key(self) -> str | None:
-        """The key, from the environment; None where none is set."""
-        return PROVIDERS[self.provider].secret
+        """The key that is sent, from the environment: only to the provider's own host."""
+        return self.entry.secret_for(self.url)
+
+    @property
+    def key_header(self) -> dict[str, str]:
+        """The header that carries the key; none where no key is sent."""
+        return self.entry.key_header(self.key)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> ModelName:
+def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
+    """A model string taken apart.
+
+    Args:
+        protocol: that of its provider; None where nothing is known of it.
+        usual: where its provider is.
+    """
+    refuse_secrets(text)
     provider, slash, rest = text.partition("/")
     if not slash or not rest:
         cure = hint(text) or (
@@ -118,24 +106,36 @@ def _parsed(text: str) -> ModelName:
         raise ValueError(f'"{text}" is no model string: {cure}')
     if rest != rest.strip():
         raise ValueError(f'"{text}" begins or ends its name with a blank: leave it out')
-    if provider not in PROVIDERS:
+    if protocol is None:
         raise _no_provider(provider, rest)
-    known = PROVIDERS[provider]
-    if known.protocol == "in process":
+    if protocol == "in process":
         return ModelName(provider, rest, "")
     found = re.fullmatch(r"(.+?)@(https?://[^/\s].*)", rest)
     tail = rest.rpartition("@")[2]
     if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
-        raise ValueError(f'"{text}": a URL begins with http:// or https://, not "{tail}"')
-    name, url = found.groups() if found else (rest, known.url)
-    if known.protocol == "script":
+        raise ValueError(f'{provider}: a URL begins with http:// or https://, not "{tail}"')
+    name, url = found.groups() if found else (rest, usual)
+    if protocol == "script":
         if found or name not in SCRIPTS:
             raise unknown("scripted model", rest, list(SCRIPTS))
     elif not url:
         raise ValueError(f'"{text}": say where it listens: {provider}/{name}@http://HOST:PORT/PATH')
-    parsed = ModelName(provider, name, url.rstrip("/"))
-    _check_url(parsed, known.key)
-    return parsed
+    if found and (problem := url_problem(url)):
+        raise ValueError(f"{provider}/{name}: {problem}")
+    return ModelName(provider, name, url.rstrip("/"))
+
+
+def refuse_secrets(text: str) -> None:
+    """Refuse a text with a URL that holds a secret, before anything repeats it.
+
+    Raises:
+        ValueError: it does; the message does not repeat the URL.
+    """
+    found = re.search("https?://", text, re.IGNORECASE)
+    problem = found and secret_problem(text[found.start() :])
+    if found and problem:
+        model = text[: found.start()].rstrip("@") or "a model's URL"
+        raise ValueError(f"{model}: {problem}, for a model string is stored and shown; {OWN_KEY}")
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
@@ -160,7 +160,7 @@ def _short(model: str, *, bare: bool) -> str:
         name = ModelName.parse(model)
     except (ValueError, UnknownName):  # of another version
         return model
-    usual = PROVIDERS[name.provider].url
+    usual = name.entry.address
     if name.url == usual or (bare and not usual):
         return name.short
     return f"{name.short}@{urlsplit(name.url).netloc}"
@@ -172,21 +172,11 @@ def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
         return ValueError(
             f'"{written}/{rest}" is a URL alone: write openai-compatible/NAME@{written}/{rest}'
         )
+    if known := advice(written, rest):
+        return UnknownName(f'unknown provider "{written}": {known}')
     found = unknown("provider", written, list(PROVIDERS))
     cure = _makers_hint(rest.casefold())
     return UnknownName(f"{found}; {cure}") if cure and "did you mean" not in str(found) else found
-
-
-def _check_url(name: ModelName, key: str) -> None:
-    if re.search(r"//[^/?#]*@", name.url):
-        raise ValueError(
-            f"{name.short}: leave user and password out of its URL, for a model string is stored "
-            f"and shown; a key belongs in the environment variable {key}"
-        )
-    try:
-        _ = urlsplit(name.url).port
-    except ValueError:
-        raise ValueError(f'"{name.url}": its port is no number from 0 to 65535') from None
 
 
 def hint(text: str) -> str:
@@ -220,7 +210,12 @@ def _known() -> dict[str, str]:
     """The providers of models whose price is known, by the models' names."""
     patterns = (one for price in read_prices(own_prices()) for one in price.models)
     parts = [one.partition("/") for one in patterns if "*" not in one]
-    return {name: provider for provider, _, name in parts if provider in MAKERS}
+    return {name: provider for provider, _, name in parts if is_maker(provider)}
+
+
+def is_maker(provider: str) -> bool:
+    """Whether a provider serves the models that it makes itself."""
+    return provider in PROVIDERS and PROVIDERS[provider].maker
 
 
 SCRIPTS = {
@@ -241,11 +236,8 @@ def missing(model: str) -> str | None:
         UnknownName: nothing is known of the provider.
     """
     name = ModelName.parse(model)
-    provider = PROVIDERS[name.provider]
-    if provider.needs_key and not name.key:
-        return f"set the environment variable {provider.key}"
-    if provider.garbled:
-        return provider.garbled
+    if name.at_home and (trouble := name.entry.trouble):
+        return trouble
     if name.protocol == "in process" and not all(map(find_spec, IN_PROCESS_NEEDS)):
         return 'a model in this process needs: pip install "cheaptalk[lm]"'
     return None

@@ -58,6 +58,8 @@ class Registry(Mapping[str, T]):
         holds: whether something is such a thing.
         read: what an entry point registers, by name, from the point's name and what it refers to;
             by default that thing itself under the point's name.
+        more: what else there is beside that of packages, such as in a user's file; its errors are
+            told to whoever asks for a thing.
     """
 
     known: ClassVar[list["Registry[Any]"]] = []
@@ -69,11 +71,13 @@ class Registry(Mapping[str, T]):
         group: str,
         holds: Callable[[Any], bool],
         read: Callable[[str, Any], Mapping[str, T]] = lambda name, thing: {name: thing},
+        more: Callable[[Mapping[str, T]], Mapping[str, T]] = lambda packaged: {},
     ) -> None:
         self.what = what
         self.group = group
         self.holds = holds
         self._read = read
+        self._more = more
         self._here: dict[str, T] = {}
         self._packaged: dict[str, T] | None = None
         self._found: dict[str, T] | None = None
@@ -146,9 +150,10 @@ class Registry(Mapping[str, T]):
         return self._found
 
     def _installed(self) -> dict[str, T]:
-        """What packages register; they are looked at once, and warned of once."""
+        """What packages register, and what is beside it; looked at once, and warned of once."""
         if self._packaged is None:
-            self._packaged = self._look()
+            found = self._look()
+            self._packaged = {**found, **self._more(found)}
         return self._packaged
 
     def _look(self) -> dict[str, T]:

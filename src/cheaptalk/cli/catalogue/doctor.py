@@ -47,8 +47,8 @@ def doctor(
     for name, provider in ct.models.PROVIDERS.items():
         found = provider.secret is not None
         if found or provider.needs_key:
-            said = provider.garbled or f"{provider.key} is {'set' if found else 'not set'}"
-            checks.append((name, found and not provider.garbled, said))
+            trouble = provider.trouble if found else f"{provider.key} is not set"
+            checks.append((name, not trouble, trouble or f"{provider.key} is set"))
     checks += _examined(store) if deep else [_store_check(store)]
     if json:
         print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])

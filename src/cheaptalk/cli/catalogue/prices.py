@@ -12,7 +12,7 @@ from rich.text import Text
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, PricesOption
 from cheaptalk.cli.shared.printing import out, print_json, say
-from cheaptalk.models.model_strings import hint
+from cheaptalk.models.model_strings import hint, refuse_secrets
 from cheaptalk.models.prices import PACKAGE
 
 FILE = "prices.yaml"
@@ -83,6 +83,10 @@ def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
 
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
     """The price of one model; without numbers where it is not known."""
+    try:
+        refuse_secrets(model)
+    except ValueError as error:
+        raise ct.CheaptalkError(str(error)) from None
     price = table.of(model)
     if price is None:
         blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))

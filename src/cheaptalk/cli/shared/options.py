@@ -13,6 +13,7 @@ import typer
 from pydantic import ValidationError
 
 import cheaptalk as ct
+from cheaptalk.models.model_strings import refuse_secrets
 from cheaptalk.players.seats import entry_of
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import parse_yaml
@@ -153,6 +154,10 @@ def player_entry(written: str) -> Any:
 
 
 def _yaml(written: str) -> Any:
+    try:
+        refuse_secrets(written)
+    except ValueError as error:
+        raise ct.StudyError(str(error)) from None
     try:
         return parse_yaml(written)
     except ValueError as error:

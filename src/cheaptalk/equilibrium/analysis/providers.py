@@ -11,7 +11,7 @@ from cheaptalk.equilibrium.empirical.bootstrap import Bootstrap, Spread, spreads
 from cheaptalk.equilibrium.empirical.metrics import by_row, names_of
 from cheaptalk.equilibrium.solvers.payoffs import EquilibriumError, Floats
 from cheaptalk.equilibrium.solvers.provider_game import Construction, ProviderGame, provider_game
-from cheaptalk.models.model_strings import MAKERS, ModelName
+from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import CheaptalkError
 
 GIVEN = "value given"
@@ -94,7 +94,7 @@ def providers_of_models(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str
         with suppress(ValueError, CheaptalkError):
             name = ModelName.parse(str(spec.get("model") or ""))
             vendor, slash, _ = name.model.partition("/")
-            maker = name.provider if name.provider in MAKERS else ""
+            maker = name.provider if name.entry.maker else ""
             if provider := vendor if slash else maker:
                 found[label] = provider
     return found

@@ -4,7 +4,7 @@ As its `API reference <https://docs.claude.com/en/api/creating-message-batches>`
 there carries no word of ours; one that may have been submitted is told by its calls' ids.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from cheaptalk.models.batch.protocol import (
     BatchTrouble,
     Look,
     Results,
-    json_lines,
 )
 from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
 from cheaptalk.models.calls import Reply
@@ -49,7 +48,7 @@ class AnthropicBatches(HttpBatches):
     """Batches of messages."""
 
     def __init__(self, name: ModelName) -> None:
-        super().__init__(name, anthropic.headers(name.key))
+        super().__init__(name, anthropic.HEADERS)
 
     def line(self, line: BatchLine) -> dict[str, Any]:
         params = anthropic.body(line.call, ways(line.call)[0])
@@ -86,13 +85,13 @@ class AnthropicBatches(HttpBatches):
 
     async def results(self, name: str) -> Results:
         batch = await self.get(AnthropicBatch, f"messages/batches/{name}")
-        replies = dict(_read(await self.read("GET", f"messages/batches/{name}/results")))
+        replies = self.clean(_read(await self.lines(f"messages/batches/{name}/results")))
         rest = broken("the batch ended without a result for this call", retry=True)
         return Results(replies, rest, missing=max(0, batch.size - len(replies)))
 
 
-def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
-    for line in json_lines(data):
+def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
+    for line in lines:
         result = line.get("result")
         if isinstance(result, dict) and isinstance(line.get("custom_id"), str):
             yield line["custom_id"], _reply(result)

@@ -3,17 +3,17 @@
 As its `API reference <https://platform.openai.com/docs/api-reference/batch>`_ has it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import aiohttp
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results, json_lines
+from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results
 from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
 from cheaptalk.models.calls import Reply
-from cheaptalk.models.http.openai import body, headers, read
+from cheaptalk.models.http.openai import body, read
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.structured_output import ways
@@ -67,7 +67,7 @@ class OpenAIBatches(HttpBatches):
     """Batches of chat completions."""
 
     def __init__(self, name: ModelName) -> None:
-        super().__init__(name, headers(name.key))
+        super().__init__(name, {})
         self._uploaded: dict[str, str] = {}  # files of batches that wait to be accepted, by tag
 
     def line(self, line: BatchLine) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class OpenAIBatches(HttpBatches):
     async def results(self, name: str) -> Results:
         batch = await self.get(OpenAIBatch, f"batches/{name}")
         failed, answered = [
-            dict(_read(await self.read("GET", f"files/{file}/content"))) if file else {}
+            self.clean(_read(await self.lines(f"files/{file}/content"))) if file else {}
             for file in (batch.error_file_id, batch.output_file_id)
         ]
         codes = {one.code for one in _problems(batch)}
@@ -122,8 +122,8 @@ class OpenAIBatches(HttpBatches):
         return Results(failed | answered, _rest(batch), full, max(0, missing))
 
 
-def _read(data: bytes) -> Iterator[tuple[str, Reply]]:
-    for line in json_lines(data):
+def _read(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Reply]]:
+    for line in lines:
         response, error = line.get("response"), line.get("error")
         if isinstance(response, dict) and isinstance(line.get("custom_id"), str):
             yield line["custom_id"], _reply(response)

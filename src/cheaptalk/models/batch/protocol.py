@@ -12,8 +12,6 @@ CLOCKS = 600.0
 """Seconds by which a provider's clock may be behind ours."""
 MOST = 50_000
 """Calls in one batch: OpenAI takes 50,000, Anthropic 100,000."""
-PROVIDERS = ("openai", "anthropic")
-"""Providers that have a batch endpoint that is known here."""
 
 
 class BatchLine(NamedTuple):

@@ -1,15 +1,23 @@
 """HTTP to a provider's batch endpoint."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import aiohttp
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.batch.protocol import BatchServer, BatchTrouble
-from cheaptalk.models.calls import ModelCall
-from cheaptalk.models.http.transport import blanked, broken, complaint, lost_connection, proxy_of
+from cheaptalk.models.batch.protocol import BatchServer, BatchTrouble, json_lines
+from cheaptalk.models.calls import ModelCall, Reply
+from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
+from cheaptalk.models.http.transport import (
+    broken,
+    hinted,
+    lost_connection,
+    proxy_of,
+    refused,
+    secrets_at,
+)
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import ways
@@ -38,9 +46,9 @@ class HttpBatches(BatchServer):
     """A provider's batch endpoint over HTTP; errors are one line that never holds the key."""
 
     def __init__(self, name: ModelName, headers: Mapping[str, str]) -> None:
-        self._url = name.url
-        self._key = name.key
-        self._headers = headers
+        self._name = name
+        self._headers = {**headers, **name.key_header}
+        self._secrets = secrets_at(name.url, name.key)
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, kind: type[T], path: str, **query: str) -> T:
@@ -63,8 +71,8 @@ class HttpBatches(BatchServer):
             more = found.has_more
 
     async def read(self, method: str, path: str, **what: Any) -> bytes:
-        """The bytes that come back."""
-        url = f"{self._url}/{path}"
+        """The bytes that come back, which may still hold secrets."""
+        url = self._name.endpoint(path)
         if self._session is None:
             self._session = aiohttp.ClientSession(timeout=PATIENCE)
         try:
@@ -73,18 +81,23 @@ class HttpBatches(BatchServer):
                 **what,
             ) as response:  # fmt: skip
                 data = await response.read()
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except TimeoutError:
+            raise self._trouble("no answer in time") from None
+        except (aiohttp.ClientError, OSError) as error:
             raise self._trouble(lost_connection(error)) from None
-        data = blanked(data, self._key)
         if response.status == 200:
             return data
-        try:
-            said = complaint(msgspec.json.decode(data), response.status)
-        except (ValueError, RecursionError):
-            words = data[:2000].decode(errors="replace")
-            again = response.status == 429 or response.status >= 500
-            raise self._trouble(f"status {response.status}: {words}", again=again) from None
-        raise BatchTrouble(said.model_copy(update={"status": response.status}))
+        said = refused(response.status, response.headers, data, self._secrets)
+        raise BatchTrouble(hinted(scrubbed_reply(said, self._secrets), self._name, url))
+
+    async def lines(self, path: str) -> Iterator[dict[str, Any]]:
+        """The objects of a file of JSON lines."""
+        data = await self.read("GET", path)
+        return (scrubbed_values(line, self._secrets) for line in json_lines(data))
+
+    def clean(self, replies: Iterable[tuple[str, Reply]]) -> dict[str, Reply]:
+        """Replies by the ids of their lines, without secrets."""
+        return {line: scrubbed_reply(reply, self._secrets) for line, reply in replies}
 
     def says(self, call: ModelCall) -> dict[str, Any]:
         route = ways(call)[0] if call.form else None
@@ -97,10 +110,9 @@ class HttpBatches(BatchServer):
 
     def _read(self, kind: type[T], data: bytes) -> T:
         try:
-            return msgspec.json.decode(data, type=kind)
+            return msgspec.convert(scrubbed_values(msgspec.json.decode(data), self._secrets), kind)
         except (ValueError, RecursionError) as error:
             raise self._trouble(f"the server's reply is not what it should be: {error}") from None
 
-    def _trouble(self, detail: str, *, again: bool = True) -> BatchTrouble:
-        said = blanked(detail.encode(), self._key).decode()
-        return BatchTrouble(broken(said, retry=again))
+    def _trouble(self, detail: str) -> BatchTrouble:
+        return BatchTrouble(scrubbed_reply(broken(detail, retry=True), self._secrets))

@@ -6,7 +6,6 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import ModelCall, Reply, Usage
-from cheaptalk.models.http.openai import headers
 from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.usage import metered, read_usage
@@ -87,7 +86,7 @@ class AgentModels:
             deadline: seconds until the call counts as timed out, from sending to the last byte.
         """
         name = ModelName.parse(call.model)
-        carried = headers(name.key) | {CALL_HEADER: number}
+        carried = name.key_header | {CALL_HEADER: number}
         sent = body(call, number)
         reply = await self._wire.post(name.url, carried, sent, name.key, deadline, read)
         return metered(reply, call, alone=False)

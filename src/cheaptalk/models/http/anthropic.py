@@ -16,7 +16,8 @@ from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable
 from cheaptalk.models.usage import read_usage
 
-VERSION = "2023-06-01"
+HEADERS = {"anthropic-version": "2023-06-01"}
+"""What every request carries beside the key."""
 CUT_OFF = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 """Why a text breaks off, and what the rest of this package calls it."""
 
@@ -48,11 +49,6 @@ class MessagesReply(Struct):
     stop_reason: str | None = None
     usage: Any = None
     error: Any = None
-
-
-def headers(key: str | None) -> dict[str, str]:
-    """What every request to Anthropic carries."""
-    return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.transport import broken, complaint
+from cheaptalk.models.http.transport import Content, broken, complaint, words_and_thoughts
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable
@@ -29,7 +29,7 @@ class ToolCall(Struct):
 class ChatReply(Struct):
     """A message of the model's."""
 
-    content: str | None = None
+    content: Content = None
     refusal: str | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -69,11 +69,6 @@ class Completion(Struct):
     system_fingerprint: str | None = None
     usage: Any = None
     error: Any = None
-
-
-def headers(key: str | None) -> dict[str, str]:
-    """What every request carries, if there is a key."""
-    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def body(call: ModelCall, route: Route = "text") -> dict[str, Any]:
@@ -126,7 +121,8 @@ def read(data: Any) -> Reply:
     message = choice.message
     messages = [one.message for one in choices if one.message is not None]
     called = [one.function for each in messages for one in each.tool_calls or ()]
-    thoughts = (message.reasoning_content, message.reasoning)
+    said = [words_and_thoughts(one.content) for one in messages]
+    thoughts = (message.reasoning_content, message.reasoning, said[0][1])
     known |= {
         "finish": choice.finish_reason,
         "reasoning": next((one for one in thoughts if isinstance(one, str) and one), None),
@@ -137,8 +133,8 @@ def read(data: Any) -> Reply:
         return Reply(failure=Failure.FILTERED, detail=detail, **known)
     if message.refusal:
         return Reply(failure=Failure.REFUSED, detail=message.refusal, **known)
-    said = [*(one.content for one in messages), *(one.arguments for one in called)]
-    return Reply(text="\n".join(one for one in said if one), **known)
+    whole = [*(words for words, _ in said), *(one.arguments for one in called)]
+    return Reply(text="\n".join(one for one in whole if one), **known)
 
 
 def _usage(counted: ChatUsage) -> Usage:

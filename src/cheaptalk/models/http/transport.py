@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -22,6 +22,13 @@ import aiohttp
 import msgspec
 
 from cheaptalk.models.calls import Failure, Reply
+from cheaptalk.models.http.secrets import (
+    of_proxy,
+    scrubbed,
+    scrubbed_reply,
+    scrubbed_values,
+)
+from cheaptalk.models.model_strings import OWN_KEY, ModelName
 
 
 class _Function(msgspec.Struct):
@@ -34,8 +41,28 @@ class _ToolCall(msgspec.Struct):
     index: int = 0
 
 
+class ContentPart(msgspec.Struct):
+    """A part of a message whose content comes as a list: words, or thoughts before them."""
+
+    text: str | None = None
+    thinking: "str | list[ContentPart] | None" = None
+
+
+Content: TypeAlias = str | list[ContentPart] | None
+"""What a message says, whole or in parts."""
+
+
+def words_and_thoughts(content: Content) -> tuple[str, str]:
+    """The words of a message's content, and the thoughts that come with them."""
+    if isinstance(content, list):
+        words = "".join(part.text or "" for part in content)
+        inner = (words_and_thoughts(part.thinking)[0] for part in content)
+        return words, "".join(inner)
+    return content or "", ""
+
+
 class _Delta(msgspec.Struct):
-    content: str | None = None
+    content: Content = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
@@ -87,10 +114,13 @@ def _joined_choice(pieces: Sequence[_Choice]) -> dict[str, Any]:
     for call in chain.from_iterable(delta.tool_calls or () for delta in deltas):
         if call.function is not None:
             calls.setdefault(call.index, []).append(call.function)
+    said = [words_and_thoughts(delta.content) for delta in deltas]
     message: dict[str, Any] = {
         name: "".join(getattr(delta, name) or "" for delta in deltas) or None
-        for name in ("content", "refusal", "reasoning_content", "reasoning")
+        for name in ("refusal", "reasoning_content", "reasoning")
     }
+    message["content"] = "".join(words for words, _ in said) or None
+    message["reasoning"] = "".join(thoughts for _, thoughts in said) or message["reasoning"]
     message["tool_calls"] = [
         {"function": {
             "name": next((one.name for one in calls[place] if one.name), None),
@@ -137,14 +167,16 @@ CALL_HEADER = "X-Cheaptalk-Call"
 """The header that carries a call's number, so that a server's log can be held against ours."""
 LONGEST = 8 * 2**20
 """Bytes of the longest reply that is read."""
-SECRET = 8
-"""Characters that a key has at least; ``EMPTY`` is none, and a message may hold the word."""
 SAID = 500
 """Characters of a server's complaint that are kept."""
 AGAIN = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which trying again may help."""
 LONG_NUMBER = 20
 """Digits of a whole number that is read as one, where JSON is read leniently."""
+NOT_FOUND = 404
+"""The status of what is not there: the model, or the page behind a wrong URL."""
+LOCKED = (401, 403)
+"""The statuses of what wants a key, or another one."""
 SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 """Codes of a status 429 that no waiting cures."""
 FILTERS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
@@ -169,25 +201,28 @@ class Wire:
         """Post JSON and read the JSON that comes back.
 
         Args:
-            key: a secret that no reply repeats, whatever the server says.
+            key: a secret that no reply repeats, whatever the server says; nor does one repeat a
+                proxy's password.
             deadline: seconds until the call counts as timed out, from sending to the last byte.
             read: makes a reply of what the server said; may raise ValueError.
         """
         started = time.monotonic()
+        proxy = proxy_of(url)
+        secrets = secrets_at(url, key)
         try:
             async with asyncio.timeout(deadline):
                 sending = self._pool().post(
-                    url, json=body, headers=headers, proxy=proxy_of(url), allow_redirects=False
+                    url, json=body, headers=headers, proxy=proxy, allow_redirects=False
                 )
                 async with sending as response:
-                    reply = await _said(response, key, read)
+                    reply = await _said(response, secrets, read)
         except TimeoutError:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
         except (aiohttp.ClientError, OSError) as error:
-            what = blanked(lost_connection(error).encode(), key).decode()
             unreached = isinstance(error, aiohttp.ClientConnectorError) or None
-            reply = broken(what, retry=True, unreached=unreached)
+            reply = broken(lost_connection(error), retry=True, unreached=unreached)
+        reply = scrubbed_reply(reply, secrets)
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
 
     async def close(self) -> None:
@@ -206,31 +241,27 @@ class Wire:
         return self._session
 
 
-def blanked(said: bytes, key: str | None) -> bytes:
-    """What a server said, without the key. What is short is a placeholder and may be a word.
-
-    >>> blanked(b"no such key: sk-1234567890", "sk-1234567890"), blanked(b"EMPTY", "EMPTY")
-    (b'no such key: [key]', b'EMPTY')
-    """
-    secret = key is not None and len(key) >= SECRET
-    return said.replace(key.encode(), b"[key]") if key and secret else said
+def secrets_at(url: str, key: str | None) -> tuple[str, ...]:
+    """What no reply from a URL may repeat: the key that is sent, and a proxy's password."""
+    return (*((key,) if key else ()), *of_proxy(proxy_of(url)))
 
 
 async def _said(
-    response: aiohttp.ClientResponse, key: str | None, read: Callable[[Any], Reply]
+    response: aiohttp.ClientResponse, secrets: tuple[str, ...], read: Callable[[Any], Reply]
 ) -> Reply:
-    """What a response says, without the key."""
+    """What a response says, without secrets."""
     found = bytearray()
     while part := await response.content.readany():
         found += part
         if len(found) > LONGEST:
             return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
-    data = blanked(bytes(found), key)
+    data = bytes(found)
     if not 200 <= response.status < 300:
-        return _refused(response.status, response.headers, data)
+        return refused(response.status, response.headers, data, secrets)
     try:
         stream = response.content_type == "text/event-stream"
-        return read(joined(data) if stream else decoded(data))
+        whole = joined(data) if stream else decoded(data)
+        return read(scrubbed_values(whole, secrets))
     except (ValueError, RecursionError) as error:
         return broken(f"the server's reply is not what it should be: {error}", retry=True)
 
@@ -244,18 +275,40 @@ def proxy_of(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
+LOST: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ServerDisconnectedError, "the server closed it without an answer"),
+    (aiohttp.ClientPayloadError, "the reply breaks off, or cannot be unpacked"),
+    (aiohttp.ClientResponseError, "the server's reply is no HTTP"),
+    (aiohttp.InvalidURL, "the URL cannot be read"),
+)
+"""What is said of a connection that broke, by the error."""
+
+
 def lost_connection(error: Exception) -> str:
-    """Why a connection was never made, or broke, with the system's words for it."""
+    """Why a connection was never made, or broke, in our words and the system's.
+
+    Never in the error's own: they may hold what a server said, or a proxy's password.
+    """
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return (
+            f"the proxy refuses to connect (status {error.status}): check the user and the "
+            "password in the environment's HTTPS_PROXY or HTTP_PROXY"
+        )
     if not isinstance(error, aiohttp.ClientConnectorError):
-        return f"connection failed: {str(error) or type(error).__name__}"
-    cause, number = error.__cause__, error.errno or 0
+        known = next((words for kind, words in LOST if isinstance(error, kind)), None)
+        number = error.errno if isinstance(error, OSError) else None
+        return f"connection failed: {known or _system_words(number) or type(error).__name__}"
+    cause = error.__cause__
     if isinstance(cause, ssl.SSLError):
         why = cause.strerror or cause.reason
-    elif number > 0:
-        why = os.strerror(number)
     else:
-        why = error.strerror or "no connection"
-    return f"no server answers at {error.host}:{error.port} ({why})"
+        why = _system_words(error.errno) or error.strerror or "no connection"
+    who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
+    return f"no {who} answers at {error.host}:{error.port} ({why})"
+
+
+def _system_words(number: int | None) -> str | None:
+    return os.strerror(number) if number and number > 0 else None
 
 
 def broken(detail: str, *, retry: bool, **more: Any) -> Reply:
@@ -288,14 +341,49 @@ def _worth_retrying(status: int, code: object) -> bool:
     return (status in AGAIN or status >= 500) and not (isinstance(code, str) and code in SPENT)
 
 
-def _refused(status: int, headers: Mapping[str, str], data: bytes) -> Reply:
+def refused(
+    status: int, headers: Mapping[str, str], data: bytes, secrets: tuple[str, ...]
+) -> Reply:
+    """What is said by a status that is no success."""
     try:
-        reply = complaint(msgspec.json.decode(data), status)
+        reply = complaint(scrubbed_values(msgspec.json.decode(data), secrets), status)
     except (ValueError, RecursionError):
-        said = data[: 4 * SAID].decode(errors="replace")
+        said = scrubbed(data.decode(errors="replace"), secrets)[: 4 * SAID]
         reply = broken(_with_status(status, said), retry=_worth_retrying(status, None))
+    if 300 <= status < 400 and (place := headers.get("Location")):
+        reply = broken(
+            f"status {status}: the server sends calls on to {_place(place)}, where nothing is sent "
+            "unasked; write that URL if it is right",
+            retry=False,
+        )
     after = retry_after(headers, datetime.now(UTC))
     return reply.model_copy(update={"retry_after": after, "status": status})
+
+
+def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
+    """A reply with what may be wrong with a URL of one's own whose server turns a call away.
+
+    Args:
+        url: where the call was sent.
+    """
+    hint = ""
+    if reply.status == NOT_FOUND and name.protocol == "chat":
+        hint = f"the URL mostly ends in /v1, and calls go to {url}"
+    elif reply.status in LOCKED:
+        hint = f"no key is sent to a model string's own URL: {OWN_KEY}"
+    if name.at_home or not hint or (reply.status == NOT_FOUND and name.url.endswith("/v1")):
+        return reply
+    return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
+
+
+def _place(url: str) -> str:
+    """Scheme, host and port of a URL, which hold no secret."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "a URL that cannot be read"
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.hostname else "another path"
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -13,7 +13,7 @@ from cheaptalk.models import (
     check_settings,
     missing,
 )
-from cheaptalk.models.batch.protocol import PROVIDERS as BATCHED
+from cheaptalk.models.providers import with_batches
 from cheaptalk.players.language_model.player import LanguageModel
 from cheaptalk.players.language_model.treatments import (
     ChainOfThought,
@@ -194,10 +194,10 @@ class ModelSeat(SeatSpec):
 
     def unbatchable(self) -> str | None:
         """Why the model's calls cannot go out in batches; None where they can."""
-        if self.model.partition("/")[0] not in BATCHED:
+        if ModelName.parse(self.model).entry.batch is None:
             return (
                 f"there are no batches for {self.model}, only for models of "
-                f"{' and '.join(BATCHED)}; play without --batch"
+                f"{' and '.join(with_batches())}; play without --batch"
             )
         if self.stream:
             return "a batch brings whole answers; leave stream out, or play without --batch"

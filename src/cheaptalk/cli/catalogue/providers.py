@@ -1,0 +1,52 @@
+"""The command that lists the providers of models, or shows one in full: providers."""
+
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import JsonOption
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.models.providers import FILE, VARIABLE, written
+
+
+def providers(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one in full, as it would stand in a file.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the providers of models: where their keys go, and whether they are set."""
+    if name is not None:
+        entry = ct.models.PROVIDERS.find(name)
+        data = {name: written(entry)}
+        if json:
+            print_json(data | {"trouble": entry.trouble})
+        else:
+            say(yaml.safe_dump(data, sort_keys=False, width=100).strip(), whole=True)
+        return
+    found = {one: _row(entry) for one, entry in ct.models.PROVIDERS.items()}
+    if json:
+        print_json(found)
+        return
+    rows: list[list[object]] = [
+        [one, row["url"], row["key"], {True: "yes", False: "no", None: ""}[row["key_is_set"]]]
+        for one, row in found.items()
+    ]
+    print_table(None, ["provider", "where", "key", "is set"], rows)
+    out.print("\nOne in full: cheaptalk providers NAME")
+    own = ct.models.users_file()
+    say(f"Yours: {own}" if own else f"Add your own: {VARIABLE}=FILE, or ~/.config/{FILE}")
+
+
+def _row(entry: ct.models.Provider) -> dict[str, Any]:
+    """What a list says of a provider; never its key."""
+    return {
+        "url": entry.url,
+        "key": entry.key,
+        "key_is_set": entry.secret is not None if entry.key else None,
+        "protocol": entry.protocol,
+        "batch": entry.batch,
+        "trouble": entry.trouble,
+    }
