@@ -298,6 +298,19 @@ def streaming(*pieces: Any) -> Handler:
     return saying("\n\n".join(lines), "text/event-stream")
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_thoughts_among_the_parts_of_an_answer_are_its_reasoning(streamed: bool) -> None:
+    parts: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]},
+        {"type": "text", "text": "Se"}, {"type": "text", "text": "ven."},
+    ]  # fmt: skip
+    pieces = [{"choices": [{"delta": {"content": [part]}}]} for part in parts]
+    end = {"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]}
+    whole = answering(message={"role": "assistant", "content": parts})
+    reply = reply_to(streaming(*pieces, end) if streamed else whole)
+    assert (reply.text, reply.reasoning) == ("Seven.", "Let me see.")
+
+
 def piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"model": "tiny-1", "choices": [{"delta": delta, "finish_reason": finish}]}
 
@@ -380,7 +393,7 @@ def test_a_long_complaint_is_cut_and_put_on_one_line() -> None:
         sending({"choices": []}),
         sending({"choices": [{}]}),
         sending({"choices": [7]}),
-        answering(message={"role": "assistant", "content": [{"type": "text", "text": "hi"}]}),
+        answering(message={"role": "assistant", "content": [{"type": "text", "text": 7}]}),
     ],
     ids=lambda _: "",
 )

@@ -3,11 +3,22 @@
 import asyncio
 from datetime import UTC, datetime
 
+import aiohttp
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from cheaptalk.models import Failure, Reply
-from cheaptalk.models.http.transport import Wire, broken, complaint, proxy_of, retry_after
+from cheaptalk.models.flow_control import Trouble, trouble_of
+from cheaptalk.models.http.transport import (
+    Wire,
+    broken,
+    complaint,
+    lost_connection,
+    proxy_of,
+    retry_after,
+)
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -93,3 +104,23 @@ def test_closing_twice_is_no_error() -> None:
         return None
 
     assert asyncio.run(twice()) is None
+
+
+@pytest.mark.parametrize(("status", "again"), [(407, False), (502, True)])
+def test_a_proxy_that_refuses_to_connect_is_told_in_our_words(status: int, again: bool) -> None:
+    info = aiohttp.RequestInfo(
+        URL("http://me:hunter22@proxy:3128"), "CONNECT", CIMultiDictProxy(CIMultiDict())
+    )
+    error = aiohttp.ClientHttpProxyError(info, (), status=status, message="hunter22")
+    reply = lost_connection(error)
+    assert "hunter22" not in reply.model_dump_json()
+    assert (reply.status, reply.retry, reply.unreached) == (status, again, True)
+    assert reply.detail == (
+        f"the proxy refuses to connect (status {status}): check the user and the password in the "
+        "environment's HTTPS_PROXY or HTTP_PROXY"
+    )
+
+
+@pytest.mark.parametrize("status", [302, 307, 407])
+def test_a_wrong_url_or_proxy_halts_a_run_as_a_wrong_key_does(status: int) -> None:
+    assert trouble_of(broken("elsewhere", retry=False, status=status)) is Trouble.DENIED

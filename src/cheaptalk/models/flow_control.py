@@ -53,13 +53,13 @@ class Trouble(StrEnum):
     BROKEN = "broken"
     """The connection or the server failed, or the reply was not in the format."""
     DENIED = "denied"
-    """The key, the model's name or the URL is wrong, or the account is empty."""
+    """The key, the model's name, the URL or a proxy is wrong, or the account is empty."""
     REJECTED = "rejected"
     """The server will never answer this call."""
 
 
 OVERLOAD = frozenset({429, 503, 529})
-DENIAL = frozenset({401, 402, 403, 404, 429})
+DENIAL = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 404, 407, 429})
 SENDINGS = {Trouble.TIMED_OUT: 3, Trouble.BROKEN: 5, Trouble.DENIED: 1, Trouble.REJECTED: 1}
 """How often a call is sent in all before this trouble is final; overload has patience instead."""
 FIRST_WAIT = 0.5

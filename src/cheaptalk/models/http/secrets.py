@@ -19,8 +19,6 @@ LEAST = 8
 may be a word of a message."""
 BLANK = "[key]"
 """What stands in a secret's place."""
-IN_REPLY = ("text", "detail", "model", "fingerprint", "finish", "reasoning")
-"""The fields of a reply that hold a server's words."""
 ESCAPES = re.compile(
     r"\\+[uU]00([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})|\\+|[\x00\r\n\u200b\ufeff]"
 )
@@ -148,9 +146,11 @@ def scrubbed_values(data: Any, secrets: tuple[str, ...]) -> Any:
 
 def scrubbed_reply(reply: Reply, secrets: tuple[str, ...]) -> Reply:
     """A reply without secrets, those included that only come together in it."""
-    said = {name: getattr(reply, name) for name in IN_REPLY}
-    said["tools"] = list(reply.tools or ())
-    clean = scrubbed_values(said, secrets)
-    if clean == said:
-        return reply
-    return reply.model_copy(update=clean | {"tools": tuple(clean["tools"]) or None})
+    said = {name: value for name, value in reply if isinstance(value, str | tuple)}
+    clean = {
+        name: scrubbed(value, secrets)
+        if isinstance(value, str)
+        else tuple(scrubbed(one, secrets) for one in value)
+        for name, value in said.items()
+    }
+    return reply if clean == said else reply.model_copy(update=clean)

@@ -220,8 +220,7 @@ class Wire:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
         except (aiohttp.ClientError, OSError) as error:
-            unreached = isinstance(error, aiohttp.ClientConnectorError) or None
-            reply = broken(lost_connection(error), retry=True, unreached=unreached)
+            reply = lost_connection(error)
         reply = scrubbed_reply(reply, secrets)
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
 
@@ -284,27 +283,31 @@ LOST: tuple[tuple[type[Exception], str], ...] = (
 """What is said of a connection that broke, by the error."""
 
 
-def lost_connection(error: Exception) -> str:
-    """Why a connection was never made, or broke, in our words and the system's.
+def lost_connection(error: Exception) -> Reply:
+    """What is said of a connection that was never made, or broke, in our words and the system's.
 
     Never in the error's own: they may hold what a server said, or a proxy's password.
     """
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return (
+        said = (
             f"the proxy refuses to connect (status {error.status}): check the user and the "
             "password in the environment's HTTPS_PROXY or HTTP_PROXY"
         )
-    if not isinstance(error, aiohttp.ClientConnectorError):
-        known = next((words for kind, words in LOST if isinstance(error, kind)), None)
-        number = error.errno if isinstance(error, OSError) else None
-        return f"connection failed: {known or _system_words(number) or type(error).__name__}"
-    cause = error.__cause__
-    if isinstance(cause, ssl.SSLError):
-        why = cause.strerror or cause.reason
-    else:
-        why = _system_words(error.errno) or error.strerror or "no connection"
-    who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
-    return f"no {who} answers at {error.host}:{error.port} ({why})"
+        retry = _worth_retrying(error.status, None)
+        return broken(said, retry=retry, status=error.status, unreached=True)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.__cause__
+        if isinstance(cause, ssl.SSLError):
+            why = cause.strerror or cause.reason
+        else:
+            why = _system_words(error.errno) or error.strerror or "no connection"
+        who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
+        said = f"no {who} answers at {error.host}:{error.port} ({why})"
+        return broken(said, retry=True, unreached=True)
+    known = next((words for kind, words in LOST if isinstance(error, kind)), None)
+    number = error.errno if isinstance(error, OSError) else None
+    words = known or _system_words(number) or type(error).__name__
+    return broken(f"connection failed: {words}", retry=True)
 
 
 def _system_words(number: int | None) -> str | None:
