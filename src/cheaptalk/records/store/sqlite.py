@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from cheaptalk.records.encoding import data_of, text_of
 from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError
+from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
 DAMAGED = "it is damaged or no store; restore a copy, or name another file with --store"
@@ -170,9 +170,8 @@ class FileMailbox:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    with whole_file(path) as file:
+        file.write(text)
 
 
 def is_writable(path: Path) -> bool:
