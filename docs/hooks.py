@@ -216,7 +216,9 @@ def cli_page() -> Iterator[str]:
     yield from table(
         ["exit status", "meaning"],
         [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],
-         [3, "calls wait in a provider's batch; run it again later"], [130, "stopped by Ctrl-C"]],
+         [3, "calls wait in a provider's batch; run it again later"],
+         [129, "stopped by SIGHUP: its terminal was closed"], [130, "stopped by Ctrl-C"],
+         [141, "stopped, as nobody reads what it writes any more"], [143, "stopped by SIGTERM"]],
     )  # fmt: skip
     yield from command_section(typer.main.get_command(app), "cheaptalk", None)
 

@@ -39,7 +39,7 @@ def unread() -> int:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("arguments", [("games",), ("games", "--json"), ("run", "quickstart")])
+@pytest.mark.parametrize("arguments", [("games", "--json"), ("run", "quickstart")])
 def test_a_reader_who_had_enough_ends_a_command_without_a_word(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:

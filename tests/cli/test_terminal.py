@@ -285,7 +285,7 @@ def test_output_that_nobody_reads_any_more_ends_quietly(tmp_path: Path) -> None:
     )  # fmt: skip
     assert len(done.stdout.splitlines()) == 1
     assert "Traceback" not in done.stderr
-    assert done.returncode == 1
+    assert done.returncode == 141
 
 
 def test_the_installed_command_and_the_module_are_one(tmp_path: Path) -> None:

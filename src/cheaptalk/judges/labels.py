@@ -28,6 +28,7 @@ from cheaptalk.records.judgements import (
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.studies.lookup import reads_study
+from cheaptalk.whole_files import whole_file
 
 COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")
 NEEDED = ("match", "item", "verdict")
@@ -82,7 +83,7 @@ def write_sheet(
     drawn = sorted(_items(store, study, by, sample, seed), key=lambda one: digest(seed, *one))
     chosen = drawn[:sample]
     found = _found(store, study, rubric, sorted({match for match, _ in chosen}))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path, new=True) as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         for match, name in chosen:

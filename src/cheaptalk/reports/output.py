@@ -1,6 +1,5 @@
 """Writing a page: one file that needs nothing else, whole or not at all."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ from plotly.offline import get_plotlyjs
 
 from cheaptalk.reports.pages import environment, policy, source, verbatim
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.whole_files import whole_file
 
 SCRIPT = "page.js"
 """What every page does: sorting, filtering, reading transcripts."""
@@ -45,12 +45,8 @@ def write_page(
     )
     page.enable_buffering(100)
     out = Path(out)
-    half = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        with half.open("w", encoding="utf-8") as file:
+        with whole_file(out) as file:
             file.writelines(page)
-        half.replace(out)
     except OSError as error:
         raise CheaptalkError(f"{out}: cannot be written: {error.strerror}") from error
-    finally:
-        half.unlink(missing_ok=True)

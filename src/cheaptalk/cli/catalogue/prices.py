@@ -14,6 +14,7 @@ from cheaptalk.cli.shared.options import JsonOption, PricesOption
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.models.model_strings import hint, refuse_secrets
 from cheaptalk.models.prices import PACKAGE
+from cheaptalk.whole_files import whole_file
 
 FILE = "prices.yaml"
 """The file of prices that is read by itself where one works."""
@@ -104,7 +105,7 @@ def _shown(models: list[str], price: ct.models.Price, source: str) -> dict[str, 
 
 def _write(path: Path) -> None:
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with whole_file(path, new=True) as file:
             file.write(ct.models.own_prices().read_text(encoding="utf-8"))
     except FileExistsError:
         raise ct.CheaptalkError(f"{path} is there already; name another file") from None

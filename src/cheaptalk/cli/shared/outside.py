@@ -13,6 +13,8 @@ from typing import Any, TextIO, cast
 
 STOPPED = 128 + signal.SIGINT
 """The exit status after Ctrl-C."""
+UNREAD = 128 + 13
+"""The exit status where nobody reads on, as of a program that SIGPIPE ends."""
 OUTPUTS = {"stdout": "standard output", "stderr": "standard error"}
 
 
@@ -33,8 +35,7 @@ class Outside:
     def heeded(self) -> Iterator[None]:
         """Take signals and failing output for Ctrl-C."""
         streams = {name: getattr(sys, name) for name in OUTPUTS}
-        signals = [one for one in (signal.SIGTERM, signal.SIGHUP) if not _ignored(one)]
-        before = {one: signal.signal(one, self._hear) for one in signals}
+        before = {one: signal.signal(one, self._hear) for one in _heard()}
         for name, stream in streams.items():
             setattr(sys, name, self._watched(name, stream))
         try:
@@ -54,7 +55,7 @@ class Outside:
             return 128 + self.signal
         if status in (0, STOPPED) and self.lost:
             broken = all(one.errno == errno.EPIPE for one in self.lost.values())
-            return 128 + signal.SIGPIPE if broken else 1
+            return UNREAD if broken else 1
         return status
 
     @property
@@ -112,8 +113,10 @@ class _Watched:
             self._lose(error)
 
 
-def _ignored(number: signal.Signals) -> bool:
-    return signal.getsignal(number) is signal.SIG_IGN
+def _heard() -> list[signal.Signals]:
+    """The signals that stop a command, but for those that it was started to ignore."""
+    known = [one for one in signal.Signals if one.name in ("SIGTERM", "SIGHUP")]
+    return [one for one in known if signal.getsignal(one) is not signal.SIG_IGN]
 
 
 def _interrupt() -> None:

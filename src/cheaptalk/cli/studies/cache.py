@@ -23,6 +23,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.rules import counted
+from cheaptalk.whole_files import whole_file
 
 MatchArgument = Annotated[
     str,
@@ -101,7 +102,7 @@ def export(
 ) -> None:
     """Write all requests and replies of the cache as JSON lines."""
     written = 0
-    with _opened(cache_file) as cache, to.open("x", encoding="utf-8") as file:
+    with _opened(cache_file) as cache, whole_file(to, new=True) as file:
         for entry in cache.entries():
             file.write(jsonlib.dumps(entry._asdict()) + "\n")
             written += 1

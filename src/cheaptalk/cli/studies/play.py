@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Annotated, Any, TypeAlias
 
@@ -165,7 +166,8 @@ class _Terminal:
                         continue
                 except (KeyboardInterrupt, EOFError):
                     left = True
-                    err.print("\nstopping once what is under way is recorded")
+                    with suppress(KeyboardInterrupt):
+                        err.print("\nstopping once what is under way is recorded")
                 if question is not None:
                     question[1].set_exception(ct.studies.Halted(ct.studies.INTERRUPTED))
         return running.result()

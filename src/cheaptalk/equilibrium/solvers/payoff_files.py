@@ -26,6 +26,7 @@ from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
+from cheaptalk.whole_files import whole_file
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
@@ -238,9 +239,10 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
     path = Path(path)
     try:
         if path.suffix.lower() == ".nfg":
-            path.write_text(nfg_text(table), encoding="utf-8")
+            with whole_file(path) as file:
+                file.write(nfg_text(table))
         elif path.suffix.lower() == ".csv":
-            with path.open("w", encoding="utf-8", newline="") as file:
+            with whole_file(path) as file:
                 csv.writer(file, lineterminator="\n").writerows(_csv_rows(table))
         else:
             raise PayoffFileError(f"{path}: payoff files end in .nfg or .csv; choose one of them")

@@ -1,7 +1,6 @@
 """Stores in SQLite: one file, with a lock and a mailbox beside it."""
 
 import os
-import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from cheaptalk.records.encoding import data_of, text_of
 from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError
+from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
 SECOND_NAME = (
@@ -169,9 +169,8 @@ class FileMailbox:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    with whole_file(path) as file:
+        file.write(text)
 
 
 def is_writable(path: Path) -> bool:

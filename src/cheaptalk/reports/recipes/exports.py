@@ -8,6 +8,7 @@ from typing import Any
 from cheaptalk.reports.recipes.parts import Header, ReportTable
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.text import fixed
+from cheaptalk.whole_files import whole_file
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -122,10 +123,10 @@ def write_tables(
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             numbers, text = folder / f"{name}.csv", folder / f"{name}.tex"
-            table.frame.write_csv(numbers)
-            text.write_text(
-                latex(table, f"{prefix}-{name}" if prefix else name) + "\n", encoding="utf-8"
-            )
+            with whole_file(numbers) as file:
+                file.write(table.frame.write_csv())
+            with whole_file(text) as file:
+                file.write(latex(table, f"{prefix}-{name}" if prefix else name) + "\n")
             written += [numbers, text]
     except OSError as error:
         raise CheaptalkError(f"{folder}: cannot be written: {error.strerror}") from error

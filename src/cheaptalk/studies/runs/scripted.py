@@ -23,9 +23,6 @@ CHUNK = 512
 WORTH_WORKERS = 2_000
 """Matches below which starting worker processes costs more than it saves."""
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that the process which plays hears for its workers, who end with it."""
-
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
@@ -80,7 +77,8 @@ def _undisturbed() -> Iterator[None]:
     listening = current_thread() is main_thread()
     if listening:
         before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    stopping = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     try:
         yield
     finally:

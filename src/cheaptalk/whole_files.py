@@ -1,0 +1,41 @@
+"""Files that are written whole or not at all."""
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+
+@contextmanager
+def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
+    """A text file that takes its place once all is written; until then what was there stays.
+
+    What is no file, such as a pipe or a device, is written as it is. Line ends stay as written.
+
+    Args:
+        new: whether no such file may be there.
+
+    Raises:
+        FileExistsError: it is there, and was to be new.
+        OSError: it cannot be written; nothing is left of it.
+    """
+    if new and path.exists():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    half = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with half.open("x", encoding="utf-8", newline="") as file:
+            yield file
+        half.replace(path)
+    except OSError as error:
+        if error.filename == str(half):
+            error.filename = str(path)
+        raise
+    finally:
+        half.unlink(missing_ok=True)

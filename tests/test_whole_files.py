@@ -1,0 +1,49 @@
+"""A file is written whole, or what was there stays."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.whole_files import whole_file
+
+
+def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with whole_file(path) as file:
+        file.write("one\r\n")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_bytes() == b"one\r\n"
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError), whole_file(path) as file:
+        file.writelines(["half", "\udc80"])
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.csv", "old")]
+    missing = tmp_path / "no" / "a.csv"
+    with pytest.raises(FileNotFoundError) as caught, whole_file(missing):
+        pass
+    assert caught.value.filename == str(missing)
+
+
+def test_a_new_file_replaces_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    with pytest.raises(FileExistsError, match=r"a\.csv"), whole_file(path, new=True):
+        pass
+    assert path.read_text() == "old"
+
+
+def test_what_is_no_file_is_written_as_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(pipe) as file:
+        file.write("through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
