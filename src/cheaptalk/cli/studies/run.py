@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import costs, outlook
@@ -38,6 +38,7 @@ from cheaptalk.cli.shared.printing import err, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text, state_notes
 from cheaptalk.rules import counted
+from cheaptalk.text import duration, steady
 
 WAITING = 3
 """The exit status of a run that leaves calls in batches that have not ended."""
@@ -139,8 +140,7 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
         planned = ct.studies.lay_out(study, earlier)
         checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
         ct.studies.try_strategies(planned)
-    if not options.no_estimate:
-        _announce(checked, path, options)
+    expected = {} if options.no_estimate else _announce(checked, path, options)
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
@@ -153,6 +153,7 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
             progress = ct.run(
                 checked, store, workers=options.workers, concurrency=options.concurrency,
                 patience=60 * options.patience, progress=note, cache=options.cache_at,
+                expected=expected,
             )  # fmt: skip
     except KeyboardInterrupt:
         for progress in seen:
@@ -167,8 +168,12 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
         raise typer.Exit(1)
 
 
-def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> None:
-    """Say what a run is going to cost, where it costs something and the price is known."""
+def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> dict[str, float]:
+    """Say what a run is going to cost, where it costs something and the price is known.
+
+    Returns:
+        Calls of a match by game, as far as they were estimated.
+    """
     planned, prices = checked.plan, checked.prices
     seats = [one.spec for one in planned.players().values()]
     if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
@@ -179,6 +184,8 @@ def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> 
         whole = f"estimated {seen.takes.line}{how}, {seen.takes.duration}{hits}"
         for line in (whole, *seen.doubts):
             say(f"{planned.study.name}: {line}", to=err, whole=True)
+        return {game: (calls.low + calls.high) / 2 for game, calls in seen.takes.lengths.items()}
+    return {}
 
 
 @contextmanager
@@ -189,14 +196,14 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 
         def line(progress: ct.Progress) -> None:
             how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
-            lines.print(", ".join([how_far, *_beside(progress)]))
+            share = progress.done / progress.planned if progress.planned else 0.0
+            lines.print(", ".join([how_far, *_beside(progress)]), share)
 
         yield line
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(),
         MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
         TextColumn("{task.fields[beside]}", style="yellow", markup=False),
     )  # fmt: skip
     with Progress(*columns, console=err, transient=True) as bar:
@@ -217,6 +224,8 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 def _beside(progress: ct.Progress) -> list[str]:
     """What there is to say of a run besides how far it is."""
     parts = [f"{progress.failed:,} failed"] if progress.failed else []
+    if progress.seconds_left is not None and progress.left:
+        parts.append(f"about {duration(steady(progress.seconds_left))} left")
     parts += state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
 
