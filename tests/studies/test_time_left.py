@@ -83,3 +83,12 @@ def test_time_that_games_took_together_is_shared_by_what_they_take() -> None:
     left.share(Counter(quick=10, long=10), 200.0)
     assert left.work_of("long") / left.work_of("quick") == pytest.approx(9)
     assert sum(one.work for one in left.games.values()) == pytest.approx(210)
+
+
+def test_the_rest_takes_in_proportion_to_the_work_that_is_left() -> None:
+    left = TimeLeft()
+    left.plan("game", 10)
+    for _ in range(4):
+        left.end("game", 5.0)
+    assert left.rest_of(2.0, made=20) == pytest.approx(3.0)
+    assert left.rest_of(2.5, made=25) == pytest.approx(2.5), "five calls of the next are made"

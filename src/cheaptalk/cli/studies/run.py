@@ -226,6 +226,8 @@ def _beside(progress: ct.Progress) -> list[str]:
     parts = [f"{progress.failed:,} failed"] if progress.failed else []
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
+    if progress.dollars_left and progress.left:
+        parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
     parts += state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
 

@@ -33,6 +33,8 @@ class Progress:
         state: how the run is doing while models play, about once a second anew.
         seconds_left: until the end, as estimated by the work left of each game; None where nobody
             can tell yet.
+        dollars_left: that the rest is going to take, as estimated by what calls took so far in this
+            run, from 20 of them on; None before, and where nobody knows.
         batches: how far the providers' batches are, in words.
         waiting: calls in batches that have not ended, when the run stops.
         cached: what came from the cache, when the run stops.
@@ -51,6 +53,7 @@ class Progress:
     used_up: int = 0
     state: RunState | None = None
     seconds_left: float | None = None
+    dollars_left: float | None = None
     cost: Cost | None = None
     batches: str = ""
     waiting: int = 0

@@ -28,6 +28,7 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
+from cheaptalk.studies.estimates.experience import ENOUGH
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
@@ -137,7 +138,7 @@ class _Run:
         games = {one.configuration.digest: one.configuration.game for one in groups}
         players = {key: (one.label, one.spec) for key, one in planned.players().items()}
         self.rows.add(games, players)
-        self.began, self.before = time.monotonic(), 0
+        self.began = time.monotonic()
         self.portable = all(spec.portable() for _, spec in players.values())
         self.instant = sum(group.matches for group in groups if group.instant)
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
@@ -247,7 +248,7 @@ class _Run:
                 waited = in_batches(desk, checked.batching, checked.prices, self.tell, ids)
                 await stack.enter_async_context(waited)
                 desk.purse = self.purse()
-            self.before, self.began = desk.purse.spent.calls, time.monotonic()
+            self.began = time.monotonic()
             host = Host(self.rows, desk, self.sources)
 
             async def play(match: PlannedMatch) -> None:
@@ -284,8 +285,15 @@ class _Run:
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
         if self.desk is not None and self.checked.batching is None:
-            made = self.desk.purse.spent.calls - self.before
-            self.progress.seconds_left = self.live.so_far(time.monotonic() - self.began, made)
+            spent = self.desk.purse.now.spent
+            self.progress.seconds_left = self.live.so_far(
+                time.monotonic() - self.began, spent.calls
+            )
+            self.progress.dollars_left = (
+                self.live.rest_of(spent.dollars, spent.calls)
+                if spent.calls >= ENOUGH and spent.dollars_known
+                else None
+            )
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:

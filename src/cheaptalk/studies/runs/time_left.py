@@ -136,6 +136,11 @@ class TimeLeft:
         ended = sum(one.work for one in self.games.values())
         return self.after(seconds, max(0.0, made - ended))
 
+    def rest_of(self, taken: float, made: float) -> float:
+        """What the work that is left is going to take, where so much work took so much."""
+        ended = sum(one.work for one in self.games.values())
+        return taken / made * self.remaining(max(0.0, made - ended))
+
     def _speed(self, seconds: float, done: float) -> float:
         """Work a second of late."""
         if not self._samples or seconds - self._samples[-1][0] >= 1:
