@@ -114,3 +114,26 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def duration(seconds: float) -> str:
+    """A time span in words.
+
+    >>> duration(42), duration(600), duration(7300)
+    ('42 s', '10 min', '2 h 2 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def steady(seconds: float) -> float:
+    """A time as roughly as it can be foretold: to ten seconds, a minute, five, thirty or sixty.
+
+    >>> [duration(steady(left)) for left in (47, 62, 200, 754, 7_300, 50_000)]
+    ['50 s', '60 s', '3 min', '15 min', '2 h 0 min', '14 h 0 min']
+    """
+    steps = ((90, 10), (600, 60), (3_600, 300), (36_000, 1_800))
+    step = next((step for most, step in steps if seconds < most), 3_600)
+    return max(round(seconds / step) * step, 10)

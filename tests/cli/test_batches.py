@@ -39,6 +39,7 @@ def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_pat
         done = cheaptalk("run", "small.yaml", *QUICK)
         assert done.status == 0
         assert "small: 6 of 6 matches done" in done.out
+        assert " at the prices of batches, up to 24 h for each ply" in done.err
         listed = json.loads(cheaptalk("batches", "--json").out)
     assert [one["calls"] for one in listed] == server.sizes
     assert {one["state"] for one in listed} == {"collected"}

@@ -63,7 +63,7 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
     lines = cheaptalk("ctl", "small").out.splitlines()
     assert lines[0] == (
         "small: running, 1,500 of 2,000 matches done, 64 under way of 64 at once, 3 failed, "
-        "about 1 h 7 min left"
+        "about 1 h 0 min left"
     )
     assert lines[1] == "spent: 12,345 of 20,000 calls, 6,789,000 tokens"
     assert lines[3].split() == [

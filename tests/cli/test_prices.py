@@ -152,3 +152,39 @@ def test_dollars_for_a_model_without_a_price_are_refused(
     nothing = cheaptalk("run", "small.yaml", "--max-dollars", "0")
     assert nothing.status == 2
     assert "0 is no amount to spend" in nothing.said
+
+
+def test_batches_are_announced_at_their_price_and_estimates_can_be_left_out(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    players = {"gpt": {"model": "openai/gpt-4o"}, "fair": {"strategy": "equal_split"}}
+    made = spec(players=players, pairing=[["gpt", "fair"]], deals=3)
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(made))
+    whole, batch = (
+        json.loads(cheaptalk("plan", "small.yaml", "--json", *options).out)["estimate"]
+        for options in ((), ("--batch",))
+    )
+    assert batch["dollars"] == pytest.approx([end / 2 for end in whole["dollars"]], rel=1e-4)
+    assert (whole["seconds"] is None, batch["seconds"]) == (False, None)
+    assert (
+        "estimated time: up to 24 h for each ply" in cheaptalk("plan", "small.yaml", "--batch").out
+    )
+    assert "Estimate" not in cheaptalk("plan", "small.yaml", "--no-estimate").out
+    found = cheaptalk("plan", "small.yaml", "--no-estimate", "--json").out
+    assert json.loads(found)["estimate"] is None
+    written(tmp_path)
+    refused = cheaptalk("plan", "small.yaml", "--batch")
+    assert refused.status == 2
+    assert "players.tiny: there are no batches for vllm/tiny" in refused.said
+
+
+def test_a_run_announces_nothing_where_no_estimate_is_wanted(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.yaml").write_text(PRICE)
+    with Server() as server:
+        written(tmp_path, server.url)
+        done = cheaptalk("run", "small.yaml", "--no-estimate", "--max-calls", "1")
+        assert "estimated" not in done.err
+        assert "halted: the cap on this run of 1 call is used up" in done.out

@@ -52,3 +52,15 @@ def test_on_a_terminal_it_stays_in_place(
         tell("a [b]: solving, 25 % of all sets decided")
     assert "a [b]: solving" in said.getvalue()
     assert "25 % of all sets decided" in said.getvalue()
+
+
+def test_a_line_comes_sooner_where_more_is_done(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float]
+) -> None:
+    said = written(monkeypatch, on_terminal=False)
+    status = StatusLine()
+    for seconds, share in ((5, 0.01), (5, 0.06), (3, 0.5), (10, 0.08), (20, 0.09)):
+        clock[0] += seconds
+        status.print(f"{clock[0]:.0f} s, {share:.0%}", share)
+    assert said.getvalue().splitlines() == ["10 s, 6%", "43 s, 9%"]
+    assert not any(ord(one) < 32 for one in said.getvalue().replace("\n", ""))

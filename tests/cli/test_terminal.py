@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -270,10 +271,12 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 3600.0)
     assert cheaptalk("run", "many.yaml").err == ""
     monkeypatch.setattr("cheaptalk.cli.shared.progress.EVERY", 0.0)
+    monkeypatch.setattr("cheaptalk.studies.runs.time_left.BEGINNING", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
     assert lines[0] == "small: deals: 600 here, 300 stored"
     assert lines[2] == "small: 600 of 1,200 matches"
+    assert re.fullmatch(r"small: 1,112 of 1,200 matches, about \d+ (s|min) left", lines[3])
     assert lines[-1] == "small: 1,200 of 1,200 matches"
 
 

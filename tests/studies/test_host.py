@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.calls.orders import MatchCounts
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.spending import spent
@@ -45,7 +46,7 @@ def test_matches_are_played_as_their_people_arrive(tmp_path: Path) -> None:
         async with open_host(written, path) as host:
             one = await host.play(first, nodding(at_first))
             assert watch(path, written.name).state == "running"
-            assert host.matches() == (1, 1, 0)
+            assert host.matches() == MatchCounts(1, 1, 0)
             return [one, await host.play(second, nodding(at_second))]
 
     ends = asyncio.run(serve())

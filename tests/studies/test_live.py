@@ -6,14 +6,17 @@ import json
 import signal
 import threading
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 import cheaptalk as ct
+from cheaptalk.calls import control
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.flow_control import SENDINGS, Trouble
+from cheaptalk.models.prices import Price, Prices
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.ledger.ledger import mark_unresolved
@@ -21,6 +24,7 @@ from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.rules import Asked
 from cheaptalk.studies import INTERRUPTED, Halted, lay_out
+from cheaptalk.studies.runs import time_left
 from cheaptalk.text import plain
 from tests.fakes import Answers, Canned, broken, essence, late, legal, study, with_model
 from tests.toys import BOX
@@ -417,3 +421,25 @@ def test_the_garbage_collector_is_left_as_it_was_found(store: Store) -> None:
     assert gc.get_threshold() == before
     assert during
     assert min(during) > before, "live matches are looked through as if they were garbage"
+
+
+def test_what_is_left_is_foretold_while_models_play(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "BEAT", 0.0)
+    monkeypatch.setattr(time_left, "BEGINNING", 0.0)
+    told: list[tuple[int, float | None, float | None]] = []
+
+    def note(progress: ct.Progress) -> None:
+        told.append((progress.done, progress.seconds_left, progress.dollars_left))
+
+    price = Price(models=("vllm/*",), input=1_000, output=1_000, as_of=date(2026, 1, 1))
+    made = study(**with_model() | {"deals": 60})
+    prices = Prices({"test": (price,)})
+    whole = ct.run(made, store, models=Canned(), prices=prices, concurrency=1, progress=note).cost
+    middle = [one for one in told if 40 <= one[0] <= 80]
+    assert middle
+    assert all(seconds is not None and seconds > 0 for _, seconds, _ in middle)
+    assert whole is not None
+    for done, _, dollars in middle:
+        assert dollars == pytest.approx(whole.dollars * (120 - done) / 120, rel=0.3)

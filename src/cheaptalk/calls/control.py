@@ -133,11 +133,13 @@ class Control:
         span = max(now - then, 1e-9)
         rate = (matches.done - done) / span
         left = matches.planned - matches.done
+        eta = matches.seconds_left or (left / rate if rate else None)
         return RunState(
             run=self.run, study=self.study, pid=os.getpid(), started=self.started,
-            written=time.time(), state=self._doing(), **matches._asdict(),
+            written=time.time(), state=self._doing(), planned=matches.planned,
+            done=matches.done, failed=matches.failed,
             live=desk.live if desk else 0, left=left, per_second=round(rate, 3),
-            eta=round(left / rate, 1) if rate and self._doing() == "running" else None,
+            eta=round(eta, 1) if eta is not None and self._doing() == "running" else None,
             concurrency=desk.concurrency if desk else 0, **_spent(desk),
             quiet=round(now - self._last_heard, 1),
             lanes=[

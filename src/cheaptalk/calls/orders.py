@@ -32,11 +32,15 @@ class ControlError(CheaptalkError):
 
 
 class MatchCounts(NamedTuple):
-    """How many matches a run has, and how far they are."""
+    """How many matches a run has, and how far they are.
+
+    ``seconds_left`` is what the run itself foretells; None where it does not.
+    """
 
     planned: int
     done: int
     failed: int
+    seconds_left: float | None = None
 
 
 class LaneState(Frozen):
@@ -75,7 +79,8 @@ class RunState(Frozen):
         state: ``stopping`` while the last calls come back.
         planned, done, live, failed, left: matches; ``done`` have ended, in this run or before.
         per_second: matches ended a second, over the last minute.
-        eta: seconds until the end at that rate; None where nothing ended.
+        eta: seconds until the end, as estimated by the work left of each game; None where nobody
+            can tell yet.
         concurrency: matches that may be under way at once.
         calls, tokens, dollars: spent on the study so far; dollars None where nobody knows.
         uncounted: those of the calls whose tokens nobody knows.

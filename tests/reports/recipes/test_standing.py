@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
 
 SELLERS = {
@@ -138,3 +139,17 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
         wrong = cheaptalk("leaderboard", *arguments, *where)
         assert wrong.status == 2
         assert sentence in wrong.said
+
+
+def test_the_order_in_which_matches_were_stored_changes_no_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def backwards(*given: Any) -> Any:
+        return ([*reversed(chunk)] for chunk in play_scripted(*given))
+
+    study = ct.studies.parse_study(NEW | {"deals": 40}, "here")
+    ct.run(study, tmp_path / "one.sqlite")
+    monkeypatch.setattr("cheaptalk.studies.runs.run.play_scripted", backwards)
+    ct.run(study, tmp_path / "other.sqlite")
+    one, other = (board(tmp_path / name, "new") for name in ("one.sqlite", "other.sqlite"))
+    assert one.tables["leaderboard"].frame.equals(other.tables["leaderboard"].frame)

@@ -10,7 +10,11 @@ from rich.text import Text
 from cheaptalk.cli.shared.printing import err, is_terminal
 
 EVERY = 5.0
-"""Seconds between two plain lines of progress."""
+"""Seconds between two plain lines of progress, at the least."""
+SELDOM = 30.0
+"""Seconds after which a line comes though little has happened."""
+STEP = 0.05
+"""Share of the whole that is worth a line before that."""
 OFTEN = 0.2
 """Seconds between two looks at a line that stays in place."""
 
@@ -25,10 +29,18 @@ class StatusLine:
 
     def __init__(self) -> None:
         self._last = time.monotonic()
+        self._share = 0.0
 
-    def print(self, line: str) -> None:
-        """Print a line below the last one, if that is long enough ago."""
-        if self._due(EVERY):
+    def print(self, line: str, share: float | None = None) -> None:
+        """Print a line below the last one, if that is long enough ago.
+
+        Args:
+            share: of the whole that is done: long enough is sooner where it has grown; None where
+                nobody can tell.
+        """
+        grown = share is None or share - self._share >= STEP
+        if self._due(EVERY if grown else SELDOM):
+            self._share = share or 0.0
             err.print(line, markup=False, soft_wrap=True)
 
     @contextmanager

@@ -14,6 +14,7 @@ from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_
 from cheaptalk.cli.shared.sentences import spent
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.rules import counted
+from cheaptalk.text import duration, steady
 
 TUNED = "auto"
 """What is written behind ``--limit`` to let a lane tune itself."""
@@ -103,7 +104,7 @@ def _limit(written: str) -> tuple[str, int | None]:
 
 
 def _show(state: ct.studies.RunState) -> None:
-    left = f", about {duration(state.eta)} left" if state.eta is not None else ""
+    left = f", about {duration(steady(state.eta))} left" if state.eta is not None else ""
     say(
         f"{state.study}: {state.state}, {state.done:,} of {counted(state.planned, 'match')} done, "
         f"{state.live:,} under way of {state.concurrency:,} at once, {state.failed:,} failed{left}"
@@ -127,15 +128,3 @@ def _show(state: ct.studies.RunState) -> None:
 
 def _failures(failures: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in failures.items()) or "none"
-
-
-def duration(seconds: float) -> str:
-    """A time span in words.
-
-    >>> duration(42), duration(600), duration(7300)
-    ('42 s', '10 min', '2 h 2 min')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

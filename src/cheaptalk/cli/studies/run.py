@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import costs, outlook
@@ -45,6 +45,7 @@ from cheaptalk.cli.shared.sentences import (
     state_notes,
 )
 from cheaptalk.rules import counted
+from cheaptalk.text import duration, steady
 
 WAITING = 3
 """The exit status of a run that leaves calls in batches that have not ended."""
@@ -152,8 +153,7 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
         changes = None if earlier is None else ct.studies.changes(planned, earlier)
     for line in change_lines(changes):
         say(line, to=err, whole=True)
-    if not options.no_estimate:
-        _announce(checked, path, options)
+    expected = {} if options.no_estimate else _announce(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
         _confirm(changes, path)
     started = time.monotonic()
@@ -168,6 +168,7 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
             progress = ct.run(
                 checked, store, workers=options.workers, concurrency=options.concurrency,
                 patience=60 * options.patience, progress=note, cache=options.cache_at,
+                expected=expected,
             )  # fmt: skip
     except KeyboardInterrupt:
         for progress in seen:
@@ -200,8 +201,12 @@ def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
         raise typer.Exit(1)
 
 
-def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> None:
-    """Say what a run is going to cost, where it costs something and the price is known."""
+def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> dict[str, float]:
+    """Say what a run is going to cost, where it costs something and the price is known.
+
+    Returns:
+        Calls of a match by game, as far as they were estimated.
+    """
     planned, prices = checked.plan, checked.prices
     seats = [one.spec for one in planned.players().values()]
     if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
@@ -212,6 +217,8 @@ def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> 
         whole = f"estimated {seen.takes.line}{how}, {seen.takes.duration}{hits}"
         for line in (whole, *seen.doubts):
             say(f"{planned.study.name}: {line}", to=err, whole=True)
+        return {game: (calls.low + calls.high) / 2 for game, calls in seen.takes.lengths.items()}
+    return {}
 
 
 @contextmanager
@@ -222,14 +229,14 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 
         def line(progress: ct.Progress) -> None:
             how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
-            lines.print(", ".join([how_far, *_beside(progress)]))
+            share = progress.done / progress.planned if progress.planned else 0.0
+            lines.print(", ".join([how_far, *_beside(progress)]), share)
 
         yield line
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(),
         MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
         TextColumn("{task.fields[beside]}", style="yellow", markup=False),
     )  # fmt: skip
     with Progress(*columns, console=err, transient=True) as bar:
@@ -250,6 +257,10 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 def _beside(progress: ct.Progress) -> list[str]:
     """What there is to say of a run besides how far it is."""
     parts = [f"{progress.failed:,} failed"] if progress.failed else []
+    if progress.seconds_left is not None and progress.left:
+        parts.append(f"about {duration(steady(progress.seconds_left))} left")
+    if progress.dollars_left and progress.left:
+        parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
     parts += state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
 

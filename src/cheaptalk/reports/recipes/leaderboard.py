@@ -181,7 +181,8 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
     if not frames:
         return
     places = {at: role for one in studies for at, role in one.places.get(game, {}).items()}
-    frame = pl.concat(frames, how="diagonal_relaxed").unique("match", maintain_order=True)
+    whole = pl.concat(frames, how="diagonal_relaxed").unique("match", maintain_order=True)
+    frame = whole.sort("match")  # sums depend on the order, which is that of storing
     seats = [f"player.{place}" for place in places]
     alone = frame.select(pl.concat_list(seats).list.drop_nulls().list.n_unique().max()).item() == 1
     value = SCORE if alone and SCORE in game_box(game).measures else None

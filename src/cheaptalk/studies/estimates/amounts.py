@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted
-from cheaptalk.text import money
+from cheaptalk.text import duration, money
 
 MILLION = 1_000_000
 
@@ -108,19 +108,11 @@ class Amounts:
 def duration_shown(seconds: Range) -> str:
     """A range of seconds, as people read it.
 
-    >>> duration_shown(Range(20, 40)), duration_shown(Range(70, 5_000))
-    ('less than 1 min', '1 min to 1.4 h')
+    >>> duration_shown(Range(20, 5_000)), duration_shown(Range(600, 610))
+    ('20 s to 1 h 23 min', '10 min')
     """
-    low, high = (_duration(end) for end in seconds)
+    low, high = (duration(end) for end in seconds)
     return low if low == high else f"{low} to {high}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return "less than 1 min"
-    if seconds < 3_600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3_600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:,.1f} days"
 
 
 def shown(amount: Range, of: str = "") -> str:

@@ -82,6 +82,7 @@ class Estimate(Printed):
         models: the model of each of these players.
         rehearsed: matches that were played with stand-ins to find out.
         seconds: that the run takes; None in providers' batches, each of which has a day.
+        lengths: calls of a match by game, on average.
         assumes: what the range rests on, a sentence each.
     """
 
@@ -91,6 +92,7 @@ class Estimate(Printed):
     models: dict[str, str]
     rehearsed: int
     seconds: Range | None
+    lengths: dict[str, Range]
     assumes: tuple[str, ...]
 
     @property
@@ -223,8 +225,18 @@ def estimate(
     models = {label: spec.model for label, spec in specs.items()}
     return Estimate(
         len(left), players, per_match, models, len(rehearsals.done),
-        None if batch else seconds, assumes,
+        None if batch else seconds, _calls_by_game(totals, left), assumes,
     )  # fmt: skip
+
+
+def _calls_by_game(
+    totals: Mapping[Asking, Amounts], left: Sequence[PlannedMatch]
+) -> dict[str, Range]:
+    matches = Counter(match.configuration.game.name for match in left)
+    calls: defaultdict[str, Range] = defaultdict(lambda: NOTHING)
+    for (_, part), amounts in totals.items():
+        calls[part.game] = calls[part.game].plus(amounts.calls)
+    return {game: calls[game].times(1 / count) for game, count in matches.items()}
 
 
 def _seen(asked: Mapping[Asking, Asked], calls: Mapping[Asked, Experience]) -> Iterator[str]:

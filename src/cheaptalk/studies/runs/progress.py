@@ -31,6 +31,10 @@ class Progress:
         used_up: matches that failed because ``budget.per_match`` allows no more.
         cost: what the study has taken over all its runs, once this one is over.
         state: how the run is doing while models play, about once a second anew.
+        seconds_left: until the end, as estimated by the work left of each game; None where nobody
+            can tell yet.
+        dollars_left: that the rest is going to take, as estimated by what calls took so far in this
+            run, from 20 of them on; None before, and where nobody knows.
         batches: how far the providers' batches are, in words.
         waiting: calls in batches that have not ended, when the run stops.
         cached: what came from the cache, when the run stops.
@@ -48,6 +52,8 @@ class Progress:
     short: bool = False
     used_up: int = 0
     state: RunState | None = None
+    seconds_left: float | None = None
+    dollars_left: float | None = None
     cost: Cost | None = None
     batches: str = ""
     waiting: int = 0

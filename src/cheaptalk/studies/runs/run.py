@@ -1,11 +1,13 @@
 """Running a study: play what is planned and not yet in the store."""
 
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, Cap, Purse, study_purse
@@ -27,6 +29,7 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
+from cheaptalk.studies.estimates.experience import ENOUGH
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
@@ -34,8 +37,10 @@ from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, Host, match_row, recordings
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
+from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.study import Study
 
+NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 IN_BATCHES = 10_000
 """Matches with models that are played at once where all wait for providers' batches."""
 
@@ -54,6 +59,7 @@ def run(
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
     batching: Batching | None = None,
+    expected: Mapping[str, float] = NOTHING_EXPECTED,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -76,6 +82,7 @@ def run(
         cap: what this run may spend, besides the study's budget over all runs.
         cache: a file of replies bought before, made where there is none; None for no cache.
         batching: how to play in providers' batches; None to make each call at once.
+        expected: calls of a match by game, as an estimate has them, to foretell the time left.
 
     Raises:
         StudyError: the study cannot be laid out, or a key, price or person is missing.
@@ -98,7 +105,7 @@ def run(
                 open_desk, opened, models=models, concurrency=at_once, patience=patience,
                 cache=call_cache,
             )  # fmt: skip
-            playing = _Run(checked, opened, progress, new_desk, sources)
+            playing = _Run(checked, opened, progress, new_desk, sources, expected)
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
@@ -114,6 +121,7 @@ class _Run:
         report: Callable[[Progress], None],
         new_desk: Callable[[Purse], AbstractAsyncContextManager[Desk]],
         sources: Sources,
+        expected: Mapping[str, float],
     ) -> None:
         self.checked = checked
         self.plan = planned = checked.plan
@@ -131,8 +139,12 @@ class _Run:
         games = {one.configuration.digest: one.configuration.game for one in groups}
         players = {key: (one.label, one.spec) for key, one in planned.players().items()}
         self.rows.add(games, players)
+        self.began = time.monotonic()
         self.portable = all(spec.portable() for _, spec in players.values())
         self.instant = sum(group.matches for group in groups if group.instant)
+        self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
+        for group in groups:
+            self._time(group.instant).plan(group.configuration.game.name, group.matches)
         self.take_up(0, only=planned.whole)
         self.progress.unresolved = mark_unresolved(store)
 
@@ -161,7 +173,12 @@ class _Run:
                     self.settled.set(number)
                     self.progress.before += 1
                     self.instant -= match.scripted
+                    self._time(match.scripted).drop(match.configuration.game.name)
             yield from known
+
+    def _time(self, instant: bool) -> TimeLeft:
+        """Whose time is told: that of matches between scripts, or of those with others."""
+        return self.scripted if instant else self.live
 
     def left(self, *, instant: bool) -> Iterator[PlannedMatch]:
         """The matches still to be played, between scripts or with others."""
@@ -197,11 +214,18 @@ class _Run:
         """Play what is left: matches between scripts first, then those with others."""
         start = len(self.plan.matches)
         self.report(self.progress)
+        began = then = time.monotonic()
         processes = workers if self.portable else 1
         for chunk in play_scripted(self.left(instant=True), self.instant, processes):
             self.store.add(self.rows.id, [match_row(self.rows, match, end) for match, end in chunk])
             for match, end in chunk:
                 self.note(match, end)
+            now = time.monotonic()
+            games = Counter(match.configuration.game.name for match, _ in chunk)
+            self.scripted.share(games, now - then)
+            then = now
+            told = self.scripted.after(now - began)
+            self.progress.seconds_left = None if self.live.waits else told
             self.report(self.progress)
             self.control.beat()
             if self.control.halted:
@@ -214,6 +238,8 @@ class _Run:
                 self.settled.set(number)
             self.plan.matches.extend(again)
             self.instant = sum(match.scripted for match in again)
+            for match in again:
+                self._time(match.scripted).plan(match.configuration.game.name, 1)
             self.take_up(start)
             self.go(workers)
 
@@ -228,6 +254,7 @@ class _Run:
                 waited = in_batches(desk, checked.batching, checked.prices, self.tell, ids)
                 await stack.enter_async_context(waited)
                 desk.purse = self.purse()
+            self.began = time.monotonic()
             host = Host(self.rows, desk, self.sources)
 
             async def play(match: PlannedMatch) -> None:
@@ -258,18 +285,36 @@ class _Run:
         self.report(self.progress)
 
     def matches(self) -> MatchCounts:
-        return MatchCounts(self.progress.planned, self.progress.done, self.progress.failed)
+        progress = self.progress
+        return MatchCounts(progress.planned, progress.done, progress.failed, progress.seconds_left)
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
+        if self.desk is not None and self.checked.batching is None:
+            spent = self.desk.purse.now.spent
+            self.progress.seconds_left = self.live.so_far(
+                time.monotonic() - self.began, spent.calls
+            )
+            self.progress.dollars_left = (
+                self.live.rest_of(spent.dollars, spent.calls)
+                if spent.calls >= ENOUGH and spent.dollars_known
+                else None
+            )
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
+        game = match.configuration.game.name
         if isinstance(end, ReplayMismatch):
+            self.live.drop(game)
             self.progress.counts[Status.FAILED] += 1
             self.progress.problems[str(end)] += 1
             return
         self.progress.counts[end.status] += 1
+        if not match.scripted:
+            if end.status is Status.FAILED:
+                self.live.drop(game)
+            else:
+                self.live.end(game, max(1, end.calls))
         for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
             if seated.asked and place in end.kinds:
                 self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[place])
