@@ -57,9 +57,9 @@ def study() -> ct.Study:
     )
 
 
-def stored(store: Store, id_: str, end: Ended) -> None:
+def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
     """Put a bargaining match between two models into the store, in a study of its own."""
-    number = store.register_study("models", {"players": {}})
+    number = store.register_study(study, {"players": {}})
     game = game_box("bargaining").rules.model_validate({})
     parameters = game.model_dump(mode="json")
     configurations = {"c": (game.name, game.version, parameters)}
@@ -70,7 +70,7 @@ def stored(store: Store, id_: str, end: Ended) -> None:
     store.add(number, [NewMatch(id_, configuration, "0", 0, seats, end)])
 
 
-def asked_models() -> Ended:
+def asked_models(reply: dict[str, Any] = REPLY) -> Ended:
     """A match in which a model was asked, once again after an unreadable reply."""
     game = game_box("bargaining").rules.model_validate({})
     table = Table(game, game.deal(Chance("s")), "s")
@@ -81,7 +81,7 @@ def asked_models() -> Ended:
     ]
     answers = []
     for request, (seat, kind, action) in enumerate(moves):
-        calls = [{"call": CALL, "reply": REPLY, "sending": 1}] * (2 if kind is Kind.REPAIRED else 1)
+        calls = [{"call": CALL, "reply": reply, "sending": 1}] * (2 if kind is Kind.REPAIRED else 1)
         (ask,) = table.unanswered()
         table.answer(seat, ask.action.model_validate(action))
         answers.append(AnswerRecord(request, seat, kind, action, calls))
@@ -250,8 +250,31 @@ def test_what_is_absent_is_not_an_empty_text(models: Path) -> None:
 
 @given(st.lists(st.text(), min_size=1))
 def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
-    (row,) = csv.reader(io.StringIO(csv_line(texts), newline=""), strict=True)
+    (row,) = csv.reader(io.StringIO(csv_line(texts, raw=True), newline=""), strict=True)
     assert row == texts
+
+
+@pytest.mark.parametrize("form", ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"])
+def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(form: str) -> None:
+    for raw, cell in ((False, f"'{form}"), (True, form)):
+        (row,) = csv.reader(io.StringIO(csv_line([form, -2.5], raw=raw), newline=""), strict=True)
+        assert row == [cell, "-2.5"]
+
+
+@pytest.mark.parametrize("number", ["-3.5", "+1", "-1e-7", "-inf"])
+def test_a_number_is_no_formula_though_it_is_a_text(number: str) -> None:
+    assert csv_line([number]) == f'"{number}"\n'
+
+
+def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
+    store: Store, tmp_path: Path, cheaptalk: Command
+) -> None:
+    end = asked_models(REPLY | {"text": "=HYPERLINK(1)"})
+    stored(store, "formula", end, study="formulas")
+    for options, reply in (((), "'=HYPERLINK(1)"), (("--raw-cells",), "=HYPERLINK(1)")):
+        to = tmp_path / f"out{len(options)}"
+        cheaptalk("export", "formulas", "--out", str(to), "--store", str(store.path), *options)
+        assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
 def test_halves_of_surrogate_pairs_can_be_written() -> None:

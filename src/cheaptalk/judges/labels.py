@@ -27,6 +27,7 @@ from cheaptalk.records.judgements import (
 )
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.display import spreadsheet_text
 from cheaptalk.studies.lookup import reads_study
 
 COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")
@@ -87,7 +88,8 @@ def write_sheet(
         writer.writerow(COLUMNS)
         for match, name in chosen:
             item = found[match][name]
-            writer.writerow([match, name, item.seen, item.judged, "", ""])
+            seen, judged = map(spreadsheet_text, (item.seen, item.judged))
+            writer.writerow([match, name, seen, judged, "", ""])
     return len(chosen)
 
 

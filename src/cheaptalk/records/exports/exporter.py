@@ -60,7 +60,12 @@ class NamedRows(Protocol):
 
 
 def export(
-    store: Store | Path | str, study: NamedRows | str, to: Path | str, form: str = "csv"
+    store: Store | Path | str,
+    study: NamedRows | str,
+    to: Path | str,
+    form: str = "csv",
+    *,
+    raw_cells: bool = False,
 ) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
@@ -70,6 +75,8 @@ def export(
         to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
             replaced.
         form: ``csv``, ``parquet`` or ``jsonl``.
+        raw_cells: write texts in CSV as they are; else one that a spreadsheet would take for a
+            formula gets a quotation mark before it.
 
     Raises:
         StoreError: the store holds no such study.
@@ -81,11 +88,13 @@ def export(
         opened.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
+        raw = raw_cells and form == "csv"
         if form == "parquet":
             polars()
         try:
             with _whole(place) as folder:
-                rows, found = FORMS[form](opened, study, folder)
+                write = partial(_tables, partial(csv_sink, raw=True)) if raw else FORMS[form]
+                rows, found = write(opened, study, folder)
                 write_codebook(folder, found)
         except OSError as error:
             raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error

@@ -23,6 +23,7 @@ NUMBERS = [
     column.name for column in schema.matches.c if isinstance(column.type, sa.Integer | sa.Float)
 ]
 """Columns of numbers in the table of matches."""
+NUMBER = (int, float, type(None))
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
@@ -319,10 +320,10 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> 
     if status is Status.FINISHED:
         needed += ["outcome", "payoffs"]
     for name in needed:
-        if row._mapping[name] is None:
+        if getattr(row, name) is None:
             raise DamagedValue(f"match {row.id} has no {name}")
     for name in NUMBERS:
-        if not isinstance(row._mapping[name], int | float | None):
+        if not isinstance(getattr(row, name), NUMBER):
             raise DamagedValue(f"{name} of match {row.id} is no number")
     return MatchRecord(
         row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
