@@ -20,12 +20,12 @@ FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature"
 def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     ways, costs = served(
         [
-            Sending("a", "openai/m", ANSWER, 200.0),
-            Sending("a", "openai/m", FAILED, 100.0),
-            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0),
-            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None),
-            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0),
-            Sending("b", "openai/m", None, 300.0),
+            Sending("a", "openai/m", ANSWER, 200.0, "s"),
+            Sending("a", "openai/m", FAILED, 100.0, "s"),
+            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0, "s"),
+            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None, "s"),
+            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0, "s"),
+            Sending("b", "openai/m", None, 300.0, "s"),
         ]
     )
     half = {"temperature": 0.5}

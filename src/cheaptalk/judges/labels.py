@@ -134,7 +134,7 @@ def take_labels(
             )
     fresh = [row for _, row in filled if (row["match"], row["item"]) not in before]
     with store.writing():
-        _store(store, key, written, fresh)
+        _store(store, study, key, written, fresh)
     return Labels(len(fresh), len(filled) - len(fresh), len(rows) - len(filled))
 
 
@@ -208,9 +208,14 @@ def _exist(
 
 
 def _store(
-    store: Store, key: str, written: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+    store: Store,
+    study: str,
+    key: str,
+    written: Mapping[str, Any],
+    rows: Sequence[Mapping[str, str]],
 ) -> None:
     register_judge(store, key, written)
+    study_id = store.study_id(study)
     scored = "scale" in written["rubric"]
     with store.transaction() as connection:
         for row in rows:
@@ -218,4 +223,4 @@ def _store(
             answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
             answer |= {"reason": row.get("reason", "")}
             made = Judgement(row["match"], key, row["item"], Kind.OK, answer, [], time.time())
-            write_judgement(connection, made, [])
+            write_judgement(connection, study_id, made, [])

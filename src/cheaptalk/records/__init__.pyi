@@ -4,7 +4,7 @@ from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
 from .identity import configuration_digest, digest, digest_key, player_digest
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
-from .ledger.spending import answered, costs_by_player, study_cost
+from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost
 from .lineup import FEW, line_up, query_of, runs
 from .record import (
     AnswerRecord,
@@ -57,6 +57,7 @@ __all__ = [
     "line_up",
     "nearest",
     "pack",
+    "paid_by_others",
     "player_digest",
     "policies_of",
     "predecessors",

@@ -339,7 +339,7 @@ def _of_match(
         return
     again = ended(table, record.body["seed"], record.answers)
     for one in fields(again):
-        if one.name in ("finished", "body"):
+        if one.name in ("begun", "finished", "body"):
             continue
         kept, played = getattr(record, one.name), getattr(again, one.name)
         if text_of(kept) != text_of(played) and kept is not None:

@@ -226,6 +226,12 @@ class StoreReader:
             raise StoreError(f'no match begins with "{prefix}" in {self.name}')
         return found[0]
 
+    def study_id(self, name: str) -> int:
+        """The number of a study, by which rows name it; 0 where there is none."""
+        query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+        with self.reading() as connection:
+            return connection.scalar(query) or 0
+
     def problems(self, study: str) -> dict[str, int]:
         """Why matches of a study failed or were forfeited, and how many did for each reason."""
         table = schema.matches
@@ -331,5 +337,5 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> 
         status, row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced, row.uncounted,
+        row.unpriced, row.uncounted, row.begun,
     )  # fmt: skip

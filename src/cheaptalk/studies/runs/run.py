@@ -111,7 +111,7 @@ class _Run:
         checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        new_desk: Callable[[Purse], AbstractAsyncContextManager[Desk]],
+        new_desk: Callable[[Purse, int], AbstractAsyncContextManager[Desk]],
         sources: Sources,
     ) -> None:
         self.checked = checked
@@ -214,7 +214,9 @@ class _Run:
     async def play_live(self) -> None:
         """Play the matches with models or people, as many at once as the desk says."""
         async with AsyncExitStack() as stack:
-            self.desk = desk = await stack.enter_async_context(self.new_desk(self.purse()))
+            self.desk = desk = await stack.enter_async_context(
+                self.new_desk(self.purse(), self.rows.id)
+            )
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
             checked = self.checked
             if checked.batching is not None:
