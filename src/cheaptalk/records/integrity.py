@@ -23,7 +23,7 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.record import MatchRecord, OtherVersion, ended
+from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -105,7 +105,7 @@ def _examined(
         for key, hurt in _rows(store, table, found.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (_references, _memberships, _sendings):
+    for step in (_references, _memberships, _purchases, _sendings):
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -248,6 +248,21 @@ def _memberships(store: StoreReader) -> Iterator[Hurt]:
             for id_ in connection.scalars(other):
                 if ":" not in id_:  # a judge's calls, which stand under its name
                     yield Hurt(f"match {id_}", f"there are {name} of it, and no match")
+
+
+def _purchases(store: StoreReader) -> Iterator[Hurt]:
+    """Matches that studies have not bought as they are recorded."""
+    bought = schema.purchases
+    query = (
+        sa.select(matches.c.id, matches.c.calls, sa.func.coalesce(sa.func.sum(bought.c.calls), 0))
+        .join(bought, bought.c.match_number == matches.c.number, isouter=True)
+        .where(matches.c.status.in_(SETTLED))
+        .group_by(matches.c.id, matches.c.calls)
+    )
+    with store.reading() as connection:
+        for id_, there, paid in connection.execute(query):
+            if there != paid:
+                yield Hurt(f"match {id_}", f"its record has {there} calls, and studies paid {paid}")
 
 
 def _sendings(store: StoreReader) -> Iterator[Hurt]:

@@ -30,6 +30,7 @@ from cheaptalk.records.exports.rows import (
 from cheaptalk.records.exports.sheets import Sheet, csv_sink, parquet_sink, polars
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
@@ -159,21 +160,24 @@ def _sources(
     store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
     """What the rows of the tables are read from, match by match."""
-    standing = Standing(store, study)
+    standing, bought = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study):
-        match = MatchRow(standing.of(record), record)
+        match = MatchRow(standing.of(record), record, bought.of_match(record.id))
+        buyers = iter(bought.of(record))
         yield "matches", match
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer)
             for attempt, call in enumerate(answer.calls):
                 yield "calls", CallRow(
                     match, answer.request, answer.seat, attempt, call["sending"], "answered",
-                    call["call"], call["reply"] or {},
+                    call["call"], call["reply"] or {}, call.get("sent"), call.get("received"),
+                    next(buyers)[2],
                 )  # fmt: skip
         for call in ledger:
             yield "calls", CallRow(
                 match, call["request"], call["seat"], call["attempt"], call["try"], call["state"],
-                call["call"], call["reply"] or {},
+                call["call"], call["reply"] or {}, call["sent"], call["received"],
+                call["bought_by"],
             )  # fmt: skip
         for one in read_judgements(store, match_id=record.id) if judges else ():
             if one.judge in judges:
@@ -189,10 +193,11 @@ def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[
 
 def _lines(store: Store, study: str, folder: Path) -> Written:
     count = 0
-    standing = Standing(store, study)
+    standing, bought = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study):
             data = standing.of(record)._asdict() | record.as_json()
+            data["bought_by"] = bought.of_match(record.id) or None
             said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
             data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")

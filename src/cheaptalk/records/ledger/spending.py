@@ -54,7 +54,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
         .order_by(studies.c.name)
     )
     with store.reading() as connection:
-        return dict(connection.execute(query).tuples())
+        return dict(connection.execute(query).all())
 
 
 def spent_on(store: StoreReader, match_id: str) -> Cost:
@@ -82,6 +82,11 @@ class Buyers:
         with store.reading() as connection:
             for id_, name in connection.execute(query):
                 self._names.setdefault(id_, []).append(name)
+
+    @classmethod
+    def of_study(cls, store: StoreReader, study: str) -> "Buyers":
+        """Of all matches of a study, those of its earlier forms among them."""
+        return cls(store, matches.c.number.in_(members_of(study, past=True)))
 
     def of_match(self, match_id: str) -> list[str]:
         """The studies that bought calls of a match that ended, the oldest first."""
@@ -176,7 +181,7 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
     with store.reading() as connection:
         for match_id, *call in connection.execute(query):
             waiting.setdefault(match_id, []).append(tuple(call))
-    bought = Buyers(store, matches.c.number.in_(members_of(study)))
+    bought = Buyers.of_study(store, study)
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=called):
         made = [

@@ -263,7 +263,14 @@ class StoreReader:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
     def _calls(self, where: Any) -> list[dict[str, Any]]:
-        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
+        calls, studies = schema.calls, schema.studies
+        columns = [column for column in calls.c if column.name != "study_id"]
+        query = (
+            sa.select(*columns, studies.c.name.label("bought_by"))
+            .join(studies, studies.c.id == calls.c.study_id, isouter=True)
+            .where(where)
+            .order_by(calls.c.id)
+        )
         with self.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
