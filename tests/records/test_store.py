@@ -23,7 +23,7 @@ from cheaptalk.models import Usage
 from cheaptalk.records import Status, Store, StoreError
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import paid_by_others, spent
-from cheaptalk.records.store import migrations, schema
+from cheaptalk.records.store import migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.store import adopt, set_aside
 from cheaptalk.records.store.views import VIEWS
@@ -105,6 +105,19 @@ def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
     usage = Usage(input_tokens=7, output_tokens=record.output_tokens)
     calls = record.calls + 1
     assert bought == (Cost(calls, usage, unpriced=record.calls, unresolved=1), {})
+
+
+def test_an_old_store_that_cannot_be_written_is_read_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = first_store(tmp_path / "store.sqlite")
+    before = files(tmp_path)
+    monkeypatch.setattr(sqlite, "is_writable", lambda at: at.parent != tmp_path)
+    with Store.open(path) as store:
+        assert [record.game for record in store.records("old", bodies=False)] == ["bargaining"]
+        copy = Path(str(store.engine.url.database))
+    assert files(tmp_path) == before
+    assert not copy.parent.exists()
 
 
 def test_the_newest_migration_is_the_one_the_code_knows() -> None:

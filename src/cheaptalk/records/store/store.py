@@ -6,7 +6,7 @@ set aside: they stay in the store and its exports, and no report counts them.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -56,6 +56,8 @@ class Store(StoreReader):
     def open(cls, where: Path | str, *, create: bool = False) -> "Store":
         """Open a store, migrating an older one; with ``create``, make it if it is not there.
 
+        An older one that cannot be written is read from a copy, which is gone when it is closed.
+
         Args:
             where: its file, or a URL of one of :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
@@ -91,7 +93,7 @@ class Store(StoreReader):
         return brief(self, self.name)
 
     def close(self) -> None:
-        self.backend.engine.dispose()
+        self.backend.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -103,7 +105,7 @@ class Store(StoreReader):
         if self._is_ready():
             return
         migrating = import_module("cheaptalk.records.store.migration")  # slow, and seldom needed
-        with self.writing(wait=MIGRATION_WAIT):
+        with nullcontext() if self.backend.copied() else self.writing(wait=MIGRATION_WAIT):
             if not self._is_ready():
                 self.backend.prepare()
                 with self.backend.engine.begin() as connection:
