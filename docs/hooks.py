@@ -16,6 +16,8 @@ from mkdocs.structure.files import File, Files
 
 from cheaptalk.cli.main import app
 from cheaptalk.cli.shared.printing import as_yaml
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.views import VIEWS
 from cheaptalk.rules import GameBox, Quantity, field_meanings, games, strategies
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +26,7 @@ COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
 """Files beside ``docs/`` that are pages as well, and the pages they become."""
 GAMES = "reference/games"
 CLI = "reference/command-line.md"
+TABLES = "reference/store-tables.md"
 ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?(?:\w+\.)*(\w+)</code>")
 
 
@@ -60,6 +63,7 @@ def made_pages() -> Iterator[tuple[str, Iterator[str]]]:
     for box in games().values():
         yield f"{GAMES}/{box.name}.md", game_page(box)
     yield CLI, cli_page()
+    yield TABLES, tables_page()
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
@@ -207,6 +211,21 @@ def words_section(box: GameBox) -> Iterator[str]:
         text = (box.words / file.template).read_text(encoding="utf-8")
         yield f"Style `{name}`, answers as {file.codec}:\n"
         yield f"````jinja\n{text.rstrip()}\n````\n"
+
+
+def tables_page() -> Iterator[str]:
+    """The tables of a store with their columns, and the statements that make its views."""
+    yield "# Tables of a store\n"
+    yield "For plain SQL there are views, [the store in SQL](sql.md); they stand at the end.\n"
+    for one in schema.metadata.sorted_tables:
+        yield f"## {one.name}\n"
+        rows = [
+            [code(c.name), str(c.type), "" if c.nullable else "never", c.comment or ""]
+            for c in one.c
+        ]
+        yield from table(["column", "type", "empty", "meaning"], rows)
+    yield "## Views\n"
+    yield "```sql\n" + "\n\n".join(f"{view};" for view in VIEWS) + "\n```\n"
 
 
 def cli_page() -> Iterator[str]:

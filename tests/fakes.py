@@ -127,10 +127,10 @@ def with_model(url: str | None = None, **settings: Any) -> dict[str, Any]:
 def essence(record: ct.MatchRecord) -> dict[str, Any]:
     """A record without what differs between two runs of one match: times and sendings."""
     data: dict[str, Any] = json.loads(json.dumps(record.as_json()))
-    del data["finished"]
+    del data["finished"], data["begun"]
     for given in data.get("answers", ()):
         for call in given.get("calls", ()):
-            del call["sending"], call["reply"]["seconds"]
+            del call["sending"], call["sent"], call["received"], call["reply"]["seconds"]
     return data
 
 

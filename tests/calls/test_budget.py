@@ -167,13 +167,14 @@ def test_sendings_that_fail_are_counted_too(store: Store, no_waits: None) -> Non
     assert len(models.calls) == spent(store, 1).calls == 12
 
 
-def test_matches_shared_with_another_study_count_as_spent(store: Store) -> None:
+def test_a_cap_counts_what_the_study_bought_and_not_what_it_shares(store: Store) -> None:
     ct.run(study(**with_model() | LONG), store, models=Canned())
     models = Canned()
-    calls = spent(store, 1).calls
-    more = study(**with_model() | LONG | {"deals": 9}, name="more", budget={"calls": calls})
+    before = spent(store, 1)
+    more = study(**with_model() | LONG | {"deals": 9}, name="more", budget={"calls": 2})
     assert ct.run(more, store, models=models).halted
-    assert models.calls == []
+    assert len(models.calls) == 2 == spent(store, 2).calls
+    assert spent(store, 1) == before
 
 
 def test_dollars_need_a_price_before_anything_runs(store: Store) -> None:

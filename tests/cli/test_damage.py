@@ -188,6 +188,7 @@ HURTS = {
         "DELETE FROM configurations", "configuration_id names a row", ("show", "report", "export")
     ),
     "membership missing": Hurt("DELETE FROM members WHERE match_number = 1", "no study has it"),
+    "purchase missing": Hurt("DELETE FROM purchases", "calls, and studies paid 0"),
     "study of a membership missing": Hurt(
         "INSERT INTO members (study_id, match_number) VALUES (99, 1)",
         "study_id names a row of studies that is not there", where="row 99/1 of members",

@@ -76,7 +76,7 @@ def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
 
 def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
     data = json.loads(cheaptalk("show", match, "--json").out)
-    assert data["id"] == match
+    assert data["match_id"] == match
     assert data["open_calls"] == []
     assert data["answers"][0]["kind"] == "repaired"
     assert len(data["answers"][0]["calls"]) == 2

@@ -13,10 +13,10 @@ STUDY = "talk"
 LAST = re.compile(r"answers:\n> (.*)")
 
 
-def play(store: Store, deals: int = 30, repeats: int = 1) -> None:
+def play(store: Store, deals: int = 30, repeats: int = 1, name: str = STUDY) -> None:
     """Noisy negotiators of Deal or No Deal on so many deals."""
     study = {
-        "name": STUDY,
+        "name": name,
         "games": [{"game": "deal_or_no_deal"}],
         "players": {"one": {"strategy": "noisy"}, "two": {"strategy": "noisy", "lying": 0.2}},
         "pairing": [["one", "two"]],

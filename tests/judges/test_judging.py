@@ -13,7 +13,8 @@ import cheaptalk as ct
 from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Kind
 from cheaptalk.records import Status, Store
-from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.judgements import judges_of, judging_cost, read_judgements
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store import schema
 from cheaptalk.studies import Cap, give_order, watch
@@ -345,3 +346,14 @@ def test_scripted_judges_may_look_at_what_was_said(store: Store) -> None:
     models = judging(lambda said: says("false value" if "worth" in said else "consistent"))
     state = ct.judge(store, STUDY, judge_of(), models=models)
     assert set(state.verdicts) == {"false value", "consistent"}
+
+
+def test_what_a_judge_took_is_charged_to_the_study_that_it_judged(store: Store) -> None:
+    for name in (STUDY, "other"):
+        play(store, deals=3, name=name)
+    ct.judges.judge(store, STUDY, judge_of(), models=judging(lambda _: says("consistent")))
+    again = ct.judges.judge(
+        store, "other", judge_of(), models=judging(lambda _: says("consistent"))
+    )
+    assert again.nothing, "the matches are the same"
+    assert (judging_cost(store, STUDY).calls > 0, judging_cost(store, "other")) == (True, Cost())

@@ -57,9 +57,9 @@ def study() -> ct.Study:
     )
 
 
-def stored(store: Store, id_: str, end: Ended) -> None:
+def stored(store: Store, id_: str, end: Ended, study: str = "models") -> None:
     """Put a bargaining match between two models into the store, in a study of its own."""
-    number = store.register_study("models", {"players": {}})
+    number = store.register_study(study, {"players": {}})
     game = game_box("bargaining").rules.model_validate({})
     parameters = game.model_dump(mode="json")
     configurations = {"c": (game.name, game.version, parameters)}
@@ -70,7 +70,7 @@ def stored(store: Store, id_: str, end: Ended) -> None:
     store.add(number, [NewMatch(id_, configuration, "0", 0, seats, end)])
 
 
-def asked_models() -> Ended:
+def asked_models(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **noted: Any) -> Ended:
     """A match in which a model was asked, once again after an unreadable reply."""
     game = game_box("bargaining").rules.model_validate({})
     table = Table(game, game.deal(Chance("s")), "s")
@@ -81,7 +81,9 @@ def asked_models() -> Ended:
     ]
     answers = []
     for request, (seat, kind, action) in enumerate(moves):
-        calls = [{"call": CALL, "reply": REPLY, "sending": 1}] * (2 if kind is Kind.REPAIRED else 1)
+        calls = [{"call": call, "reply": reply, "sending": 1} | noted] * (
+            2 if kind is Kind.REPAIRED else 1
+        )
         (ask,) = table.unanswered()
         table.answer(seat, ask.action.model_validate(action))
         answers.append(AnswerRecord(request, seat, kind, action, calls))
@@ -138,7 +140,7 @@ def models(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_row_for_every_match_and_every_answer(store: Store, mixed: Path) -> None:
     records = {record.id: record for record in store.records("mixed", bodies=True)}
     rows = read(mixed / "matches.csv")
-    assert {row["id"] for row in rows} == records.keys()
+    assert {row["match_id"] for row in rows} == records.keys()
     answers = Counter(row["match_id"] for row in read(mixed / "answers.csv"))
     assert answers == {id_: len(record.answers) for id_, record in records.items()}
     assert read(mixed / "calls.csv") == []
@@ -162,7 +164,7 @@ def test_parameters_and_labels_are_columns(mixed: Path) -> None:
 
 
 def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) -> None:
-    rows = {row["id"]: row for row in read(mixed / "matches.csv")}
+    rows = {row["match_id"]: row for row in read(mixed / "matches.csv")}
     for record in store.records("mixed", bodies=True):
         row = rows[record.id]
         assert record.payoffs is not None
@@ -234,8 +236,47 @@ def test_calls_hold_conversations_and_what_came_of_them(models: Path) -> None:
     assert (rows[3]["reply"], rows[3]["sending"], rows[3]["input_tokens"]) == ("", "2", "")
 
 
+def test_calls_hold_all_that_was_sent_and_when(store: Store, tmp_path: Path) -> None:
+    url = "http://gpu:8000/v1"
+    form = {"name": "Offer", "json_schema": {"type": "object"}, "route": "auto"}
+    call = CALL | {"model": f"vllm/tiny@{url}", "form": form}
+    back = {
+        "route": "tool", "sent": {"temperature": 0.5, "seed": 7}, "fingerprint": "fp_1",
+        "tools": ["Offer"], "reasoning": "=Hm.",
+    }  # fmt: skip
+    end = asked_models(REPLY | back, call, sent=1.5, received=2.0, bought_by="another")
+    stored(store, "sent", end, study="sent")
+    first = read(export(store, "sent", tmp_path / "out").path / "calls.csv")[0]
+    assert json.loads(first["form"]) == form
+    assert json.loads(first["sent"]) == back["sent"]
+    assert json.loads(first["tools"]) == ["Offer"]
+    assert [first[name] for name in (
+        "player", "route", "endpoint", "fingerprint", "reasoning", "sent_at", "answered_at",
+        "bought_by", "cached",
+    )] == [
+        "talk", "tool", url, "fp_1", "'=Hm.", "1970-01-01T00:00:01.500000Z",
+        "1970-01-01T00:00:02.000000Z", "another", "",
+    ]  # fmt: skip
+
+
+def test_matches_have_a_begin_and_an_end(store: Store, mixed: Path, models: Path) -> None:
+    for record in store.records("mixed"):
+        assert record.begun is not None
+        assert record.finished is not None
+        assert record.begun <= record.finished
+    for row in read(mixed / "matches.csv"):
+        assert "1970" < row["began_at"] <= row["ended_at"]
+    old = read(models / "matches.csv")[0]
+    assert (old["began_at"], old["bought_by"]) == ("", '["models"]'), "what nobody noted is empty"
+
+
+def test_one_name_stands_for_a_match_in_every_table(mixed: Path) -> None:
+    tables = {row["table"]: row["column"] for row in reversed(read(mixed / "codebook.csv"))}
+    assert tables == dict.fromkeys(("calls", "answers", "matches"), "match_id")
+
+
 def test_a_match_that_failed_is_there_and_is_no_result(models: Path) -> None:
-    row = {row["id"]: row for row in read(models / "matches.csv")}["broken"]
+    row = {row["match_id"]: row for row in read(models / "matches.csv")}["broken"]
     assert (row["status"], row["reason"]) == ("failed", "the provider is down")
     assert {row[name] for name in ("payoff_alice", "fairness", "outcome_stage", "deal_key")} == {
         "", "0",
@@ -250,8 +291,31 @@ def test_what_is_absent_is_not_an_empty_text(models: Path) -> None:
 
 @given(st.lists(st.text(), min_size=1))
 def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
-    (row,) = csv.reader(io.StringIO(csv_line(texts), newline=""), strict=True)
+    (row,) = csv.reader(io.StringIO(csv_line(texts, raw=True), newline=""), strict=True)
     assert row == texts
+
+
+@pytest.mark.parametrize("form", ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"])
+def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(form: str) -> None:
+    for raw, cell in ((False, f"'{form}"), (True, form)):
+        (row,) = csv.reader(io.StringIO(csv_line([form, -2.5], raw=raw), newline=""), strict=True)
+        assert row == [cell, "-2.5"]
+
+
+@pytest.mark.parametrize("number", ["-3.5", "+1", "-1e-7", "-inf"])
+def test_a_number_is_no_formula_though_it_is_a_text(number: str) -> None:
+    assert csv_line([number]) == f'"{number}"\n'
+
+
+def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
+    store: Store, tmp_path: Path, cheaptalk: Command
+) -> None:
+    end = asked_models(REPLY | {"text": "=HYPERLINK(1)"})
+    stored(store, "formula", end, study="formulas")
+    for options, reply in (((), "'=HYPERLINK(1)"), (("--raw-cells",), "=HYPERLINK(1)")):
+        to = tmp_path / f"out{len(options)}"
+        cheaptalk("export", "formulas", "--out", str(to), "--store", str(store.path), *options)
+        assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
 def test_halves_of_surrogate_pairs_can_be_written() -> None:
@@ -291,7 +355,7 @@ def test_places_are_those_of_the_study_s_configurations(
 ) -> None:
     ct.run(ct.studies.parse_study(CROWD, "test"), store)
     export(store, "crowd", tmp_path / "out")
-    rows = {row["id"]: row for row in read(tmp_path / "out" / "matches.csv")}
+    rows = {row["match_id"]: row for row in read(tmp_path / "out" / "matches.csv")}
     places = [name for name in next(iter(rows.values())) if name.startswith("player_")]
     assert places == [
         "player_giver_1", "player_giver_2", "player_keeper",
@@ -407,10 +471,10 @@ def test_parquet_without_polars_names_the_extra(
 def test_lines_are_whole_records(store: Store, tmp_path: Path) -> None:
     done = export(store, "models", tmp_path / "out", "jsonl")
     lines = (done.path / "matches.jsonl").read_text(encoding="utf-8").splitlines()
-    data = {line["id"]: line for line in map(json.loads, lines)}
+    data = {line["match_id"]: line for line in map(json.loads, lines)}
     record = store.find("asked")
     stand = {"study": "models", "dropped": False, "dropped_because": None, "in_place_of": None}
-    stand |= {"planned": True, "forfeits": []}
+    stand |= {"planned": True, "bought_by": ["models"], "forfeits": []}
     assert data["asked"] == stand | json.loads(json.dumps(record.as_json()))
     assert [call["state"] for call in data["broken"]["open_calls"]] == ["unresolved"]
     explained = {row["column"] for row in read(done.path / "codebook.csv")}

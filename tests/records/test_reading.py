@@ -145,7 +145,9 @@ def test_calls_outside_of_records_are_listed(store: Store) -> None:
     with store.transaction() as connection:
         connection.execute(sa.insert(schema.calls), rows)
     assert store.open_calls("a") == [
-        {"id": number} | row for number, row in enumerate(rows, 1) if row["match_id"] == "a"
+        {"id": number} | row | {"bought_by": None}
+        for number, row in enumerate(rows, 1)
+        if row["match_id"] == "a"
     ]
     assert [(lost["match_id"], lost["attempt"]) for lost in store.unresolved()] == [
         ("b", 0), ("a", 2),

@@ -127,6 +127,7 @@ def test_a_record_can_be_rebuilt_from_its_json() -> None:
     data = json.loads(json.dumps(record.as_json()))
     body = {key: data.pop(key) for key in ("format", "package", "seed", "deal", "answers")}
     data["version"] = data.pop("rules_version")
+    data["id"] = data.pop("match_id")
     data["status"] = Status(data["status"])
     again = MatchRecord(**data, packed=pack(body))
     assert again.as_json() == record.as_json()

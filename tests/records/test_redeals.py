@@ -57,7 +57,7 @@ def test_every_match_says_how_it_stands(store: ct.Store) -> None:
 def test_an_export_says_so_too(store: ct.Store, tmp_path: Path) -> None:
     done = export(store, "small", tmp_path / "out")
     with (done.path / "matches.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["id"]: row for row in csv.DictReader(file)}
+        rows = {row["match_id"]: row for row in csv.DictReader(file)}
     standing = Standing(store, "small")
     for record in store.records("small"):
         row, stand = rows[record.id], standing.of(record)

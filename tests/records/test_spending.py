@@ -1,5 +1,7 @@
 """What was spent: over ended matches and open calls, by kind of token, by player."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +11,16 @@ import cheaptalk as ct
 from cheaptalk.models import Reply, Usage
 from cheaptalk.records import Status, Store
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.ledger.spending import costs_by_player, spent, spent_on
+from cheaptalk.records.integrity import examine
+from cheaptalk.records.ledger.spending import (
+    costs_by_player,
+    paid_by_others,
+    spent,
+    spent_on,
+    study_cost,
+)
 from cheaptalk.records.store import schema
+from tests.conftest import Command
 from tests.fakes import Canned, broken, legal, study, with_model
 from tests.records.stored import Shelf
 
@@ -19,12 +29,18 @@ USED = {"input_tokens": 100, "output_tokens": 20, "cached_tokens": 60, "reasonin
 
 
 def note(
-    store: Store, match: str, request: int, state: str, reply: Any = None, call: Any = CALL
+    store: Store,
+    match: str,
+    request: int,
+    state: str,
+    reply: Any = None,
+    call: Any = CALL,
+    study: int = 1,
 ) -> None:
     """Write a call straight into the store."""
     values: dict[str, Any] = {
         "match_id": match, "request": request, "seat": "alice", "attempt": 0, "try": 1,
-        "state": state, "call": call, "sent": 1.0,
+        "state": state, "call": call, "sent": 1.0, "study_id": study,
     }  # fmt: skip
     with store.transaction() as connection:
         connection.execute(
@@ -80,24 +96,51 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     note(store, "live", 2, "answered", {"text": "Yes."}, call={"seat": "alice"})
     note(store, "live", 3, "answered", {"text": "Yes.", "cached": True})
     note(store, "finished", 0, "failed", {"usage": {"output_tokens": 30}})
-    note(store, "elsewhere", 0, "answered", usage)
+    note(store, "elsewhere", 0, "answered", usage, study=other.study)
     cost = spent(store, shelf.study)
     assert (cost.calls, cost.tokens, cost.dollars) == (7, 21_143, 0.5)
     assert (cost.unpriced, cost.unresolved) == (1, 1)
     assert (spent(store, other.study).calls, spent(store, other.study).tokens) == (51, 20_012)
 
 
-def test_calls_of_a_time_without_prices_count_as_unpriced(store: Store) -> None:
-    shelf = Shelf(store)
-    store.add(shelf.study, [shelf.match("old", calls=7, tokens=(70, 7))])
-    with store.transaction() as connection:
-        blank = dict.fromkeys(("unpriced", "uncounted", "dollars"))
-        connection.execute(sa.update(schema.matches).values(**blank))
-    cost = spent(store, shelf.study)
-    assert (cost.unpriced, cost.uncounted) == (7, 0)
-    with store.transaction() as connection:
-        connection.execute(sa.update(schema.matches).values(input_tokens=0))
-    assert spent(store, shelf.study).uncounted == 7, "nobody counted where no token is noted"
+def sharing(store: Store, calls: int) -> tuple[ct.Study, ct.Study, Canned]:
+    """Two studies that plan the same matches, of which the first was stopped after some calls."""
+    answers = Canned(lambda call, number: Reply(text=legal(call), usage=Usage(**USED), dollars=0.5))
+    first, second = (study(**with_model(), name=name) for name in ("first", "second"))
+    halted = ct.run(first, store, models=answers, concurrency=1, cap=ct.studies.Cap(calls=calls))
+    assert halted.halted
+    return first, second, answers
+
+
+def test_what_a_shared_match_took_is_charged_to_who_bought_each_call(store: Store) -> None:
+    first, second, answers = sharing(store, calls=5)
+    assert [record.status for record in store.records()][-1] is Status.LIVE, "begun by the first"
+    assert ct.run(second, store, models=answers).left == 0
+    assert ct.run(first, store, models=answers).left == 0
+    of_first, of_second = study_cost(store, "first"), study_cost(store, "second")
+    assert of_first.calls == 5
+    assert (of_first + of_second).calls == len(answers.calls)
+    assert (of_first + of_second).tokens == sum(one.calls for one in store.records()) * 120
+    assert costs_by_player(store, "first") == {"tiny": of_first}
+    assert costs_by_player(store, "second") == {"tiny": of_second}
+    shared = paid_by_others(store, "second")["first"]
+    assert (shared, paid_by_others(store, "first")["second"]) == (4, 3), (
+        "one of the six is half and half"
+    )
+    assert examine(store).hurts == []
+
+
+def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Command) -> None:
+    _, second, answers = sharing(store, calls=5)
+    assert ct.run(second, store, models=answers).left == 0
+    where = ("--store", str(store.path))
+    said = cheaptalk("status", "second", *where).out
+    assert "second: 4 matches shared with first, which has paid for calls in them" in said
+    told = json.loads(cheaptalk("status", "--json", *where).out)["studies"]
+    assert [one["cost"]["calls"] for one in told] == [5, len(answers.calls) - 5]
+    assert told[1]["paid_by_others"] == {"first": 4}
+    cheaptalk("report", "second", "--out", "r.html", *where)
+    assert "4 matches by first" in Path("r.html").read_text()
 
 
 def test_calls_without_a_count_of_tokens_stay_known_as_such(store: Store) -> None:

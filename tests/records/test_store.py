@@ -19,10 +19,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 import cheaptalk as ct
+from cheaptalk.models import Usage
 from cheaptalk.records import Status, Store, StoreError
-from cheaptalk.records.store import migrations, schema
+from cheaptalk.records.costs import Cost
+from cheaptalk.records.ledger.spending import paid_by_others, spent
+from cheaptalk.records.store import migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.store import adopt, set_aside
+from cheaptalk.records.store.views import VIEWS
 from cheaptalk.studies import lay_out
 from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study, with_model
@@ -79,6 +83,12 @@ def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
         declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
         schema.metadata.create_all(declared)
         assert described(store.engine) == described(declared)
+        with store.engine.connect() as connection:
+            found = connection.exec_driver_sql("select name, sql from sqlite_master")
+            made = {name: text for name, text in found if name.startswith("v_")}
+        assert {text.lower(): name for name, text in made.items()} == {
+            text.lower(): name for text, name in VIEWS.items()
+        }
     assert described(declared)["without rowid"] == {"members"}
     declared.dispose()
 
@@ -86,10 +96,28 @@ def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
 def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
     with Store.open(first_store(tmp_path / "store.sqlite")) as store:
         (summary,), (record,), (call,) = store.studies(), store.records("old"), store.unresolved()
+        bought = (spent(store, 1), paid_by_others(store, "old"))
     assert (summary.name, summary.counts, summary.planned) == ("old", {"finished": 1}, None)
     assert (record.payoffs, record.input_tokens) == ({"alice": 60.0, "bob": 40.0}, 7)
     assert (record.label("bob"), record.dollars, record.uncounted) == ("soft", None, None)
     assert (call["seat"], call["try"], call["batch"]) == ("alice", 1, None)
+    assert (call["bought_by"], record.begun) == ("old", None)
+    usage = Usage(input_tokens=7, output_tokens=record.output_tokens)
+    calls = record.calls + 1
+    assert bought == (Cost(calls, usage, unpriced=record.calls, unresolved=1), {})
+
+
+def test_an_old_store_that_cannot_be_written_is_read_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = first_store(tmp_path / "store.sqlite")
+    before = files(tmp_path)
+    monkeypatch.setattr(sqlite, "is_writable", lambda at: at.parent != tmp_path)
+    with Store.open(path) as store:
+        assert [record.game for record in store.records("old", bodies=False)] == ["bargaining"]
+        copy = Path(str(store.engine.url.database))
+    assert files(tmp_path) == before
+    assert not copy.parent.exists()
 
 
 def test_the_newest_migration_is_the_one_the_code_knows() -> None:

@@ -20,19 +20,22 @@ FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature"
 def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     ways, costs = served(
         [
-            Sending("a", "openai/m", ANSWER, 200.0),
-            Sending("a", "openai/m", FAILED, 100.0),
-            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0),
-            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None),
-            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0),
-            Sending("b", "openai/m", None, 300.0),
-        ]
+            Sending("a", "openai/m", ANSWER, 200.0, "s"),
+            Sending("a", "openai/m", FAILED, 100.0, "s"),
+            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0, "s"),
+            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None, "s"),
+            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0, "s"),
+            Sending("b", "openai/m", None, 300.0, "s"),
+            Sending("b", "openai/m", ANSWER, 250.0, "another study"),
+        ],
+        "s",
     )
     half = {"temperature": 0.5}
     assert ways == [
         Served("a", "openai/m", "m-2026", "schema", half, 2, 1, 50.0, 200.0),
         Served("a", "openai/m", "m-2027", "schema", half, 1, 0, None, None),
         Served("a", "openai/m", NOBODY, "schema", half, 1, 0, 100.0, 100.0),
+        Served("b", "openai/m", "m-2026", "schema", half, 1, 0, 250.0, 250.0),
         Served("b", "openai/m", "m-2026", "text", {}, 1, 0, 300.0, 300.0),
         Served("b", "openai/m", NOBODY, None, {}, 1, 0, 300.0, 300.0),
     ]

@@ -327,7 +327,10 @@ class Batches:
         """Carry calls through one batch, and pass on what comes of each."""
         try:
             intents = [one.intent for one in waiting]
-            plan = partial(plan_batch, model=model, tag=secrets.token_hex(8), intents=intents)
+            plan = partial(
+                plan_batch, model=model, tag=secrets.token_hex(8), intents=intents,
+                study_id=self._ledger.study_id,
+            )  # fmt: skip
             batch = await self._ledger.write(plan)
             replies = await self._carrier.carry(batch, fresh=True)
         except Exception as error:  # noqa: BLE001 - it is the error of each call that waits

@@ -73,6 +73,7 @@ def _collecting_seldom() -> Iterator[None]:
 async def open_desk(
     store: Store,
     purse: Purse,
+    study_id: int | None = None,
     *,
     models: Models | None = None,
     concurrency: int,
@@ -85,6 +86,7 @@ async def open_desk(
     Args:
         store: held for writing.
         purse: what may be spent.
+        study_id: the study that its calls are charged to; None where they are no study's.
         models: makes the calls to models; by default over HTTP.
         concurrency: matches that may be under way at once.
         patience: seconds for which a model's server may be overloaded or away before it is given
@@ -93,7 +95,7 @@ async def open_desk(
         signals: whether Ctrl-C halts it.
     """
     async with AsyncExitStack() as stack:
-        ledger = stack.enter_context(Ledger(store))
+        ledger = stack.enter_context(Ledger(store, study_id))
         if models is None:
             clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
             models = client = clients.open_models(Known(refusals(store)))

@@ -38,7 +38,7 @@ from cheaptalk.records.judgements import (
     register_judge,
     write_judgement,
 )
-from cheaptalk.records.ledger.ledger import mark_unresolved
+from cheaptalk.records.ledger.ledger import annotated, mark_unresolved, noted_calls
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.rules.display import brief
@@ -189,6 +189,7 @@ class _JudgingRun:
     ) -> None:
         self.store = store
         self.study = study
+        self.study_id = store.study_id(study)
         self.by = by
         self.chosen = chosen
         self.report = report
@@ -203,7 +204,9 @@ class _JudgingRun:
     async def go(
         self, purse: Purse, cache: CallCache | None, concurrency: int, models: Models | None
     ) -> None:
-        opened = open_desk(self.store, purse, models=models, concurrency=concurrency, cache=cache)
+        opened = open_desk(
+            self.store, purse, self.study_id, models=models, concurrency=concurrency, cache=cache
+        )
         async with opened as desk, self.control.minding(desk, self.tell):
             self.desk = desk
             records = some(self.store, self.study, self.chosen)
@@ -267,10 +270,12 @@ class _JudgingRun:
             item.name,
             verdict.kind,
             verdict.data,
-            thought.calls,
+            annotated(thought.calls, thought.keys, noted_calls(self.store, caller.match_id)),
             time.time(),
         )
-        await desk.ledger.write(lambda connection: write_judgement(connection, made, thought.keys))
+        await desk.ledger.write(
+            lambda connection: write_judgement(connection, self.study_id, made, thought.keys)
+        )
         self.state.note(made)
         return True
 

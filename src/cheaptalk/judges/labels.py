@@ -27,6 +27,7 @@ from cheaptalk.records.judgements import (
 )
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.display import spreadsheet_text
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.whole_files import whole_file
 
@@ -88,7 +89,8 @@ def write_sheet(
         writer.writerow(COLUMNS)
         for match, name in chosen:
             item = found[match][name]
-            writer.writerow([match, name, item.seen, item.judged, "", ""])
+            seen, judged = map(spreadsheet_text, (item.seen, item.judged))
+            writer.writerow([match, name, seen, judged, "", ""])
     return len(chosen)
 
 
@@ -133,7 +135,7 @@ def take_labels(
             )
     fresh = [row for _, row in filled if (row["match"], row["item"]) not in before]
     with store.writing():
-        _store(store, key, written, fresh)
+        _store(store, study, key, written, fresh)
     return Labels(len(fresh), len(filled) - len(fresh), len(rows) - len(filled))
 
 
@@ -207,9 +209,14 @@ def _exist(
 
 
 def _store(
-    store: Store, key: str, written: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+    store: Store,
+    study: str,
+    key: str,
+    written: Mapping[str, Any],
+    rows: Sequence[Mapping[str, str]],
 ) -> None:
     register_judge(store, key, written)
+    study_id = store.study_id(study)
     scored = "scale" in written["rubric"]
     with store.transaction() as connection:
         for row in rows:
@@ -217,4 +224,4 @@ def _store(
             answer: dict[str, Any] = {"score": int(verdict)} if scored else {"category": verdict}
             answer |= {"reason": row.get("reason", "")}
             made = Judgement(row["match"], key, row["item"], Kind.OK, answer, [], time.time())
-            write_judgement(connection, made, [])
+            write_judgement(connection, study_id, made, [])

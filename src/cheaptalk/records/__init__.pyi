@@ -5,7 +5,7 @@ from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessor
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, player_digest
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
-from .ledger.spending import answered, costs_by_player, study_cost
+from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost
 from .lineup import FEW, line_up, query_of, runs
 from .record import (
     AnswerRecord,
@@ -60,6 +60,7 @@ __all__ = [
     "line_up",
     "nearest",
     "pack",
+    "paid_by_others",
     "player_digest",
     "policies_of",
     "predecessors",

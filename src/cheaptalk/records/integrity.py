@@ -23,7 +23,7 @@ from cheaptalk.records.identity import (
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
-from cheaptalk.records.record import MatchRecord, OtherVersion, ended
+from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -105,7 +105,7 @@ def _examined(
         for key, hurt in _rows(store, table, found.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (_references, _memberships, _sendings):
+    for step in (_references, _memberships, _purchases, _sendings):
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -250,6 +250,21 @@ def _memberships(store: StoreReader) -> Iterator[Hurt]:
                     yield Hurt(f"match {id_}", f"there are {name} of it, and no match")
 
 
+def _purchases(store: StoreReader) -> Iterator[Hurt]:
+    """Matches that studies have not bought as they are recorded."""
+    bought = schema.purchases
+    query = (
+        sa.select(matches.c.id, matches.c.calls, sa.func.coalesce(sa.func.sum(bought.c.calls), 0))
+        .join(bought, bought.c.match_number == matches.c.number, isouter=True)
+        .where(matches.c.status.in_(SETTLED))
+        .group_by(matches.c.id, matches.c.calls)
+    )
+    with store.reading() as connection:
+        for id_, there, paid in connection.execute(query):
+            if there != paid:
+                yield Hurt(f"match {id_}", f"its record has {there} calls, and studies paid {paid}")
+
+
 def _sendings(store: StoreReader) -> Iterator[Hurt]:
     """Sendings of a call that are missing between others."""
     key = (calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
@@ -339,7 +354,7 @@ def _of_match(
         return
     again = ended(table, record.body["seed"], record.answers)
     for one in fields(again):
-        if one.name in ("finished", "body"):
+        if one.name in ("begun", "finished", "body"):
             continue
         kept, played = getattr(record, one.name), getattr(again, one.name)
         if text_of(kept) != text_of(played) and kept is not None:

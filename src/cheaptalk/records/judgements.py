@@ -1,7 +1,7 @@
 """What judges said of recorded matches, kept apart from them: no player ever sees it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -74,9 +74,15 @@ def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
         connection.execute(insert(judges).values(values).on_conflict_do_nothing())
 
 
-def write_judgement(connection: sa.Connection, judgement: Judgement, keys: list[CallKey]) -> None:
-    """Store a judgement in the caller's transaction and drop its answered calls, now part of it."""
-    values = vars(judgement) | {"kind": judgement.kind.value}
+def write_judgement(
+    connection: sa.Connection, study_id: int, judgement: Judgement, keys: list[CallKey]
+) -> None:
+    """Store a judgement in the caller's transaction and drop its answered calls, now part of it.
+
+    Args:
+        study_id: the study for which it was made, and which has paid for it.
+    """
+    values = vars(judgement) | {"kind": judgement.kind.value, "study_id": study_id}
     connection.execute(insert(judgements).values(values).on_conflict_do_nothing())
     for key in keys:
         own = [calls.c[name] == value for name, value in key._asdict().items()]
@@ -99,7 +105,7 @@ def read_judgements(
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
     """Judgements of a study's matches, of a judge, of a match, or all, in the order made."""
-    query = sa.select(*(column for column in judgements.c if column.name != "id"))
+    query = sa.select(*(judgements.c[one.name] for one in fields(Judgement)))
     if study is not None:
         query = query.where(_of(study))
     if judge is not None:
@@ -138,16 +144,16 @@ def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     """What a judge has taken for a study so far, over all its runs and all sendings.
 
-    As in what players took, matches of earlier forms of the study are counted.
+    As in what players took, matches of earlier forms of the study are counted, and verdicts that
+    another study has paid for are not.
     """
     start = ledger_id(judge, "")
-    own = sa.func.substr(calls.c.match_id, len(start) + 1)
-    ours = _matches(study, past=True)
+    study_id = store.study_id(study)
     waiting = sa.select(calls.c.reply).where(
-        calls.c.match_id.startswith(start, autoescape=True), own.in_(ours)
+        calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
     made = sa.select(judgements.c.calls).where(
-        judgements.c.judge == judge, judgements.c.match_id.in_(ours)
+        judgements.c.judge == judge, judgements.c.study_id == study_id
     )
     with store.reading() as connection:
         open_ = sum(map(cost_of, connection.scalars(waiting)), Cost())
@@ -166,6 +172,6 @@ def _of(study: str) -> sa.ColumnElement[bool]:
     return judgements.c.match_id.in_(_matches(study))
 
 
-def _matches(study: str, *, past: bool = False) -> Any:
-    ours = schema.matches.c.number.in_(members_of(study, past=past))
+def _matches(study: str) -> Any:
+    ours = schema.matches.c.number.in_(members_of(study))
     return sa.select(schema.matches.c.id).where(ours)

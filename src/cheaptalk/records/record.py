@@ -100,6 +100,7 @@ class Ended:
     unpriced: int = 0
     uncounted: int = 0
     implausible: int = 0
+    begun: float | None = None
 
 
 def ended(
@@ -107,11 +108,14 @@ def ended(
     seed: str,
     answers: Sequence[AnswerRecord],
     source: Mapping[str, Any] | None = None,
+    *,
+    begun: float | None = None,
 ) -> Ended:
     """Sum up a table that is over.
 
     Args:
         source: where an imported match comes from.
+        begun: when it began, in seconds since 1970; None where that is in the store, or not known.
     """
     paid = sum(
         (cost_of(call.get("reply")) for answer in answers for call in answer.calls
@@ -139,7 +143,7 @@ def ended(
         _count_kinds(table, answers), paid.calls, paid.usage.input_tokens,
         paid.usage.output_tokens, time.time(), pack(body), paid.usage.cached_tokens,
         paid.usage.reasoning_tokens, paid.dollars, paid.unpriced, paid.uncounted,
-        paid.implausible,
+        paid.implausible, begun,
     )  # fmt: skip
 
 
@@ -176,7 +180,7 @@ class MatchRecord:
         outcome, payoffs: in the game's terms; payoffs by place.
         kinds: how many answers were of each kind, by place.
         calls, input_tokens, output_tokens: what it took, replies from a cache left out.
-        finished: when, in seconds since 1970.
+        finished, begun: when, in seconds since 1970; None where it has not, or nobody noted it.
         body: seed, deal, answers with every call; while live the seed alone.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
@@ -207,6 +211,7 @@ class MatchRecord:
     unpriced: int | None = None
     uncounted: int | None = None
     implausible: int | None = None
+    begun: float | None = None
 
     def __repr__(self) -> str:
         return brief(self, f"{self.id}, {self.game}, {self._players}, {self.status.value}")
@@ -389,7 +394,7 @@ class MatchRecord:
 
     def as_json(self) -> dict[str, Any]:
         """The whole record as one JSON object, readable without this package."""
-        names = {"version": "rules_version"}
+        names = {"version": "rules_version", "id": "match_id"}
         data = {names.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
         del data["packed"]
         return data | {"status": self.status.value} | self.body

@@ -3,7 +3,7 @@
 They say no more than reading needs. What is wrong shows where it is read, not wherever it is used.
 """
 
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 import msgspec
 
@@ -60,19 +60,19 @@ class MadeCall(TypedDict):
     call: RecordedCall
     reply: RecordedReply | None
     sending: int
+    sent: NotRequired[float]
+    received: NotRequired[float]
+    bought_by: NotRequired[str]
 
 
-class _Answered(TypedDict):
+class RecordedAnswer(TypedDict):
+    """An answer in a record."""
+
     request: int
     seat: str
     kind: Kind
     action: dict[str, Any] | None
-
-
-class RecordedAnswer(_Answered, total=False):
-    """An answer in a record."""
-
-    calls: list[MadeCall]
+    calls: NotRequired[list[MadeCall]]
 
 
 class Body(TypedDict):
@@ -81,17 +81,14 @@ class Body(TypedDict):
     seed: str
 
 
-class _EndedBody(Body):
+class EndedBody(Body):
+    """The body of a match that ended in play."""
+
     format: int
     package: str
     deal: dict[str, Any]
     answers: list[RecordedAnswer]
-
-
-class EndedBody(_EndedBody, total=False):
-    """The body of a match that ended in play."""
-
-    source: dict[str, Any]
+    source: NotRequired[dict[str, Any]]
 
 
 class RecordedRubric(TypedDict):

@@ -16,7 +16,7 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.exclusions import AFRESH, Policy, policies_of
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
-from cheaptalk.records.ledger.spending import Sending, sendings, study_cost
+from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
 from cheaptalk.rules import game_box
 from cheaptalk.studies.plans.plan import planned_count
 from cheaptalk.text import money
@@ -86,13 +86,14 @@ def study_facts(
     ended = pl.concat(ends) if ends else pl.Series([], dtype=pl.Float64)
     taken = study_cost(store, summary.name)
     judging = judging_cost(store, summary.name)
-    ways, costs = served(sendings(store, summary.name))
+    ways, costs = served(sendings(store, summary.name), summary.name)
     planned = planned_count(summary, store)
     begun = sum(summary.counts.values())
     return {
         "counts": {status.value: summary.counts.get(status.value, 0) for status in Status},
         "planned": planned,
         "set_aside": summary.set_aside,
+        "paid_by_others": paid_by_others(store, summary.name),
         "not_begun": max(0, (planned or begun) - begun),
         "problems": store.problems(summary.name),
         "exclusions": exclusions(summary.spec, frames),
@@ -161,20 +162,23 @@ def _with(frame: pl.DataFrame, kind: str) -> int:
     return frame.filter(pl.any_horizontal(answers > 0)).height
 
 
-def served(sendings: Iterable[Sending]) -> tuple[list[Served], dict[str, Cost]]:
-    """How a study's calls were answered, and what they took by player, in one look at them all."""
+def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[str, Cost]]:
+    """How the calls of a study's matches were answered, and what those that it bought took by
+    player, in one look at them all.
+    """
     counts: Counter[Way] = Counter()
     cached: Counter[Way] = Counter()
     ends: dict[Way, list[float]] = {}
     costs: dict[str, Cost] = {}
-    for player, model, reply, ended in sendings:
+    for player, model, reply, ended, bought_by in sendings:
         known = reply or {}
         sent = json.dumps(known.get("sent") or {}, sort_keys=True)
         unnamed = NOBODY if known.get("text") is None else UNNAMED
         way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
         counts[way] += 1
         cached[way] += bool(known.get("cached"))
-        costs[player] = costs.get(player, Cost()) + cost_of(reply)
+        if bought_by == study:
+            costs[player] = costs.get(player, Cost()) + cost_of(reply)
         if ended is not None:
             span = ends.setdefault(way, [ended, ended])
             span[:] = min(span[0], ended), max(span[1], ended)

@@ -1,10 +1,15 @@
-"""How results show: in one line among others, and as HTML in a notebook, where all is escaped."""
+"""How results show: in one line among others, as HTML in a notebook, and in spreadsheets.
+
+Nothing that somebody wrote is ever a command to what shows it.
+"""
 
 from collections.abc import Iterable
 from html import escape
 
 LONGEST = 120
 """Characters of a line."""
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""How cells begin that a spreadsheet would compute."""
 
 
 def brief(thing: object, text: str) -> str:
@@ -39,6 +44,39 @@ def html_table(
 
 def _html(cell: object) -> str:
     return escape(str(cell)).replace("\n", "<br>")
+
+
+def spreadsheet_text(text: str) -> str:
+    """A text as a cell of a CSV file that no spreadsheet takes for a formula.
+
+    One that begins as formulas do gets a quotation mark before it, as OWASP advises; a number does
+    not. :func:`text_of_spreadsheet` takes it away.
+
+    >>> spreadsheet_text("=1+1"), spreadsheet_text("-3.5"), spreadsheet_text("- 3.5"), "so"
+    ("'=1+1", '-3.5', "'- 3.5", 'so')
+    """
+    return f"'{text}" if _like_a_formula(text) else text
+
+
+def text_of_spreadsheet(cell: str) -> str:
+    """What :func:`spreadsheet_text` made the cell of.
+
+    >>> text_of_spreadsheet("'=1+1"), text_of_spreadsheet("'s")
+    ('=1+1', "'s")
+    """
+    return cell[1:] if cell.startswith("'") and _like_a_formula(cell) else cell
+
+
+def _like_a_formula(text: str) -> bool:
+    """Whether a text begins as formulas do, quotation marks aside."""
+    text = text.lstrip("'")
+    if not text.startswith(FORMULAS):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 class Printed:

@@ -10,6 +10,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.exports import write_tables
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import (
     Charts,
@@ -159,6 +160,15 @@ def test_tables_are_written_as_csv_and_latex(
         in (tmp_path / "tables" / "played.tex").read_text()
     )
     assert all(Path(file).is_file() for file in [told["report"], *told["files"]])
+
+
+def test_texts_of_tables_are_no_formulas_in_a_spreadsheet_unless_raw(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"who": ["=1+1", "-2.5", None, "[a]"], "gain": [-1.5, 0.0, 1.0, 2.0]})
+    table = ReportTable("gains", "Gains", frame, (Header("who", "Who"),))
+    for raw, first in ((False, "'=1+1"), (True, "=1+1")):
+        text = write_tables({"gains": table}, tmp_path, raw_cells=raw)[0].read_text()
+        assert text == f"who,gain\n{first},-1.5\n-2.5,0.0\n,1.0\n[a],2.0\n"
+    assert "{[}a]" in (tmp_path / "gains.tex").read_text()
 
 
 def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(

@@ -14,6 +14,7 @@ from cheaptalk.cli.shared.options import (
     JsonOption,
     PortOption,
     PublishedOption,
+    RawCellsOption,
     StoreOption,
     pair,
 )
@@ -38,6 +39,7 @@ def compare(
     ] = None,
     to: PageOption = None,
     tables: TablesOption = None,
+    raw_cells: RawCellsOption = False,
     as_published: PublishedOption = False,
     port: PortOption = PORT,
     json: JsonOption = False,
@@ -56,4 +58,4 @@ def compare(
                 first, study, other, other_store=second, renamed=renamed, as_published=as_published
             )
         changed = {name: one for name, one in found.tables.items() if name.startswith("compare-")}
-        hand_over(found, changed, to, tables, port, json)
+        hand_over(found, changed, to, tables, raw_cells, port, json)

@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoredArgument, StoreOption
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    RawCellsOption,
+    StoredArgument,
+    StoreOption,
+)
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.rules import counted
 
@@ -28,6 +34,7 @@ def export(
     form: Annotated[
         Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
     ] = Form.CSV,
+    raw_cells: RawCellsOption = False,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
@@ -38,7 +45,7 @@ def export(
             param_hint="--out",
         )
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
-        done = ct.export(opened, study, to, form.value)
+        done = ct.export(opened, study, to, form.value, raw_cells=raw_cells)
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return

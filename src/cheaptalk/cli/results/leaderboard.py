@@ -12,6 +12,7 @@ from cheaptalk.cli.shared.options import (
     DrawSeedOption,
     JsonOption,
     PortOption,
+    RawCellsOption,
     StoreOption,
 )
 from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
@@ -36,6 +37,7 @@ def leaderboard(
     seed: DrawSeedOption = 0,
     to: PageOption = None,
     tables: TablesOption = None,
+    raw_cells: RawCellsOption = False,
     port: PortOption = PORT,
     json: JsonOption = False,
 ) -> None:
@@ -47,4 +49,4 @@ def leaderboard(
             found = ct.reports.leaderboard(
                 opened, studies, games=game or (), new=new or (), draws=draws, seed=seed
             )
-        hand_over(found, found.tables, to, tables, port, json)
+        hand_over(found, found.tables, to, tables, raw_cells, port, json)

@@ -17,6 +17,7 @@ from cheaptalk.cli.shared.options import (
     JsonOption,
     PortOption,
     PublishedOption,
+    RawCellsOption,
     StoredArgument,
     StoreOption,
     pair,
@@ -45,6 +46,7 @@ def report(
         Path | None,
         typer.Option("--tables", help="Write a recipe's tables here too, as CSV and LaTeX."),
     ] = None,
+    raw_cells: RawCellsOption = False,
     draws: Annotated[
         int, typer.Option(min=100, help="A recipe's bootstrap and permutation draws.")
     ] = 1000,
@@ -86,7 +88,11 @@ def report(
                 raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
             with err.status(f"{study}: writing {file.name}"):
                 ct.reports.write_findings(found, file, sample=sample, port=port)
-            written = ct.reports.write_tables(found.tables, tables, recipe) if tables else []
+            written = (
+                ct.reports.write_tables(found.tables, tables, recipe, raw_cells=raw_cells)
+                if tables
+                else []
+            )
             _tell(found, file, written, json)
             return
     if json:

@@ -95,6 +95,15 @@ PortOption = Annotated[
 ]
 
 
+RawCellsOption = Annotated[
+    bool,
+    typer.Option(
+        "--raw-cells",
+        help="Write texts in CSV as they are, those too that a spreadsheet takes for formulas.",
+    ),
+]
+
+
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose last parameter is a dataclass: its fields are the command's last options."""
     *own, last = inspect.signature(command, eval_str=True).parameters.values()

@@ -24,15 +24,18 @@ def hand_over(
     shown: Mapping[str, ct.reports.ReportTable],
     to: Path | None,
     tables: Path | None,
+    raw_cells: bool,
     port: int,
     json: bool,
 ) -> None:
     """Print tables and write what is to be written; fail where there is none."""
     if to and shown:
         ct.reports.write_findings(found, to, port=port)
-    written = (
-        ct.reports.write_tables(found.tables, tables, found.recipe.name) if tables and shown else []
-    )
+    written = []
+    if tables and shown:
+        written = ct.reports.write_tables(
+            found.tables, tables, found.recipe.name, raw_cells=raw_cells
+        )
     if json:
         told = {name: one.frame.to_dicts() for name, one in shown.items()}
         print_json({"tables": told, "lacking": found.lacking})

@@ -12,6 +12,7 @@ from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text
 from cheaptalk.records.judgements import judging_cost, ledger_place
+from cheaptalk.rules import counted
 
 
 def status(
@@ -27,6 +28,7 @@ def status(
         problems = {one.name: opened.problems(one.name) for one in summaries}
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
+        others = {one.name: ct.records.paid_by_others(opened, one.name) for one in summaries}
         judging = {one.name: judging_cost(opened, one.name) for one in summaries}
         excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
@@ -40,7 +42,8 @@ def status(
                          {"game": game, **forfeit._asdict(), "matches": count}
                          for (game, forfeit), count in forfeits[one.name].items()
                      ],
-                     "cost": costs[one.name].as_json(), "judging": judging[one.name].as_json()}
+                     "cost": costs[one.name].as_json(), "paid_by_others": others[one.name],
+                     "judging": judging[one.name].as_json()}
                     for one in summaries
                 ],
                 "unresolved": unresolved,
@@ -55,7 +58,9 @@ def status(
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
     for one in summaries:
-        for note in _notes(one, excluded[one.name], costs[one.name], problems[one.name]):
+        for note in _notes(
+            one, excluded[one.name], costs[one.name], others[one.name], problems[one.name]
+        ):
             say(f"{one.name}: {note}", whole=True)
         if judging[one.name].sendings:
             line = f"{one.name}: judges took {cost_text(judging[one.name])}"
@@ -72,6 +77,7 @@ def _notes(
     summary: ct.records.StudySummary,
     excluded: ct.records.Excluded,
     cost: ct.records.Cost,
+    paid_by_others: dict[str, int],
     problems: dict[str, int],
 ) -> Iterator[str]:
     """What there is to say of a study besides how far it is."""
@@ -81,6 +87,8 @@ def _notes(
         yield excluded_text(excluded)
     if cost.sendings:
         yield cost_text(cost)
+    for name, count in paid_by_others.items():
+        yield f"{counted(count, 'match')} shared with {name}, which has paid for calls in them"
     for reason, count in problems.items():
         yield f"{count:,} x {reason}"
     if summary.halted:

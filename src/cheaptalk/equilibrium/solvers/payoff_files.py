@@ -24,7 +24,7 @@ import numpy as np
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.rules.display import brief
+from cheaptalk.rules.display import brief, spreadsheet_text, text_of_spreadsheet
 from cheaptalk.rules.errors import shown
 from cheaptalk.whole_files import whole_file
 
@@ -269,14 +269,15 @@ def _braces(words: Iterator[str]) -> str:
 
 def _csv_rows(table: PayoffTable) -> Iterator[list[object]]:
     if table.symmetric:
-        yield ["", *table.columns]
+        yield ["", *map(spreadsheet_text, table.columns)]
         for row, payoffs in zip(table.rows, table.a.tolist(), strict=True):
-            yield [row, *map(written, payoffs)]
+            yield [spreadsheet_text(row), *map(written, payoffs)]
         return
     yield [*LIST, OTHER]
     for i, j in np.ndindex(table.a.shape):
         pair = float(table.a[i, j]), float(table.b[i, j])
-        yield [table.rows[i], table.columns[j], *map(written, pair)]
+        names = map(spreadsheet_text, (table.rows[i], table.columns[j]))
+        yield [*names, *map(written, pair)]
 
 
 def _parse_csv(text: str, name: str) -> PayoffTable:
@@ -285,7 +286,8 @@ def _parse_csv(text: str, name: str) -> PayoffTable:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                lines.append((reader.line_num, [cell.strip() for cell in cells]))
+                texts = [text_of_spreadsheet(cell.strip()) for cell in cells]
+                lines.append((reader.line_num, texts))
     except csv.Error as error:
         fault = f"{error}; every double quote needs its second one"
         if "limit" in str(error):

@@ -21,7 +21,7 @@ class CodebookEntry(NamedTuple):
 
 
 RECORD = {
-    "id": (TEXT, "Hash of everything that defines the match."),
+    "match_id": (TEXT, "Hash of everything that defines the match."),
     "study": (TEXT, "The study that the match is exported with."),
     "game": (TEXT, "The game's name."),
     "rules_version": (INTEGER, "The version of the game's rules."),
@@ -48,7 +48,9 @@ RECORD = {
     "unpriced": (INTEGER, "Those calls that cost something nobody knows."),
     "uncounted": (INTEGER, "Those calls that took tokens nobody counted."),
     "implausible": (INTEGER, "Those calls whose tokens as reported cannot be true; ours count."),
+    "begun": (NUMBER, "When the match began, in seconds since 1970; null where nobody noted it."),
     "finished": (NUMBER, "When the match ended or was imported, in seconds since 1970."),
+    "bought_by": (JSON, "The studies that bought its calls; null where it has none."),
     "format": (INTEGER, "The version of the record's layout."),
     "package": (TEXT, "The version of cheaptalk that recorded the match."),
     "seed": (TEXT, "The seed of all chance in the match."),

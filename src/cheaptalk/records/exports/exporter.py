@@ -30,6 +30,7 @@ from cheaptalk.records.exports.rows import (
 from cheaptalk.records.exports.sheets import Sheet, csv_sink, parquet_sink, polars
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
@@ -60,7 +61,12 @@ class NamedRows(Protocol):
 
 
 def export(
-    store: Store | Path | str, study: NamedRows | str, to: Path | str, form: str = "csv"
+    store: Store | Path | str,
+    study: NamedRows | str,
+    to: Path | str,
+    form: str = "csv",
+    *,
+    raw_cells: bool = False,
 ) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
@@ -70,6 +76,8 @@ def export(
         to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
             replaced.
         form: ``csv``, ``parquet`` or ``jsonl``.
+        raw_cells: write texts in CSV as they are; else one that a spreadsheet would take for a
+            formula gets a quotation mark before it.
 
     Raises:
         StoreError: the store holds no such study.
@@ -81,11 +89,13 @@ def export(
         opened.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
+        raw = raw_cells and form == "csv"
         if form == "parquet":
             polars()
         try:
             with _whole(place) as folder:
-                rows, found = FORMS[form](opened, study, folder)
+                write = partial(_tables, partial(csv_sink, raw=True)) if raw else FORMS[form]
+                rows, found = write(opened, study, folder)
                 write_codebook(folder, found)
         except OSError as error:
             raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
@@ -150,21 +160,24 @@ def _sources(
     store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
     """What the rows of the tables are read from, match by match."""
-    standing = Standing(store, study)
+    standing, bought = Standing(store, study), Buyers.of_study(store, study)
     for record, ledger in _records(store, study):
-        match = MatchRow(standing.of(record), record)
+        match = MatchRow(standing.of(record), record, bought.of_match(record.id))
+        buyers = iter(bought.of(record))
         yield "matches", match
         for answer in record.answers:
             yield "answers", AnswerRow(match, answer)
             for attempt, call in enumerate(answer.calls):
                 yield "calls", CallRow(
                     match, answer.request, answer.seat, attempt, call["sending"], "answered",
-                    call["call"], call["reply"] or {},
+                    call["call"], call["reply"] or {}, call.get("sent"), call.get("received"),
+                    next(buyers)[2],
                 )  # fmt: skip
         for call in ledger:
             yield "calls", CallRow(
                 match, call["request"], call["seat"], call["attempt"], call["try"], call["state"],
-                call["call"], call["reply"] or {},
+                call["call"], call["reply"] or {}, call["sent"], call["received"],
+                call["bought_by"],
             )  # fmt: skip
         for one in read_judgements(store, match_id=record.id) if judges else ():
             if one.judge in judges:
@@ -180,11 +193,12 @@ def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[
 
 def _lines(store: Store, study: str, folder: Path) -> Written:
     count = 0
-    standing = Standing(store, study)
+    standing, bought = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record, ledger in _records(store, study):
             data = standing.of(record)._asdict() | record.as_json()
             data["forfeits"] = [one._asdict() for one in record.forfeits]
+            data["bought_by"] = bought.of_match(record.id) or None
             said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
             data |= {"judgements": said} if said else {}
             file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")

@@ -1,12 +1,15 @@
 """Rows of exported tables: what each is read from, and the columns that all games share."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from cheaptalk.models import Failure
+from cheaptalk.models.calls import Route
 from cheaptalk.players import Kind
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.exclusions import Stand
@@ -18,6 +21,7 @@ from cheaptalk.rules import Result
 STATUSES = " | ".join(Status)
 KINDS = " | ".join(Kind)
 FAILURES = " | ".join(Failure)
+ROUTES = " | ".join(get_args(Route))
 STATES = "sent | answered | failed | unresolved"
 
 PLACES = "The place that the seat belongs to: what one player fills."
@@ -30,6 +34,7 @@ class MatchRow:
 
     stand: Stand
     record: MatchRecord
+    bought_by: Sequence[str] = ()
 
     @property
     def game(self) -> str:
@@ -122,9 +127,35 @@ class CallRow(_OfMatch):
     state: str
     call: Mapping[str, Any]
     reply: Mapping[str, Any]
+    sent: float | None
+    received: float | None
+    bought_by: str | None
+
+    @property
+    def endpoint(self) -> str | None:
+        """The address in the model string; one with a password in it is no model string."""
+        found = re.search(r"@(https?://\S+)$", self.call.get("model", ""))
+        return found[1] if found else None
 
     def used(self, key: str) -> Any:
         return self.reply.get("usage", {}).get(key)
+
+
+def moment(seconds: float | None) -> str | None:
+    """A moment in UTC, as ISO 8601 writes it.
+
+    >>> moment(1.5)
+    '1970-01-01T00:00:01.500000Z'
+    """
+    if seconds is None:
+        return None
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def _moment(name: str, of: str, meaning: str) -> Column:
+    """A column of moments, which an attribute gives in seconds."""
+    get = attrgetter(of)
+    return Column(name, TEXT, "UTC, ISO 8601", meaning, lambda row: moment(get(row)))
 
 
 def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Column:
@@ -142,7 +173,7 @@ def _used(name: str, meaning: str) -> Column:
 
 
 MATCH = [
-    _match("id", TEXT, "", "Hash of everything that defines the match."),
+    _match("match_id", TEXT, "", "Hash of everything that defines the match.", "record.id"),
     _match("study", TEXT, "", "The study that the match is exported with.", "stand.study"),
     _match("game", TEXT, "", "The game's name."),
     _match("rules_version", INTEGER, ">= 1", "The version of the game's rules.", "record.version"),
@@ -176,7 +207,12 @@ MATCH = [
     _match("uncounted", INTEGER, ">= 0", "Those calls that took tokens nobody counted."),
     _match("implausible", INTEGER, ">= 0", "Those calls whose tokens as their servers report them "
            "cannot be true: our own count stands for them."),
+    Column("bought_by", JSON, "", "The studies that bought those calls, where matches are shared: "
+           "each of these alone counts them in what it cost.",
+           lambda row: list(row.bought_by) or None),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
+    _moment("began_at", "record.begun", "When the match began; empty where nobody noted it."),
+    _moment("ended_at", "record.finished", "The same as finished."),
     _told("record.body.get", "seed", TEXT, "", "The seed of all chance in the match."),
     _told("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded the "
           "match."),
@@ -189,7 +225,7 @@ MATCH = [
 ]  # fmt: skip
 
 MATCHED = [
-    _match("match_id", TEXT, "", "The match: ``id`` in the table of matches.", "match.record.id"),
+    _match("match_id", TEXT, "", "The match: as in the table of matches.", "match.record.id"),
     _match("study", TEXT, "", "The study that the match is exported with.", "match.stand.study"),
     _match("game", TEXT, "", "The game's name.", "game"),
 ]
@@ -232,6 +268,8 @@ CALL = [
     _match("seat", TEXT, "", "The seat that was asked.", "seat"),
     Column("place", TEXT, "", PLACES, lambda row: row.match.record.place_of(row.seat)),
     Column("role", TEXT, "", ROLES, lambda row: row.match.role(row.seat)),
+    Column("player", TEXT, "", "What the study calls the player.",
+           lambda row: row.match.record.label(row.match.record.place_of(row.seat))),
     _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
     _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
@@ -240,6 +278,17 @@ CALL = [
           "was.", "model"),
     _told("call.get", "settings", JSON, "", "The settings that were sent."),
     _told("call.get", "messages", JSON, "", "The conversation that was sent."),
+    _told("call.get", "form", JSON, "", "The form of the answer that was asked for: its name, its "
+          "JSON schema, and the route that was wanted."),
+    _told("reply.get", "route", TEXT, ROUTES, "How the form was asked for: as the provider's own "
+          "schema, as a tool that was offered, or in words."),
+    _told("reply.get", "sent", JSON, "", "The settings as they went over the wire."),
+    _match("endpoint", TEXT, "", "The address that the model string names, where it names one.",
+           "endpoint"),
+    _match("bought_by", TEXT, "", "The study that sent it.", "bought_by"),
+    _moment("sent_at", "sent", "When it was sent; empty where nobody noted it."),
+    _moment("answered_at", "received", "When its reply was recorded; empty where none came, or "
+            "nobody noted it."),
     Column("page", JSON, "", "What a person was shown, and the form to fill in.",
            lambda row: None if "messages" in row.call else row.call),
     _told("reply.get", "reply", TEXT, "", "The reply, character for character; empty where none "
@@ -247,6 +296,14 @@ CALL = [
     _told("reply.get", "failure", TEXT, FAILURES, "Why there is no reply."),
     _told("reply.get", "detail", TEXT, "", "The provider's own words about a failure."),
     _told("reply.get", "model", TEXT, "", "The model id that came back."),
+    _told("reply.get", "fingerprint", TEXT, "", "What the provider calls the system behind it."),
+    _told("reply.get", "status", INTEGER, "", "The HTTP status of a failure that came with one."),
+    _told("reply.get", "tools", JSON, "", "The tools that the model called, by name."),
+    _told("reply.get", "reasoning", TEXT, "", "The model's reasoning, where the provider "
+          "gives it."),
+    _told("reply.get", "cached", BOOLEAN, "", "Whether it was bought before, and came from the "
+          "cache."),
+    _told("reply.get", "batch", BOOLEAN, "", "Whether it came from a provider's batch."),
     _told("reply.get", "finish", TEXT, "", "The provider's reason for ending the reply."),
     _used("input_tokens", "What was sent, as the provider counts."),
     *COUNTED,

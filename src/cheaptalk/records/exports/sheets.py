@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.display import spreadsheet_text
 
 BATCH = 5_000
 """Rows that are held in memory before they are written to Parquet."""
@@ -57,31 +58,39 @@ def value(found: Any, type_: str) -> Any:
     return float(found) if type_ == NUMBER else found
 
 
-def csv_line(row: Iterable[Any]) -> str:
+def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
     """A row as a line of CSV: text in quotes, so that an absent value is not an empty text.
 
-    >>> print(csv_line(['Say "yes".', "", None, 0.1, True]), end="")
-    "Say ""yes"".","",,0.1,true
+    Args:
+        raw: write texts as they are, those too that a spreadsheet takes for formulas.
+
+    >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
+    "Say ""yes"".","",,-0.1,true,"'=1+1"
     """
-    return ",".join(map(_cell, row)) + "\n"
+    return ",".join(_cell(found, raw) for found in row) + "\n"
 
 
-def _cell(found: Any) -> str:
+def _cell(found: Any, raw: bool) -> str:
     if found is None:
         return ""
     if isinstance(found, bool):
         return "true" if found else "false"
-    return '"' + found.replace('"', '""') + '"' if isinstance(found, str) else repr(found)
+    if not isinstance(found, str):
+        return repr(found)
+    text = found if raw else spreadsheet_text(found)
+    return '"' + text.replace('"', '""') + '"'
 
 
 @contextmanager
-def csv_sink(folder: Path, name: str, types: dict[str, str]) -> Iterator[Sink]:
+def csv_sink(
+    folder: Path, name: str, types: dict[str, str], *, raw: bool = False
+) -> Iterator[Sink]:
     """A CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         file.write(csv_line(types))
 
         def add(row: Sequence[Any]) -> None:
-            file.write(csv_line(row))
+            file.write(csv_line(row, raw=raw))
 
         yield add
 

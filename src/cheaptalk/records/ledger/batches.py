@@ -75,8 +75,14 @@ class BatchSummary(NamedTuple):
     collected: float | None
 
 
-def plan_batch(connection: sa.Connection, model: str, tag: str, intents: Sequence[Intent]) -> Batch:
-    """Note a batch that is about to be submitted, with the intents of all its calls."""
+def plan_batch(
+    connection: sa.Connection, model: str, tag: str, intents: Sequence[Intent], study_id: int | None
+) -> Batch:
+    """Note a batch that is about to be submitted, with the intents of all its calls.
+
+    Args:
+        study_id: the study that they are charged to.
+    """
     now = time.time()
     values = {
         "model": model, "tag": tag, "state": "planned", "calls": len(intents), "planned": now,
@@ -85,6 +91,7 @@ def plan_batch(connection: sa.Connection, model: str, tag: str, intents: Sequenc
     noted = []
     for intent in intents:
         row = intent._asdict() | {"try": intent.sending, "state": "sent", "sent": now}
+        row["study_id"] = study_id
         del row["sending"]
         made = connection.execute(sa.insert(calls).values(row | {"batch": number}))
         noted.append(BatchCall(number_of(made), intent.call))

@@ -8,7 +8,7 @@ that play acted on stay in the ledger when a match ends.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -53,10 +53,15 @@ class PastCall(NamedTuple):
 
 
 class Ledger:
-    """Writes calls to a store durably, from asynchronous code. Use as a context manager."""
+    """Writes calls to a store durably, from asynchronous code. Use as a context manager.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        study_id: the study that the calls are charged to; None where they are no study's.
+    """
+
+    def __init__(self, store: Store, study_id: int | None = None) -> None:
         self.store = store
+        self.study_id = study_id
         self._jobs: SimpleQueue[LedgerWrite | None] = SimpleQueue()
         self._thread = Thread(target=self._write, name="ledger", daemon=True)
 
@@ -88,6 +93,7 @@ class Ledger:
         def work(connection: sa.Connection) -> int:
             values = key._asdict() | {
                 "try": sending, "state": "sent", "call": call, "sent": time.time(),
+                "study_id": self.study_id,
             }  # fmt: skip
             return number_of(connection.execute(INTEND, values))
 
@@ -188,6 +194,43 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
             )
             for row in connection.execute(query)
         }
+
+
+class Noted(NamedTuple):
+    """What the ledger notes of an answered call besides its reply.
+
+    Attributes:
+        sent, received: when, in seconds since 1970.
+        bought_by: the study that sent it.
+    """
+
+    sent: float
+    received: float | None
+    bought_by: str | None
+
+
+def annotated(
+    entries: Sequence[dict[str, Any]], keys: Iterable[CallKey], noted: Mapping[CallKey, Noted]
+) -> list[dict[str, Any]]:
+    """What a record keeps of calls, each with what is noted of it."""
+    return [
+        entry | {name: value for name, value in noted[key]._asdict().items() if value is not None}
+        if key in noted
+        else entry
+        for entry, key in zip(entries, keys, strict=True)
+    ]
+
+
+def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
+    """The answered calls of a match that did not end yet: when they were made, and for whom."""
+    key = (calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
+    query = (
+        sa.select(*key, calls.c.sent, calls.c.received, schema.studies.c.name)
+        .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
+        .where(calls.c.match_id == match_id, calls.c.state == "answered")
+    )
+    with store.reading() as connection:
+        return {CallKey(*row[:4]): Noted(*row[4:]) for row in connection.execute(query)}
 
 
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:

@@ -7,41 +7,55 @@ import sqlalchemy as sa
 
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.record import SETTLED
+from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of
 
-matches, members, calls, studies = (
-    schema.matches, schema.members, schema.calls, schema.studies,
+matches, members, calls, studies, purchases = (
+    schema.matches, schema.members, schema.calls, schema.studies, schema.purchases,
 )  # fmt: skip
-
-UNCOUNTED_BEFORE = sa.case((matches.c.input_tokens == 0, matches.c.calls), else_=0)
-"""What a match recorded before such calls were counted shows of those without a count of tokens."""
 
 
 def spent(store: StoreReader, study_id: int) -> Cost:
-    """What a study has taken so far, over all its runs and all sendings of its calls."""
-    ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
+    """What a study has bought so far, over all its runs and all sendings of its calls.
+
+    What other studies bought of matches that they share is no part of it.
+    """
     none = sa.literal(0)  # what is unresolved or reached no server is in the ledger
     ended = sa.select(
         *(_total(column) for column in (
-            matches.c.calls, matches.c.input_tokens, matches.c.output_tokens,
-            matches.c.cached_tokens, matches.c.reasoning_tokens, matches.c.dollars,
-            sa.func.coalesce(matches.c.unpriced, matches.c.calls), none, none,
-            sa.func.coalesce(matches.c.uncounted, UNCOUNTED_BEFORE), matches.c.implausible,
+            purchases.c.calls, purchases.c.input_tokens, purchases.c.output_tokens,
+            purchases.c.cached_tokens, purchases.c.reasoning_tokens, purchases.c.dollars,
+            purchases.c.unpriced, none, none, purchases.c.uncounted,
+            purchases.c.implausible,
         ))
-    ).where(matches.c.number.in_(ours), matches.c.status.in_(SETTLED))  # fmt: skip
-    mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
+    ).where(purchases.c.study_id == study_id)  # fmt: skip
     with store.reading() as connection:
         past = _cost(connection.execute(ended).one())
-        return past + _in_ledger(connection, calls.c.match_id.in_(mine))
+        return past + _in_ledger(connection, _sent_by(study_id))
+
+
+def _sent_by(study_id: int) -> Any:
+    """The calls of matches that a study has sent, of which no record holds what came."""
+    return sa.and_(calls.c.study_id == study_id, calls.c.match_id.in_(sa.select(matches.c.id)))
 
 
 def study_cost(store: StoreReader, study: str) -> Cost:
-    """What a study has taken so far, by its name."""
+    """What a study has bought so far, by its name."""
+    return spent(store, store.study_id(study))
+
+
+def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
+    """How many matches of a study hold calls that other studies bought, by their names."""
+    query = (
+        sa.select(studies.c.name, sa.func.count())
+        .join(purchases, purchases.c.study_id == studies.c.id)
+        .where(purchases.c.match_number.in_(members_of(study)), studies.c.name != study)
+        .group_by(studies.c.name)
+        .order_by(studies.c.name)
+    )
     with store.reading() as connection:
-        number = connection.scalar(sa.select(studies.c.id).where(studies.c.name == study))
-    return spent(store, number or 0)
+        return dict(connection.execute(query).all())
 
 
 def spent_on(store: StoreReader, match_id: str) -> Cost:
@@ -50,17 +64,61 @@ def spent_on(store: StoreReader, match_id: str) -> Cost:
         return _in_ledger(connection, calls.c.match_id == match_id)
 
 
-def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
-    """A study's calls of which no count of tokens came back, and which may have taken some."""
-    ours = sa.select(members.c.match_number).where(members.c.study_id == study_id)
-    mine = sa.select(matches.c.id).where(matches.c.number.in_(ours))
-    yield from _uncounted_in_ledger(store, calls.c.match_id.in_(mine))
-    lacking = sa.and_(matches.c.number.in_(ours), matches.c.uncounted > 0)
-    for record in store.records(bodies=True, where=lacking):
+class Buyers:
+    """The studies that bought the calls of matches.
+
+    Args:
+        where: which matches, as a condition on their table.
+    """
+
+    def __init__(self, store: StoreReader, where: Any) -> None:
+        query = (
+            sa.select(matches.c.id, studies.c.name)
+            .join(purchases, purchases.c.match_number == matches.c.number)
+            .join(studies, studies.c.id == purchases.c.study_id)
+            .where(where)
+            .order_by(studies.c.id)
+        )
+        self._names: dict[str, list[str]] = {}
+        with store.reading() as connection:
+            for id_, name in connection.execute(query):
+                self._names.setdefault(id_, []).append(name)
+
+    @classmethod
+    def of_study(cls, store: StoreReader, study: str) -> "Buyers":
+        """Of all matches of a study, those of its earlier forms among them."""
+        return cls(store, matches.c.number.in_(members_of(study, past=True)))
+
+    def of_match(self, match_id: str) -> list[str]:
+        """The studies that bought calls of a match that ended, the oldest first."""
+        return self._names.get(match_id, [])
+
+    def of(self, record: MatchRecord) -> Iterator[tuple[str, Mapping[str, Any], str | None]]:
+        """The calls of a match that ended: the seat, what is recorded, and who bought it.
+
+        Older records do not say it of each call; all theirs are of one study.
+        """
+        alone = next(iter(self.of_match(record.id)), None)
         for answer in record.answers:
             for entry in answer.calls:
-                if "model" in entry["call"] and cost_of(entry.get("reply")).unknown:
-                    yield entry["call"]
+                yield answer.seat, entry, entry.get("bought_by", alone)
+
+
+def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
+    """The calls that a study bought of which no count of tokens came back, and which may have
+    taken some.
+    """
+    yield from _uncounted_in_ledger(store, _sent_by(study_id))
+    ours = sa.select(purchases.c.match_number).where(
+        purchases.c.study_id == study_id, purchases.c.uncounted > 0
+    )
+    with store.reading() as connection:
+        study = connection.scalar(sa.select(studies.c.name).where(studies.c.id == study_id))
+    bought = Buyers(store, matches.c.number.in_(ours))
+    for record in store.records(bodies=True, where=matches.c.number.in_(ours)):
+        for _, entry, buyer in bought.of(record):
+            if "model" in entry["call"] and cost_of(entry["reply"]).unknown and buyer == study:
+                yield entry["call"]
 
 
 def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
@@ -101,43 +159,48 @@ class Sending(NamedTuple):
         model: the model string asked.
         reply: as recorded; None where none came.
         ended: when its match ended, in seconds since 1970; None where it has not.
+        bought_by: the study that bought it.
     """
 
     player: str
     model: str
     reply: Mapping[str, Any] | None
     ended: float | None
+    bought_by: str | None
 
 
 def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
-    """Every sending of a study's calls to models so far, match by match."""
-    waiting: dict[str, list[tuple[str, str, Any]]] = {}
+    """Every sending of the calls of a study's matches to models so far, match by match."""
+    waiting: dict[str, list[tuple[str, str, Any, str | None]]] = {}
     model = calls.c.call["model"].as_string()
     query = (
-        sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply)
+        sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply, studies.c.name)
         .join(matches, matches.c.id == calls.c.match_id)
+        .join(studies, studies.c.id == calls.c.study_id, isouter=True)
         .where(matches.c.number.in_(members_of(study)), _to_model())
     )
     with store.reading() as connection:
         for match_id, *call in connection.execute(query):
             waiting.setdefault(match_id, []).append(tuple(call))
+    bought = Buyers.of_study(store, study)
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
     for record in store.records(study, bodies=True, where=called):
         made = [
-            (answer.seat, entry["call"]["model"], entry.get("reply"))
-            for answer in record.answers
-            for entry in answer.calls
+            (seat, entry["call"]["model"], entry["reply"], buyer)
+            for seat, entry, buyer in bought.of(record)
             if "model" in entry["call"]
         ]
-        for seat, asked, reply in [*made, *waiting.get(record.id, ())]:
-            yield Sending(record.label(record.place_of(seat)), asked, reply, record.finished)
+        for seat, asked, reply, buyer in [*made, *waiting.get(record.id, ())]:
+            player = record.label(record.place_of(seat))
+            yield Sending(player, asked, reply, record.finished, buyer)
 
 
 def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
-    """What a study has taken so far, by the label of the player whose calls they were."""
+    """What a study has bought so far, by the label of the player whose calls they were."""
     found: dict[str, Cost] = {}
     for one in sendings(store, study):
-        found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
+        if one.bought_by == study:
+            found[one.player] = found.get(one.player, Cost()) + cost_of(one.reply)
     return found
 
 

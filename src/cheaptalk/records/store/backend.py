@@ -111,6 +111,14 @@ class Backend(ABC):
     def prepare(self) -> None:
         """Set the database up as a store needs it, tables aside."""
 
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+
+    def copied(self) -> bool:
+        """Read a copy from now on, if the database cannot be written; whether it is so."""
+        return False
+
     @abstractmethod
     def damage(self, *, whole: bool = False) -> str | None:
         """What is wrong with the database itself, or None if it is sound.

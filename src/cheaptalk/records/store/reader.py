@@ -24,6 +24,7 @@ NUMBERS = [
     column.name for column in schema.matches.c if isinstance(column.type, sa.Integer | sa.Float)
 ]
 """Columns of numbers in the table of matches."""
+NUMBER = (int, float, type(None))
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
@@ -236,6 +237,12 @@ class StoreReader:
             raise StoreError(f'no match begins with "{prefix}" in {self.name}')
         return found[0]
 
+    def study_id(self, name: str) -> int:
+        """The number of a study, by which rows name it; 0 where there is none."""
+        query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
+        with self.reading() as connection:
+            return connection.scalar(query) or 0
+
     def problems(self, study: str) -> dict[str, int]:
         """Why matches of a study failed or were forfeited, and how many did for each reason.
 
@@ -285,7 +292,14 @@ class StoreReader:
             return set(connection.scalars(sa.select(schema.calls.c.match_id).distinct()))
 
     def _calls(self, where: Any) -> list[dict[str, Any]]:
-        query = sa.select(schema.calls).where(where).order_by(schema.calls.c.id)
+        calls, studies = schema.calls, schema.studies
+        columns = [column for column in calls.c if column.name != "study_id"]
+        query = (
+            sa.select(*columns, studies.c.name.label("bought_by"))
+            .join(studies, studies.c.id == calls.c.study_id, isouter=True)
+            .where(where)
+            .order_by(calls.c.id)
+        )
         with self.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
@@ -348,10 +362,10 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> 
     if status is Status.FINISHED:
         needed += ["outcome", "payoffs"]
     for name in needed:
-        if row._mapping[name] is None:
+        if getattr(row, name) is None:
             raise DamagedValue(f"match {row.id} has no {name}")
     for name in NUMBERS:
-        if not isinstance(row._mapping[name], int | float | None):
+        if not isinstance(getattr(row, name), NUMBER):
             raise DamagedValue(f"{name} of match {row.id} is no number")
     return MatchRecord(
         row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
@@ -359,5 +373,5 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> 
         status, row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced, row.uncounted, row.implausible,
+        row.unpriced, row.uncounted, row.implausible, row.begun,
     )  # fmt: skip

@@ -96,6 +96,7 @@ matches: Table = Table(
     Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
     Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
     Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
+    Column("begun", Float, comment="seconds since 1970; null where nobody noted it"),
 )
 
 members: Table = Table(
@@ -113,6 +114,22 @@ members: Table = Table(
     sqlite_with_rowid=False,
 )
 
+purchases: Table = Table(
+    "purchases",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
+    Column("calls", Integer, nullable=False, comment="in the record of the match, of this study's"),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False),
+    Column("reasoning_tokens", Integer, nullable=False),
+    Column("dollars", Float, nullable=False),
+    Column("unpriced", Integer, nullable=False),
+    Column("uncounted", Integer, nullable=False),
+    Column("implausible", Integer, nullable=False),
+)
+
 calls: Table = Table(
     "calls",
     metadata,
@@ -128,6 +145,7 @@ calls: Table = Table(
     Column("sent", Float, nullable=False),
     Column("received", Float),
     Column("batch", Integer, comment="the batch it is in, if any"),
+    Column("study_id", Integer, comment="the study that sent it"),
     UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
 )
 
@@ -164,6 +182,7 @@ judgements: Table = Table(
     Column("verdict", Shaped(dict[str, Any] | None)),
     Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
     Column("made", Float, nullable=False, comment="seconds since 1970"),
+    Column("study_id", Integer, comment="the study for which it was made"),
     UniqueConstraint("match_id", "judge", "item"),
 )
 

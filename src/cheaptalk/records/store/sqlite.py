@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -45,14 +46,19 @@ class SqliteBackend(Backend):
         self.mailbox = FileMailbox(self.path)
         self._held = False
         self._taken: tuple[int, int] | None = None
-        self.engine = sa.create_engine(
-            address(self.path),
+        self._copy: TemporaryDirectory[str] | None = None
+        self.engine = self._engine_at(self.path)
+
+    def _engine_at(self, path: Path) -> sa.Engine:
+        engine = sa.create_engine(
+            address(path),
             connect_args={"timeout": 10, "check_same_thread": False},
             json_serializer=text_of,
             json_deserializer=data_of,
         )
-        sa.event.listen(self.engine, "connect", _set_up)
-        sa.event.listen(self.engine, "begin", self._begin)
+        sa.event.listen(engine, "connect", _set_up)
+        sa.event.listen(engine, "begin", self._begin)
+        return engine
 
     @classmethod
     def open(cls, url: str, create: bool) -> "SqliteBackend":
@@ -114,6 +120,21 @@ class SqliteBackend(Backend):
     def prepare(self) -> None:
         with closing(self.engine.raw_connection()) as raw:
             raw.execute("PRAGMA journal_mode=WAL")  # marks the file, so only our own
+
+    def close(self) -> None:
+        super().close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def copied(self) -> bool:
+        if self._copy is None and not is_writable(self.path):
+            self._copy = TemporaryDirectory(prefix="cheaptalk-")
+            path = Path(self._copy.name) / self.path.name
+            with closing(self.engine.raw_connection()) as raw, closing(sqlite3.connect(path)) as to:
+                raw.driver_connection.backup(to)  # type: ignore[union-attr]
+            self.engine.dispose()
+            self.engine = self._engine_at(path)
+        return self._copy is not None
 
     def damage(self, *, whole: bool = False) -> str | None:
         look = "integrity_check" if whole else "quick_check"

@@ -6,7 +6,7 @@ set aside: they stay in the store and its exports, and no report counts them.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from pydantic import BaseModel
 
 from cheaptalk import __version__
+from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.record import Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
@@ -55,6 +56,8 @@ class Store(StoreReader):
     def open(cls, where: Path | str, *, create: bool = False) -> "Store":
         """Open a store, migrating an older one; with ``create``, make it if it is not there.
 
+        An older one that cannot be written is read from a copy, which is gone when it is closed.
+
         Args:
             where: its file, or a URL of one of :data:`~cheaptalk.records.store.backend.BACKENDS`.
 
@@ -90,7 +93,7 @@ class Store(StoreReader):
         return brief(self, self.name)
 
     def close(self) -> None:
-        self.backend.engine.dispose()
+        self.backend.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -102,7 +105,7 @@ class Store(StoreReader):
         if self._is_ready():
             return
         migrating = import_module("cheaptalk.records.store.migration")  # slow, and seldom needed
-        with self.writing(wait=MIGRATION_WAIT):
+        with nullcontext() if self.backend.copied() else self.writing(wait=MIGRATION_WAIT):
             if not self._is_ready():
                 self.backend.prepare()
                 with self.backend.engine.begin() as connection:
@@ -247,7 +250,10 @@ class StudyRows:
 
 
 def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[NewMatch]) -> None:
-    """Write matches that ended, in the caller's transaction; a live or failed row is replaced."""
+    """Write matches that ended, in the caller's transaction; a live or failed row is replaced.
+
+    What their calls took is charged to the study, but for what others bought of them before.
+    """
     table, calls = schema.matches, schema.calls
     known = dict(
         connection.execute(
@@ -264,16 +270,57 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         rows.append({"number": number} | _row(match))
     connection.execute(REPLACE, rows)
     connection.execute(JOIN, numbers)
+    settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
+    bought = [
+        purchase
+        for row in rows
+        if row["calls"] and row["id"] in settled
+        for purchase in purchases_of(connection, study_id, row)
+    ]
+    if bought:
+        connection.execute(PURCHASE, bought)
     if known:
-        settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
         connection.execute(
             sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
         )
 
 
+def purchases_of(
+    connection: sa.Connection, study_id: int, row: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """What each study bought of a match that this one has ended: rows of purchases.
+
+    Args:
+        row: the match's, with what all its calls took.
+    """
+    calls = schema.calls
+    others = sa.select(calls.c.study_id, calls.c.reply).where(
+        calls.c.match_id == row["id"], calls.c.state == "answered",
+        calls.c.study_id != study_id, calls.c.call["model"].as_string().is_not(None),
+    )  # fmt: skip
+    costs: dict[int, Cost] = {}
+    for other, reply in connection.execute(others):
+        costs[other] = costs.get(other, Cost()) + cost_of(reply)
+    left = {name: row[name] for name in TAKEN}
+    for other, cost in costs.items():
+        theirs = {name: getattr(cost.usage, name, None) for name in TAKEN}
+        theirs |= {name: getattr(cost, name) for name in TAKEN if theirs[name] is None}
+        left = {name: left[name] - theirs[name] for name in TAKEN}
+        yield {"study_id": other, "match_number": row["number"]} | theirs
+    yield {"study_id": study_id, "match_number": row["number"]} | left
+
+
+TAKEN = [c.name for c in schema.purchases.c if not c.primary_key]
+NEW_PURCHASE = insert(schema.purchases)
+PURCHASE = NEW_PURCHASE.on_conflict_do_update(
+    index_elements=["study_id", "match_number"],
+    set_={name: NEW_PURCHASE.excluded[name] for name in TAKEN},
+)
+KEPT = ("number", "id", "begun")
+"""What a match keeps when its row is replaced."""
 NEW = insert(schema.matches)
 REPLACE = NEW.on_conflict_do_update(
-    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in ("number", "id")}
+    index_elements=["id"], set_={c.name: c for c in NEW.excluded if c.name not in KEPT}
 )
 JOIN = insert(schema.members).on_conflict_do_nothing()
 

@@ -5,15 +5,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from cheaptalk.reports.recipes.parts import Header, ReportTable
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.display import spreadsheet_text
 from cheaptalk.text import fixed
 from cheaptalk.whole_files import whole_file
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
-    ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
+    "{": r"\{", "}": r"\}", "[": "{[}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
 }  # fmt: skip
 """Characters that LaTeX takes for something else."""
 SIGNS = {
@@ -105,8 +108,18 @@ def _escaped(text: str) -> str:
     return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
 
 
+def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose texts no spreadsheet takes for formulas."""
+    texts = pl.selectors.string()
+    return frame.with_columns(texts.map_elements(spreadsheet_text, return_dtype=pl.String))
+
+
 def write_tables(
-    tables: Mapping[str, ReportTable], folder: Path | str, prefix: str = ""
+    tables: Mapping[str, ReportTable],
+    folder: Path | str,
+    prefix: str = "",
+    *,
+    raw_cells: bool = False,
 ) -> list[Path]:
     """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
 
@@ -114,6 +127,7 @@ def write_tables(
         tables: by name.
         folder: where to; it is made where it does not exist.
         prefix: of labels in LaTeX, such as a recipe's name, so that those of two recipes differ.
+        raw_cells: write texts in CSV as they are, those too that a spreadsheet takes for formulas.
 
     Raises:
         CheaptalkError: the folder or a file in it cannot be written.
@@ -124,7 +138,9 @@ def write_tables(
         for name, table in tables.items():
             numbers, text = folder / f"{name}.csv", folder / f"{name}.tex"
             with whole_file(numbers) as file:
-                file.write(table.frame.write_csv())
+                file.write(
+                    (table.frame if raw_cells else _for_spreadsheets(table.frame)).write_csv()
+                )
             with whole_file(text) as file:
                 file.write(latex(table, f"{prefix}-{name}" if prefix else name) + "\n")
             written += [numbers, text]

@@ -75,7 +75,7 @@
       [...table.tBodies[0].rows].some((row) => part in row.cells[place].dataset)));
     const text = (cell) => {
       const plain = "v" in cell.dataset ? cell.dataset.v : cell.textContent.trim();
-      return /^[=+@\t]|^-(?![\d.])/.test(plain) ? `'${plain}` : plain; // no formula for a spreadsheet
+      return /^[=@\t\r]|^[-+](?!\d*\.?\d+(e[-+]?\d+)?$)/.test(plain) ? `'${plain}` : plain; // no formula for a spreadsheet
     };
     const line = (cells) => cells.map(quote).join(",");
     const top = heads.flatMap((head, place) => parts[place].length

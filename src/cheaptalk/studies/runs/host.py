@@ -6,8 +6,9 @@ and to resume is to play again with the ledger's replies: the players then make 
 that are missing.
 """
 
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
 from pathlib import Path
@@ -22,7 +23,7 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
-from cheaptalk.records.ledger.ledger import mark_unresolved
+from cheaptalk.records.ledger.ledger import CallKey, annotated, mark_unresolved, noted_calls
 from cheaptalk.records.record import SETTLED, failed
 from cheaptalk.records.store.store import StudyRows
 from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
@@ -81,7 +82,17 @@ class LiveMatch:
             return failed(str(error), self.match.seed)
         order = list(self.specs)
         self.answers.sort(key=lambda one: (one.request, order.index(one.seat)))
-        return ended(self.table, self.match.seed, self.answers)
+        return ended(self.table, self.match.seed, list(self._annotated()))
+
+    def _annotated(self) -> Iterator[AnswerRecord]:
+        """The answers with what the ledger notes of their calls."""
+        noted = noted_calls(self.desk.store, self.match.id)
+        for one in self.answers:
+            keys = [
+                CallKey(self.match.id, one.request, one.seat, attempt)
+                for attempt in range(len(one.calls))
+            ]
+            yield one._replace(calls=annotated(list(one.calls), keys, noted))
 
     async def answer(self, asked: Asked) -> Action | None:
         """Let a seat's player think, making the calls it wants; record what it answers."""
@@ -139,7 +150,8 @@ class Host:
             StoreError: the store cannot be written; what was committed stays.
         """
         row = match_row(self.rows, match, failed("", match.seed))._asdict()
-        live = {"status": Status.LIVE.value, "body": row.pop("ended").body}
+        begun = {"body": row.pop("ended").body, "begun": time.time()}
+        live = {"status": Status.LIVE.value} | begun
         await self.desk.ledger.begin(self.rows.id, row | live)
         self._begun += 1
         end = await self._to_its_end(match, ask_person)
@@ -231,7 +243,7 @@ async def open_host(
         purse = study_purse(opened, rows.id, wanted.budget, prices or load_prices(), cap)
         desk = await stack.enter_async_context(
             open_desk(
-                opened, purse, models=models, concurrency=concurrency, patience=patience,
+                opened, purse, rows.id, models=models, concurrency=concurrency, patience=patience,
                 cache=call_cache, signals=False,
             )
         )  # fmt: skip

@@ -119,7 +119,7 @@ class _Run:
         checked: Checked,
         store: Store,
         report: Callable[[Progress], None],
-        new_desk: Callable[[Purse], AbstractAsyncContextManager[Desk]],
+        new_desk: Callable[[Purse, int], AbstractAsyncContextManager[Desk]],
         sources: Sources,
         expected: Mapping[str, float],
     ) -> None:
@@ -246,7 +246,9 @@ class _Run:
     async def play_live(self) -> None:
         """Play the matches with models or people, as many at once as the desk says."""
         async with AsyncExitStack() as stack:
-            self.desk = desk = await stack.enter_async_context(self.new_desk(self.purse()))
+            self.desk = desk = await stack.enter_async_context(
+                self.new_desk(self.purse(), self.rows.id)
+            )
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
             checked = self.checked
             if checked.batching is not None:
@@ -303,22 +305,21 @@ class _Run:
         self.report(self.progress)
 
     def note(self, match: PlannedMatch, end: Ended | ReplayMismatch) -> None:
-        game = match.configuration.game.name
+        game, labels = match.configuration.game, [seated.label for seated in match.seating]
         if isinstance(end, ReplayMismatch):
-            self.live.drop(game)
+            self.live.drop(game.name)
             self.progress.counts[Status.FAILED] += 1
             self.progress.problems[str(end)] += 1
             return
         self.progress.counts[end.status] += 1
         if not match.scripted:
             if end.status is Status.FAILED:
-                self.live.drop(game)
+                self.live.drop(game.name)
             else:
-                self.live.end(game, max(1, end.calls))
-        for place, seated in zip(match.configuration.game.places, match.seating, strict=True):
+                self.live.end(game.name, max(1, end.calls))
+        for place, seated in zip(game.places, match.seating, strict=True):
             if seated.asked and place in end.kinds:
                 self.progress.kinds.setdefault(seated.label, Counter()).update(end.kinds[place])
-        game, labels = match.configuration.game, [seated.label for seated in match.seating]
         if end.status is Status.FORFEITED:
             named = dict(zip(game.places, labels, strict=True))
             for place, kind in invalid(end.kinds):

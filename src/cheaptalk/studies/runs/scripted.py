@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -114,6 +115,7 @@ def play_chunk(matches: list[PlannedMatch]) -> Chunk:
 
 def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> Ended:
     game = match.configuration.game
+    begun = time.time()
     players: dict[str, Decide] = {}
     for place, seated in zip(game.places, match.seating, strict=True):
         key = (game.name, seated.digest)
@@ -122,6 +124,6 @@ def _play_one(match: PlannedMatch, deciding: dict[tuple[str, str], Decide]) -> E
         players[place] = deciding[key]
     try:
         table = play(game, match.deal, match.seed, players)
-        return ended(table, match.seed, scripted_answers(table.given))
+        return ended(table, match.seed, scripted_answers(table.given), begun=begun)
     except Exception as error:  # noqa: BLE001 - one broken player must not end the others' matches
         return failed(describe(error), match.seed)
