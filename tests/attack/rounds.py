@@ -12,7 +12,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 import cheaptalk as ct
 from tests.attack.books import Books, Breach, audit, sums
@@ -54,10 +56,22 @@ class Attacked(NamedTuple):
     server: Server
     folder: Path
 
+    def studies(self, deals: int, wire: str, **changes: Any) -> list[Path]:
+        """Studies of models that are sent a key."""
+        model = f"attacked-{wire}/{WIRES[wire].name}"
+        return studies(model, self.folder, deals, **changes)
+
     def run(self, file: Path) -> Run:
-        """A run of a study whose key the server knows."""
-        keys = ("VLLM_API_KEY", "ANTHROPIC_API_KEY", "AGENT_API_KEY")
-        known = dict.fromkeys(keys, KEY)
+        """A run of a study of :meth:`studies`."""
+        entries = {
+            f"attacked-{name}": {
+                "url": self.server.root + wire.base, "key": "ATTACKED_KEY", "like": wire.provider
+            }
+            for name, wire in WIRES.items()
+        }  # fmt: skip
+        providers = self.folder / "providers.yaml"
+        providers.write_text(yaml.safe_dump(entries))
+        known = {"CHEAPTALK_PROVIDERS": str(providers), "ATTACKED_KEY": KEY}
         return Run(file, self.folder / "attacked.sqlite", environment=os.environ | known)
 
     def found(self, done: Counter[str], said: str, kept: Collection[str] = ()) -> Found:
@@ -99,7 +113,7 @@ def faults(luck: random.Random, size: int) -> Found:
     found = Found(Counter(), [])
     for wire in WIRES:
         with attacked(luck) as at:
-            files = studies(at.server.root, at.folder, size, wire, seed=luck.randrange(2**31))
+            files = at.studies(size, wire, seed=luck.randrange(2**31))
             said = "".join(at.run(file).finish() for file in files)
             found += at.found(Counter(studies=len(files)), said)
     return found
@@ -109,7 +123,7 @@ def kills(luck: random.Random, size: int) -> Found:
     """Kill runs at any moment, go on with them, and hold the books against the server's."""
     with attacked(luck, delay=0.05) as at:
         wire = luck.choice(list(WIRES))
-        files = studies(at.server.root, at.folder, size, wire, seed=luck.randrange(2**31))
+        files = at.studies(size, wire, seed=luck.randrange(2**31))
         met = sum(
             at.run(luck.choice(files)).kill(at.server, luck.randrange(4 * size))
             for _ in range(size)
@@ -126,7 +140,7 @@ def caches(luck: random.Random, size: int) -> Found:
         cache = Path(name) / "replies.sqlite"
         option = ("--cache-file", str(cache))
         seed = luck.randrange(2**31)
-        file = studies(at.server.root, at.folder, size, seed=seed)[1]
+        file = at.studies(size, "chat", seed=seed)[1]
         for _ in range(2):
             for _ in range(2 if kept else 0):
                 at.run(file).kill(at.server, luck.randrange(2 * size), *option)
@@ -149,7 +163,7 @@ def caps(luck: random.Random, size: int) -> Found:
     breaches: list[Breach] = []
     with attacked(luck) as at:
         seed = luck.randrange(2**31)
-        files = studies(at.server.root, at.folder, size, seed=seed)
+        files = at.studies(size, "chat", seed=seed)
         said = at.run(files[1]).finish()
         whole = at.found(Counter(studies=1), said)
         each = {"tokens": sums(Books.read(at.folder / "attacked.sqlite"), at.hostile.account)}
@@ -158,7 +172,7 @@ def caps(luck: random.Random, size: int) -> Found:
         allowed = sum(all_) // luck.randrange(2, 6)
         with attacked(luck) as at:
             budget = {cap: allowed}
-            file = studies(at.server.root, at.folder, size, seed=seed, budget=budget)[1]
+            file = at.studies(size, "chat", seed=seed, budget=budget)[1]
             with at.run(file).begin("--concurrency", str(AT_ONCE)) as process:
                 said, _ = process.communicate()
             taken = at.hostile.done.total()
@@ -227,7 +241,7 @@ def played_store(folder: Path) -> Path:
     path = folder / "fuzzed.sqlite"
     hostile = Hostile(0.1, late=2 * DEADLINE)
     with Server(handler=hostile, paths=tuple(BY_PATH)) as server:
-        for file in studies(server.root, folder, 2):
+        for file in studies(WIRES["chat"].model(server.root), folder, 2):
             Run(file, path).finish()
     return path
 

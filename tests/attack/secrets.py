@@ -20,7 +20,6 @@ def forms(secret: str) -> Iterator[bytes]:
     yield json.dumps(secret).strip('"').replace("/", "\\/").encode()
     yield quote(secret, safe="").encode()
     yield "".join(f"%{byte:02x}" for byte in plain).encode()
-    yield plain.hex().encode()
     yield secret.encode("utf-16-le")
     yield secret.encode("utf-16-be")
     yield from base64_forms(plain)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.attack.wires import WIRES
 from tests.fakes import Server
 
 ROOT = Path(__file__).parents[2]
@@ -16,16 +15,16 @@ DEADLINE = 2.0
 """Seconds that a call of the studies may take."""
 
 
-def studies(url: str, folder: Path, deals: int, wire: str = "chat", **changes: Any) -> list[Path]:
+def studies(model: str, folder: Path, deals: int, **changes: Any) -> list[Path]:
     """Four matches of Deal or No Deal for each deal, in both styles, and four of GLEE's games.
 
     Args:
-        url: of the server, without a path.
+        model: the string of the model that plays.
     """
-    model = {"model": WIRES[wire].model.format(url), "deadline": DEADLINE}
+    player = {"model": model, "deadline": DEADLINE}
     talk = {
         "games": [{"game": "deal_or_no_deal"}],
-        "players": {"json": model, "tags": model | {"style": "tagged"}},
+        "players": {"json": player, "tags": player | {"style": "tagged"}},
         "pairing": [["json", "json"], ["json", "tags"], ["tags", "json"], ["tags", "tags"]],
     }
     signals = {"signal": ["text", "binary"]}
@@ -35,7 +34,7 @@ def studies(url: str, folder: Path, deals: int, wire: str = "chat", **changes: A
             {"game": "negotiation", "fixed": {"horizon": 4}},
             {"game": "persuasion", "fixed": {"horizon": 3}, "grid": signals},
         ],
-        "players": {"json": model},
+        "players": {"json": player},
         "pairing": "self",
     }
     files = []

@@ -186,16 +186,19 @@ class Wire(NamedTuple):
     """A format.
 
     Attributes:
-        model: the string of a model that speaks it, but for the server's address.
+        provider, name: a model that speaks it.
+        base: the path of its URL.
         path: where its requests arrive.
         read: the messages of a request.
         say: what is said to a request, from the model's words.
         write: that as JSON.
         stream: that as a stream of events, where there are streams.
-        lacks: faults that it cannot express.
+        lacks: faults that it cannot express, or that are none: an agent may count as it likes.
     """
 
-    model: str
+    provider: str
+    name: str
+    base: str
     path: str
     read: Callable[[Json], list[Json]]
     say: Callable[[Json, str], Said]
@@ -203,17 +206,21 @@ class Wire(NamedTuple):
     stream: Callable[[Said], bytes] | None = None
     lacks: frozenset[str] = frozenset()
 
+    def model(self, root: str) -> str:
+        """The model's string, at a server."""
+        return f"{self.provider}/{self.name}@{root}{self.base}"
+
 
 WIRES: dict[str, Wire] = {
     "chat": Wire(
-        "vllm/tiny@{}/v1", "/v1/chat/completions", chat_messages, chat_said, chat, chat_stream,
+        "vllm", "tiny", "/v1", "/v1/chat/completions", chat_messages, chat_said, chat, chat_stream,
     ),
     "messages": Wire(
-        "anthropic/claude-sonnet-4-5@{}/v1", "/v1/messages", messages_messages, messages_said,
+        "anthropic", "claude-sonnet-4-5", "/v1", "/v1/messages", messages_messages, messages_said,
         messages, lacks=frozenset({"filtered", "streamed"}),
     ),
     "agent": Wire(
-        "agent/tiny@{}/act", "/act", chat_messages, agent_said, agent,
-        lacks=frozenset({"filtered", "refusal", "streamed", "cut_text"}),
+        "agent", "tiny", "/act", "/act", chat_messages, agent_said, agent,
+        lacks=frozenset({"filtered", "refusal", "streamed", "cut_text", "hardly_any_tokens"}),
     ),
 }  # fmt: skip

@@ -166,10 +166,10 @@ def cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:3000])
 
 
-def of_the_future(path: Path) -> None:
+def of_version(path: Path, version: object) -> None:
     filled(path, 1)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("UPDATE alembic_version SET version_num = ?", [version])
         connection.commit()
 
 
@@ -182,9 +182,14 @@ def of_the_future(path: Path) -> None:
         (lambda path: another_program(path, "wal"), "is a database, but no store", "name another"),
         (headless, "database disk image is malformed", "restore a copy"),
         (cut_off, "database disk image is malformed", "restore a copy"),
-        (of_the_future, "newer cheaptalk (schema 9999", "upgrade cheaptalk to use it"),
+        (lambda path: of_version(path, ""), "its schema has no version", "restore a copy"),
+        (
+            lambda path: of_version(path, "9999"),
+            "newer cheaptalk (schema 9999",
+            "upgrade cheaptalk to use it",
+        ),
     ],
-    ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "newer"],
+    ids=["words", "text", "foreign", "foreign-wal", "headless", "cut-off", "unmarked", "newer"],
 )
 def test_a_file_that_is_no_store_of_ours_is_refused_and_left_as_it_is(
     tmp_path: Path, make: Callable[[Path], object], cause: str, cure: str

@@ -9,6 +9,7 @@ from tests.attack.books import Books, audit, sums
 from tests.attack.faults import FAULTS
 from tests.attack.server import Hostile
 from tests.attack.studies import DEADLINE, Run, studies
+from tests.attack.wires import WIRES
 from tests.fakes import Server
 
 pytestmark = pytest.mark.hostile
@@ -22,7 +23,7 @@ def make(delay: float = 0.0, share: float = SHARE) -> Hostile:
 
 def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Path) -> None:
     with Server(handler=make(share=0)) as server:
-        for file in studies(server.root, tmp_path, 4):
+        for file in studies(WIRES["chat"].model(server.root), tmp_path, 4):
             Run(file, tmp_path / "store.sqlite").finish()
     matches = Books.read(tmp_path / "store.sqlite").matches
     kinds = {kind for match in matches for counts in match.kinds.values() for kind in counts}
@@ -35,7 +36,7 @@ def test_the_scripted_model_plays_every_game_of_the_studies_legally(tmp_path: Pa
 def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path: Path) -> None:
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        for file in studies(server.root, tmp_path, DEALS):
+        for file in studies(WIRES["chat"].model(server.root), tmp_path, DEALS):
             Run(file, store).finish()
     books = Books.read(store)
     assert audit(books, hostile.account) == []
@@ -57,7 +58,7 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
 def test_killed_and_resumed_the_books_still_agree(tmp_path: Path) -> None:
     hostile, store = make(delay=0.05), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        files = studies(server.root, tmp_path, DEALS)
+        files = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
         for number in range(5):
             Run(files[number % 2], store).kill(server, 7 * number)
         for file in files:
@@ -77,17 +78,19 @@ def test_half_of_what_it_takes_stops_the_study_and_the_rest_ends_it(
     at_once = 4
     hostile, store = make(), tmp_path / "store.sqlite"
     with Server(handler=hostile) as server:
-        _, free = studies(server.root, tmp_path, DEALS)
+        _, free = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
         Run(free, tmp_path / "free.sqlite").finish()
         allowed = sum(used(tmp_path / "free.sqlite", hostile, cap)) // 2
         hostile.sendings.clear()
-        _, capped = studies(server.root, tmp_path, DEALS, budget={cap: allowed})
+        _, capped = studies(
+            WIRES["chat"].model(server.root), tmp_path, DEALS, budget={cap: allowed}
+        )
         said = Run(capped, store).finish("--concurrency", str(at_once), status=1)
         each = used(store, hostile, cap)
         assert f"halted: the budget of {allowed:,} {cap}" in said
         assert allowed - (at_once + 1) * max(each) <= sum(each) <= allowed + at_once * max(each)
         assert "live" in Books.read(store).statuses
-        _, free = studies(server.root, tmp_path, DEALS)
+        _, free = studies(WIRES["chat"].model(server.root), tmp_path, DEALS)
         Run(free, store).finish()
     books = Books.read(store)
     assert audit(books, hostile.account) == []

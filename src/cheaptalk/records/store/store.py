@@ -4,6 +4,7 @@ A study that is changed and run again consists of other matches. Those that it n
 set aside: they stay in the store and its exports, and no report counts them.
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -127,9 +128,12 @@ class Store(StoreReader):
         """The schema that the store has; None where there is none yet."""
         tables = sa.inspect(connection).get_table_names()
         if {"alembic_version", "studies", "matches"} <= set(tables):
-            query = sa.text("select version_num from alembic_version")
-            revision: str | None = connection.scalar(query)
-            return revision
+            revision = connection.scalar(sa.text("select version_num from alembic_version"))
+            if not re.fullmatch(r"\d{4}", str(revision)):
+                raise StoreError(
+                    f"{self.name} is damaged (its schema has no version); restore a copy of it"
+                )
+            return str(revision)
         if tables:
             raise StoreError(
                 f"{self.name} is a database, but no store; name another file with --store"
