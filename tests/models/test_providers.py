@@ -93,6 +93,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
         ("openai: {url: https://h/v1}", "openai: there is a provider of this name already; take"),
         ("a/b: {url: https://h/v1}", "a/b: a provider's name is made of letters, digits"),
         ("lab: {url: h/v1}", "lab: url: a URL begins with http:// or https://, or with"),
+        ("lab: {url: 'https://$HOST/v1'}", "lab: url: write an environment variable as ${NAME}"),
         ("lab: {url: https://h/v1, api_key: sk-secret}", "lab: no field \"api_key\""),
         ("lab: {url: https://h/v1, key: sk-secret}",
          "lab: key: write the name of an environment variable, such as LAB_API_KEY, not a key"),
