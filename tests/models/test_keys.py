@@ -148,7 +148,7 @@ def test_no_answer_repeats_the_key(wire: str, keys: None) -> None:
 def test_no_complaint_repeats_the_key(wire: str, status: int, keys: None) -> None:
     shapes: list[Any] = [
         {"error": {"message": f"no such key: {ALL}", "code": ALL}}, {"error": KEY}, KEY, [KEY],
-        {KEY: {KEY: 1}}, {"error": {"message": "x" * 490 + KEY}},
+        {KEY: {KEY: 1}}, {"error": {"message": "x" * 480 + KEY}},
     ]  # fmt: skip
     for shape in shapes:
         reply, _ = replies(always(shape, status), WIRES[wire])
@@ -195,7 +195,13 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
             "anthropic": {"result": {"type": "succeeded", "message": whole(wire, ALL)}},
         }
         if step == "results":
-            return web.Response(text=json.dumps({"custom_id": "tag-0"} | lines[wire]))
+            failed: dict[str, Any] = {"type": "errored", "error": {"message": "x" * 480 + KEY}}
+            more: dict[str, dict[str, Any]] = {
+                "openai": {"error": failed["error"]},
+                "anthropic": {"result": failed},
+            }
+            each = [{"custom_id": "tag-0"} | lines[wire], {"custom_id": "tag-1"} | more[wire]]
+            return web.Response(text="\n".join(json.dumps(one) for one in each))
         shown: dict[str, dict[str, Any]] = {
             "openai": {"errors": {"data": [{"message": ALL}]}, "status": "failed"},
             "anthropic": {
@@ -226,6 +232,7 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
     assert "[key]" in said
     assert not held(said)
     assert not held(said.replace("\\\\", "\\"))
+    assert f"x{KEY[:3]}" not in said
 
 
 def telling(status: int) -> Callable[..., Awaitable[web.StreamResponse]]:

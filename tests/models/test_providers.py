@@ -22,6 +22,7 @@ lab:
   key: LAB_API_KEY
   like: vllm
 old-lab: {url: "https://gpu.example:81/v1?version=1", like: lab, header: api-key, key: OLD_KEY}
+keyless: {url: "https://gpu.example/v1", like: lab}
 local: {url: "http://127.0.0.1:9000/v1"}
 other:
   url: https://other.example/v1
@@ -61,6 +62,7 @@ def test_an_entry_of_one_s_own_is_spoken_to_like_another_and_has_its_own_key(
     assert old.endpoint("messages") == "https://gpu.example:81/v1/messages?version=1"
     assert old.key_header == {"api-key": "of-OLD_KEY"}
     assert ModelName.parse("local/tiny").key is None
+    assert ModelName.parse("keyless/tiny").key is None
     assert wire(ModelSettings(reasoning="none"), "old-lab/tiny") == {
         "chat_template_kwargs": {"enable_thinking": False}
     }
@@ -91,6 +93,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
         ("openai: {url: https://h/v1}", "openai: there is a provider of this name already; take"),
         ("a/b: {url: https://h/v1}", "a/b: a provider's name is made of letters, digits"),
         ("lab: {url: h/v1}", "lab: url: a URL begins with http:// or https://, or with"),
+        ("lab: {url: 'https://$HOST/v1'}", "lab: url: write an environment variable as ${NAME}"),
         ("lab: {url: https://h/v1, api_key: sk-secret}", "lab: no field \"api_key\""),
         ("lab: {url: https://h/v1, key: sk-secret}",
          "lab: key: write the name of an environment variable, such as LAB_API_KEY, not a key"),

@@ -135,6 +135,8 @@ def _is_url(url: str) -> str:
         raise ValueError(problem)
     if url and not re.match(r"https?://[^/\s]|\$\{", url):
         raise ValueError("a URL begins with http:// or https://, or with ${VARIABLE}")
+    if "$" in IN_URL.sub("", url):
+        raise ValueError("write an environment variable as ${NAME}, in capitals")
     return url.rstrip("/")
 
 
