@@ -3,6 +3,7 @@ from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
 from .identity import configuration_digest, digest, digest_key, player_digest
+from .integrity import Hurt, Integrity, examine
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost
 from .lineup import FEW, line_up, query_of, runs
@@ -30,6 +31,8 @@ __all__ = [
     "Cost",
     "Ended",
     "Excluded",
+    "Hurt",
+    "Integrity",
     "Line",
     "MatchRecord",
     "NewMatch",
@@ -51,6 +54,7 @@ __all__ = [
     "digest",
     "digest_key",
     "ended",
+    "examine",
     "excluded",
     "game_of",
     "gathered",
