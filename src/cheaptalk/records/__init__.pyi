@@ -4,6 +4,7 @@ from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, player_digest
+from .integrity import Hurt, Integrity, examine
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
 from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost
 from .lineup import FEW, line_up, query_of, runs
@@ -32,6 +33,8 @@ __all__ = [
     "Ended",
     "Excluded",
     "Forfeit",
+    "Hurt",
+    "Integrity",
     "Line",
     "MatchRecord",
     "NewMatch",
@@ -54,6 +57,7 @@ __all__ = [
     "digest",
     "digest_key",
     "ended",
+    "examine",
     "excluded",
     "game_of",
     "gathered",

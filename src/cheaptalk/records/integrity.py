@@ -79,6 +79,8 @@ def examine(
 ) -> Integrity:
     """Read everything in a store, and replay every match that ended.
 
+    What is hurt is no error: it is in what comes back.
+
     Args:
         progress: told how many matches were looked at, and of how many.
     """

@@ -1,5 +1,7 @@
 """The command that checks the installation: doctor."""
 
+from __future__ import annotations
+
 import platform
 import sqlite3
 import sys
@@ -14,7 +16,6 @@ from cheaptalk.cli.shared.lookup import opened
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.records.integrity import Integrity, examine
 from cheaptalk.rules import counted
 from cheaptalk.rules.registry import PluginWarning, Registry
 
@@ -94,7 +95,7 @@ def _examined(where: str) -> list[Diagnosis]:
         with opened(where) as store, StatusLine().shown(f"{where}: reading every row") as show:
             if store is None:
                 return [_store_check(where)]
-            found = examine(
+            found = ct.records.examine(
                 store, lambda done, of: show(f"{where}: {done:,} of {counted(of, 'match')} read")
             )
     except ct.CheaptalkError as error:
@@ -103,7 +104,7 @@ def _examined(where: str) -> list[Diagnosis]:
     return [*hurts, ("store", not hurts, f"{where} {_judged(found)}")]
 
 
-def _judged(found: Integrity) -> str:
+def _judged(found: ct.records.Integrity) -> str:
     """What examining a store has come to, and the cure where there is need of one."""
     counts = (
         f"{counted(found.rows[table], name)}"
