@@ -251,6 +251,9 @@ async def silence(exchange: Exchange) -> web.StreamResponse:
 async def huge_text(exchange: Exchange) -> web.StreamResponse:
     """Answer after two million characters of other things."""
     exchange.text = f"{'.' * HUGE}\n{exchange.text}"
+    usage = exchange.data["usage"]
+    usage["completion_tokens"] += HUGE // 32
+    usage["total_tokens"] += HUGE // 32
     return exchange.answered()
 
 
