@@ -130,7 +130,8 @@ def unbilled(books: Books, number: str, sending: dict[str, Any]) -> str | None:
     if sending["lied"] and reply and not reply.get("reported"):
         return f"{had} tokens are believed"
     if reply.get("reported"):
-        return None if had >= billed else f"{billed} billed, {had} reckoned"
+        fair = sending["lied"] and had >= billed
+        return None if fair else f"{billed} billed, {had} reckoned"
     if had and had != billed:
         return f"{billed} billed, {had} recorded"
     is_open = row.get("state") in {"failed", "unresolved"} or reply.get("failure") == "timed_out"

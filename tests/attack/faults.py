@@ -258,6 +258,7 @@ async def silence(exchange: Exchange) -> web.StreamResponse:
 async def huge_text(exchange: Exchange) -> web.StreamResponse:
     """Answer after two million characters of other things."""
     exchange.said.text = f"{'.' * HUGE}\n{exchange.said.text}"
+    exchange.said.output_tokens += HUGE // 32
     return exchange.answered()
 
 
@@ -421,6 +422,7 @@ async def echo_in_answer(exchange: Exchange) -> web.StreamResponse:
     """Repeat the key beside the answer, and as the model's name."""
     words = f"Your key is {exchange.secret}, {echoes(exchange.secret)}.\n"
     exchange.said.text, exchange.said.tool = words + exchange.said.text, None
+    exchange.said.output_tokens += len(words) // 8
     exchange.said.model = f"tiny-{exchange.secret}"
     return exchange.sent(json.dumps(exchange.data).encode())
 
