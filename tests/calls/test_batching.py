@@ -140,16 +140,19 @@ def test_a_call_is_not_put_into_batches_for_ever(store: Store) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
-    ("fate", "status", "kind"), [("wrong", Status.FAILED, None), ("refused", None, Kind.REFUSED)]
+    ("fate", "asked", "status", "kind"),
+    [("wrong", 1, Status.FAILED, None), ("refused", 3, Status.FORFEITED, Kind.REFUSED)],
 )
 def test_a_call_that_failed_for_good_is_not_sent_again(
-    store: Store, model: str, fate: str, status: Status | None, kind: Kind | None
+    store: Store, model: str, fate: str, asked: int, status: Status, kind: Kind | None
 ) -> None:
+    """After a refusal the question is asked again, in a call of its own."""
     with BatchServer(fate=lambda call, times: fate) as server:
         ct.run(study(server, model, games=GAMES[1:2]), store, batching=QUICK)
-    assert server.sizes == [2]
+    assert server.sizes == [2] * asked
     for record in records(store).values():
-        assert record.status is (status or Status.FORFEITED)
+        assert record.status is status
+        assert {call["sending"] for answer in record.answers for call in answer.calls} <= {1}
         assert [answer.kind for answer in record.answers] == ([kind] if kind else [])
 
 

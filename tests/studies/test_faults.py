@@ -50,7 +50,9 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
     for match in books.matches:
         for counts in match.kinds.values():
             kinds.update(counts)
-    assert {"ok", "repaired", "refused", "filtered"} <= set(kinds)
+    assert {"ok", "repaired"} <= set(kinds)
+    failures = {reply.get("failure") for reply in books.recorded.values()}
+    assert {"refused", "filtered"} <= failures, "refusals are recorded, and asked again"
     assert "provider_error" not in kinds
 
 
