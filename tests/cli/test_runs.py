@@ -243,8 +243,8 @@ def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> 
     assert cheaptalk("status", *url).out == cheaptalk("status", "--store", "there.sqlite").out
     assert cheaptalk("doctor", *url).status == 0
     for command in (["run", "small.yaml"], ["plan", "small.yaml"], ["status"], ["doctor"]):
-        done = cheaptalk(*command, "--store", "papyrus://host/there")
-        assert "papyrus://host/there: unknown kind of store" in done.said + done.out
+        done = cheaptalk(*command, "--store", "papyrus://me:password@host/there")
+        assert "papyrus://...: unknown kind of store" in done.said + done.out
 
 
 @pytest.mark.parametrize("command", ["resume", "status"])

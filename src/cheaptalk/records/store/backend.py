@@ -162,5 +162,6 @@ def open_backend(where: Path | str, create: bool) -> Backend:
     if not colon:
         scheme, where = "sqlite", f"sqlite:///{where}"
     if scheme not in BACKENDS:
-        raise StoreError(f"{where}: unknown kind of store {suggest(scheme, list(BACKENDS))}")
+        kind = suggest(scheme, list(BACKENDS))  # the rest of the URL may hold a password
+        raise StoreError(f"{scheme}://...: unknown kind of store {kind}")
     return BACKENDS[scheme](str(where), create)
