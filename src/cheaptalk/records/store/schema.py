@@ -95,8 +95,8 @@ matches: Table = Table(
     Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
     Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
     Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
-    Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
     Column("begun", Float, comment="seconds since 1970; null where nobody noted it"),
+    Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
 )
 
 members: Table = Table(
