@@ -247,6 +247,19 @@ def test_source_keeps_the_house_rules() -> None:
     assert broken == []
 
 
+def test_the_tests_that_the_promises_name_are_there() -> None:
+    pages = (ROOT / "docs" / "explanation").glob("*.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
+    missing = [
+        (file, test)
+        for file, test in named
+        if f"def {test}(" not in (ROOT / "tests" / file).read_text(encoding="utf-8")
+    ]
+    assert len(named) > 20
+    assert missing == []
+
+
 def test_the_rooms_that_the_architecture_names_are_there() -> None:
     page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     named = {one for one in re.findall(r"`([\w/.]+)`", page) if "/" in one}
