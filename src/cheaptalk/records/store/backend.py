@@ -136,7 +136,7 @@ class Backend(ABC):
         """Turn database errors into sentences that name the cause and the cure."""
         try:
             yield
-        except (DamagedValue, JSONDecodeError) as error:
+        except (DamagedValue, JSONDecodeError, UnicodeDecodeError) as error:
             look = f"cheaptalk doctor --deep --store {shlex.quote(self.name)}"
             raise DamagedStore(self.name, str(error), look) from error
         except Exception as error:

@@ -37,6 +37,18 @@ class Shaped(sa.types.TypeDecorator[Any]):
         return check_shape(value, self.shape)
 
 
+class Words(sa.types.TypeDecorator[str]):
+    """Text."""
+
+    impl = sa.String
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        raise DamagedValue(f"{value!r:.40} stands where a text should")
+
+
 class Choice(sa.types.TypeDecorator[str]):
     """One of some words."""
 

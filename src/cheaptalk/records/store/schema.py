@@ -11,7 +11,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
     UniqueConstraint,
@@ -21,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
 from cheaptalk.records.shapes import MadeCall, RecordedCall, RecordedJudge, RecordedReply
-from cheaptalk.records.store.column_types import Choice, Shaped
+from cheaptalk.records.store.column_types import Choice, Shaped, Words
 
 REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
@@ -35,9 +34,9 @@ studies: Table = Table(
     "studies",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", String, nullable=False, unique=True),
+    Column("name", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study as written"),
-    Column("package", String, nullable=False, comment="the version that registered it"),
+    Column("package", Words, nullable=False, comment="the version that registered it"),
     Column("created", Float, nullable=False, comment="seconds since 1970"),
     Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
     Column("planned", Integer, comment="matches of its plan; null where no run has counted them"),
@@ -47,8 +46,8 @@ configurations: Table = Table(
     "configurations",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("digest", String, nullable=False, unique=True),
-    Column("game", String, nullable=False),
+    Column("digest", Words, nullable=False, unique=True),
+    Column("game", Words, nullable=False),
     Column("version", Integer, nullable=False, comment="of the rules"),
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
@@ -57,7 +56,7 @@ players: Table = Table(
     "players",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("digest", String, nullable=False, unique=True),
+    Column("digest", Words, nullable=False, unique=True),
     Column(
         "spec", Shaped(dict[str, Any]), nullable=False, comment="all settings that make the player"
     ),
@@ -68,16 +67,16 @@ rosters: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
-    Column("label", String, nullable=False, comment="what the study calls the player"),
+    Column("label", Words, nullable=False, comment="what the study calls the player"),
 )
 
 matches: Table = Table(
     "matches",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("id", String, nullable=False, unique=True, comment="hash of all that defines it"),
+    Column("id", Words, nullable=False, unique=True, comment="hash of all that defines it"),
     Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
-    Column("deal", String, nullable=False, comment="equal for matches that share a deal"),
+    Column("deal", Words, nullable=False, comment="equal for matches that share a deal"),
     Column("repeat", Integer, nullable=False),
     Column("seats", Shaped(dict[str, int]), nullable=False, comment="player id by place"),
     Column("status", Choice(*Status), nullable=False),
@@ -134,9 +133,9 @@ calls: Table = Table(
     "calls",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("match_id", String, nullable=False),
+    Column("match_id", Words, nullable=False),
     Column("request", Integer, nullable=False),
-    Column("seat", String, nullable=False),
+    Column("seat", Words, nullable=False),
     Column("attempt", Integer, nullable=False, comment="the call's place within the answer"),
     Column("try", Integer, nullable=False, comment="counts sendings of the same call"),
     Column("state", Choice(*CALL_STATES), nullable=False, comment="what came of it so far"),
@@ -153,9 +152,9 @@ batches: Table = Table(
     "batches",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("model", String, nullable=False, comment="the model string of all its calls"),
-    Column("tag", String, nullable=False, comment="our word for it, which the provider keeps"),
-    Column("name", String, comment="what the provider calls it; null until submitted"),
+    Column("model", Words, nullable=False, comment="the model string of all its calls"),
+    Column("tag", Words, nullable=False, comment="our word for it, which the provider keeps"),
+    Column("name", Words, comment="what the provider calls it; null until submitted"),
     Column("state", Choice(*BATCH_STATES), nullable=False, comment="how far it is"),
     Column("calls", Integer, nullable=False, comment="how many it was planned with"),
     Column("planned", Float, nullable=False, comment="seconds since 1970"),
@@ -167,7 +166,7 @@ judges: Table = Table(
     "judges",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("digest", String, nullable=False, unique=True),
+    Column("digest", Words, nullable=False, unique=True),
     Column("spec", Shaped(RecordedJudge), nullable=False, comment="rubric, model and all settings"),
 )
 
@@ -175,9 +174,9 @@ judgements: Table = Table(
     "judgements",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("match_id", String, nullable=False),
-    Column("judge", String, nullable=False, comment="the judge's digest"),
-    Column("item", String, nullable=False, comment="a move, a seat or the match"),
+    Column("match_id", Words, nullable=False),
+    Column("judge", Words, nullable=False, comment="the judge's digest"),
+    Column("item", Words, nullable=False, comment="a move, a seat or the match"),
     Column("kind", Choice(*Kind), nullable=False, comment="of the judge's answer"),
     Column("verdict", Shaped(dict[str, Any] | None)),
     Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
