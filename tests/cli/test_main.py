@@ -45,3 +45,13 @@ def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(main.__globals__, "app", fail)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         main()
+
+
+@pytest.mark.parametrize(
+    "line", [["--\u202ex"], ["run", "a", "--workers", "\u202ex"], ["run", "a", "\x1b[2Jx"]]
+)
+def test_what_was_typed_wrong_is_shown_by_its_codes(cheaptalk: Command, line: list[str]) -> None:
+    done = cheaptalk(*line)
+    assert done.status == 2
+    assert "\\u202ex" in done.said or "\\x1b[2Jx" in done.said
+    assert not {"\u202e", "\x1b"} & set(done.said)

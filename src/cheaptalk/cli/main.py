@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 import cheaptalk as ct
 from cheaptalk.cli.catalogue.doctor import doctor
@@ -46,6 +47,7 @@ from cheaptalk.cli.studies.run import resume, run
 from cheaptalk.cli.studies.status import status
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import PluginWarning
+from cheaptalk.text import visible
 
 COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "games": games, "players": players, "rosters": rosters, "prompt": prompt, "preset": preset,
@@ -65,13 +67,25 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _worded():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _worded():
             return super().invoke(ctx)
-        except typer.BadParameter as error:
-            if isinstance(error.__cause__, ValidationError):
-                error.message = first_problem(error.__cause__)
-            raise
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Word what is wrong with a command line as we do, and show what was typed by its codes."""
+    try:
+        yield
+    except TyperException as error:
+        cause, message = error.__cause__, getattr(error, "message", "")
+        error.message = first_problem(cause) if isinstance(cause, ValidationError) else message
+        error.message = visible(error.message)
+        raise
 
 
 app = typer.Typer(
