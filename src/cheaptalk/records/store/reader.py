@@ -127,15 +127,21 @@ class StoreReader:
         query = sa.select(matches.c.id, matches.c.kinds).where(matches.c.status.in_(SETTLED))
         return {id_: kinds or {} for id_, kinds in self._among(ids, query)}
 
-    def count_members(self, study: str, ids: Iterable[str]) -> tuple[int, int]:
-        """How many matches a study has, and how many of them are among these."""
-        numbers = members_of(study)
-        matches = schema.matches
+    def configurations(self, study: str) -> set[str]:
+        """Digests of the games that a study's matches are of, with parameters and version."""
+        matches, known = schema.matches, schema.configurations
+        used = sa.select(matches.c.configuration_id).where(matches.c.number.in_(members_of(study)))
         with self.reading() as connection:
-            found = sa.select(sa.func.count()).where(matches.c.number.in_(numbers))
-            whole = connection.scalar(found) or 0
-        query = sa.select(matches.c.id).where(matches.c.number.in_(numbers))
-        return whole, sum(1 for _ in self._among(ids if whole else (), query))
+            return set(connection.scalars(sa.select(known.c.digest).where(known.c.id.in_(used))))
+
+    def count_members(self, study: str, ids: Iterable[str] | None = None) -> int:
+        """How many matches a study has, or has of these."""
+        ours = schema.matches.c.number.in_(members_of(study))
+        if ids is not None:
+            query = sa.select(schema.matches.c.id).where(ours)
+            return sum(1 for _ in self._among(ids, query))
+        with self.reading() as connection:
+            return connection.scalar(sa.select(sa.func.count()).where(ours)) or 0
 
     def _among(self, ids: Iterable[str], query: sa.Select[Any]) -> Iterator[Any]:
         """The rows of a query on matches that are of these."""

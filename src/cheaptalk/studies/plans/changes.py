@@ -55,8 +55,10 @@ def changes(planned: Plan, store: Store) -> StudyChanges:
     written = planned.study.written()
     with suppress(CheaptalkError):  # one imported, or of another version, is compared as it is
         spec = parse_study(spec, name).written()
-    recorded, kept = store.count_members(name, (match.id for match in planned.matches))
-    aside = recorded - kept if planned.whole else 0
-    return StudyChanges(
-        name, list(differences(written, spec)), recorded, aside, len(planned.matches)
-    )
+    found = list(differences(written, spec))
+    playable = {group.configuration.digest for group in planned.matches.groups()}
+    recorded, aside = store.count_members(name), 0
+    same = not found and store.configurations(name) <= playable
+    if recorded and planned.whole and not same:  # else the ids of a plan need not be looked at
+        aside = recorded - store.count_members(name, (match.id for match in planned.matches))
+    return StudyChanges(name, found, recorded, aside, len(planned.matches))

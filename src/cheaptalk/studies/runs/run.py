@@ -200,7 +200,7 @@ class _Run:
         if not self.plan.whole:
             name = self.plan.study.name
             known = self.store.study(name, counted=False).planned or 0
-            planned = max(known, self.store.count_members(name, ())[0])
+            planned = max(known, self.store.count_members(name))
         note_run(self.store, self.rows.id, planned, halted)
 
     def _sum_up(self, halted: str | None) -> None:
