@@ -59,7 +59,12 @@ def reasoning_of(settings: ModelSettings, *, unset: str = "none") -> tuple[int, 
 
 def characters(call: ModelCall) -> int:
     """Characters that a call sends: its messages, and the schema of its answer."""
-    return len(_schema(call)) + sum(len(message.content) for message in call.messages)
+    return schema_characters(call) + sum(len(message.content) for message in call.messages)
+
+
+def schema_characters(call: ModelCall) -> int:
+    """Characters of the schema that a call sends; none where it asks in words."""
+    return len(_schema(call))
 
 
 def _schema(call: ModelCall) -> str:

@@ -67,7 +67,7 @@ LONGER = 3
 NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
 REHEARSALS = 40
 """Matches that are rehearsed for each part, at the most."""
-EFFORT = 6_000
+EFFORT = 5_000
 """Calls that are rehearsed, shared among all parts: each has one match at the least."""
 
 
@@ -165,7 +165,8 @@ def estimate(
 
     Some matches are played with scripted stand-ins on their very deals, and the words that models
     would read are counted. Low is what it takes with whichever stand-in makes a match shortest,
-    high with the slowest. Where a model has answered already, its replies tell the rest.
+    high halfway between all of them and the slowest. Where a model has answered already, its
+    replies tell the rest.
 
     Args:
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
@@ -368,7 +369,7 @@ def _assumptions(
 ) -> tuple[str, ...]:
     """What an estimate rests on, a sentence each."""
     lines = [
-        "matches are as long as between the game's own strategies, the quickest and the slowest",
+        "matches are as long as between the game's own strategies, quick ones and slow ones",
         f"a token has {CHARACTERS[1]:g} to {CHARACTERS[0]:g} characters",
         "the schema of an answer is billed in the high estimate only",
         f"up to {REASKED:.0%} of the calls are made again because an answer was not legal",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import made_up
-from cheaptalk.models.usage import characters
+from cheaptalk.models.usage import schema_characters
 from cheaptalk.players import LanguageModel, ModelSeat
 from cheaptalk.players.language_model.preview import STAND_IN
 from cheaptalk.players.protocol import Call, think
@@ -176,13 +176,13 @@ def _weigh(load: Load, call: ModelCall, text: str, before: Sequence[ChatMessage]
     words = sum(len(message.content) for message in call.messages)
     load.calls += 1
     load.asked += words
-    load.schema += characters(call) - words
+    load.schema += schema_characters(call)
     load.answered += len(text)
     last = call.messages[-1].content
     load.thinking += call.form is not None and THOUGHTS.search(last) is not None
     load.written += call.form is not None and _has_words(call.form.json_schema)
     for message, earlier in zip(call.messages, before, strict=False):
-        if message != earlier:
+        if message is not earlier and message.content != earlier.content:
             break
         load.repeated += len(message.content)
 
