@@ -5,11 +5,12 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import yaml
 
 import cheaptalk as ct
-from tests.attack.books import Books, Breach, audit, sums
+from tests.attack.books import Books, Breach, audit, endings, sums
 from tests.attack.commands import command_line, environment, run_command
 from tests.attack.faults import digest
 from tests.attack.fuzzing import hostile_studies
@@ -26,6 +27,7 @@ from tests.attack.server import BY_PATH, Hostile
 from tests.attack.stores import READING, damage, damage_cell
 from tests.attack.studies import DEADLINE, Run, studies
 from tests.attack.wires import WIRES
+from tests.batch_server import BatchServer
 from tests.fakes import Server
 
 SHARE = 0.33
@@ -130,6 +132,47 @@ def kills(luck: random.Random, size: int) -> Found:
         )
         said = "".join(at.run(file).finish() for file in files)
         return at.found(Counter(kills=met), said)
+
+
+def batches(luck: random.Random, size: int) -> Found:
+    """Play in batches whose calls fail, expire or go missing, killed again and again."""
+    seed = luck.randrange(2**32)
+    model = luck.choice(("openai/gpt-4o", "anthropic/claude-sonnet-4-5"))
+
+    def fate(call: str, times: int) -> str:
+        fates = ("answered", "answered", "expired", "overloaded", "missing", "refused")
+        return (
+            fates[random.Random(f"{seed}/{call}/{times}").randrange(6)] if times < 3 else fates[0]
+        )
+
+    with BatchServer(fate=fate) as server, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        provider, _, rest = model.partition("/")
+        entry = {"url": server.url, "key": "ATTACKED_KEY", "like": provider}
+        (folder / "providers.yaml").write_text(yaml.safe_dump({"attacked": entry}))
+        known = {"CHEAPTALK_PROVIDERS": str(folder / "providers.yaml"), "ATTACKED_KEY": KEY}
+        file = studies(f"attacked/{rest}", folder, size)[1]
+        run = Run(file, folder / "batched.sqlite", environment=os.environ | known)
+        options = ("--batch", "--poll", "0.02")
+        met = 0
+        for _ in range(size):
+            with run.begin(*options) as process:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(luck.uniform(0.5, 2.5))
+                process.kill()
+            met += process.returncode != 0
+        (folder / "said.txt").write_text(run.finish(*options))
+        books = Books.read(run.store)
+        lost = sum(row["state"] == "unresolved" for row in books.listed.values())
+        billed, had = server.billed.total(), len(books.recorded) + lost
+        breaches = list(endings(books))
+        breaches += [Breach("secret", leak) for leak in leaks(KEY, folder)]
+        if had < billed:
+            breaches.append(Breach("missing", f"{billed} billed in batches, {had} in the books"))
+        if had > billed or max(server.billed.values()) > 1:
+            breaches.append(Breach("twice", f"{billed} billed in batches, {had} in the books"))
+        done = Counter(batches=len(server.sizes), requests=sum(server.sizes), kills=met)
+        return Found(done + Counter(matches=len(books.matches)), breaches)
 
 
 def caches(luck: random.Random, size: int) -> Found:
@@ -289,7 +332,7 @@ def stores(luck: random.Random, size: int) -> Found:
 
 Round = Callable[[random.Random, int], Found]
 ROUNDS: dict[Round, tuple[int, int]] = {
-    faults: (2, 12), kills: (4, 10), caches: (3, 12), caps: (4, 12), study_files: (40, 200),
-    command_lines: (40, 200), stores: (10, 40),
+    faults: (2, 12), kills: (4, 10), batches: (2, 6), caches: (3, 12), caps: (4, 12),
+    study_files: (40, 200), command_lines: (40, 200), stores: (10, 40),
 }  # fmt: skip
 """Each attack, with its size in a short round and in a long one."""
