@@ -27,7 +27,7 @@ from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
-from cheaptalk.records.store.column_types import Choice, Shaped
+from cheaptalk.records.store.column_types import Choice, Plain, Shaped
 from cheaptalk.records.store.reader import StoreReader, chunks
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
 
@@ -173,8 +173,10 @@ def _as_stored(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     """A column whose values are not looked at while they are read."""
     if isinstance(column.type, Shaped):
         return sa.cast(column, sa.Text).label(column.name)
-    plain = {Choice: sa.String, sa.Boolean: sa.Integer}.get(type(column.type))
-    return sa.type_coerce(column, plain).label(column.name) if plain else column
+    plain = column.type.impl_instance if isinstance(column.type, Choice | Plain) else None
+    if isinstance(column.type, sa.Boolean):
+        plain = sa.Integer()
+    return column if plain is None else sa.type_coerce(column, plain).label(column.name)
 
 
 NUMBERS: dict[type[Any], tuple[type, ...]] = {
@@ -193,7 +195,7 @@ def _problems(table: sa.Table, row: RowValues) -> Iterator[str]:
                 yield f"{column.name} is missing"
         elif numbers and not isinstance(value, numbers):
             yield f"{column.name} is no number"
-        elif isinstance(kind, Shaped | Choice):
+        elif isinstance(kind, Shaped | Choice | Plain):
             try:
                 kind.read(value)
             except DamagedValue as error:

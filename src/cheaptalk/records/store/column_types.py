@@ -37,16 +37,50 @@ class Shaped(sa.types.TypeDecorator[Any]):
         return check_shape(value, self.shape)
 
 
-class Words(sa.types.TypeDecorator[str]):
+class Plain(sa.types.TypeDecorator[Any]):
+    """Values of some types alone.
+
+    Attributes:
+        kinds: the types.
+        what: what they are called.
+    """
+
+    kinds: tuple[type, ...]
+    what: str
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        return None if value is None else self.read(value)
+
+    def read(self, value: Any) -> Any:
+        """The value.
+
+        Raises:
+            DamagedValue: it is of another type.
+        """
+        if isinstance(value, self.kinds):
+            return value
+        raise DamagedValue(f"{value!r:.40} stands where a {self.what} should")
+
+
+class Words(Plain):
     """Text."""
 
-    impl = sa.String
     cache_ok = True
+    impl, kinds, what = sa.String, (str,), "text"
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> str | None:
-        if value is None or isinstance(value, str):
-            return value
-        raise DamagedValue(f"{value!r:.40} stands where a text should")
+
+class Whole(Plain):
+    """Whole numbers."""
+
+    cache_ok = True
+    impl, kinds, what = sa.Integer, (int,), "whole number"
+
+
+class Number(Plain):
+    """Numbers."""
+
+    cache_ok = True
+    impl, kinds, what = sa.Float, (int, float), "number"
 
 
 class Choice(sa.types.TypeDecorator[str]):

@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
 from cheaptalk.records.shapes import MadeCall, RecordedCall, RecordedJudge, RecordedReply
-from cheaptalk.records.store.column_types import Choice, Shaped, Words
+from cheaptalk.records.store.column_types import Choice, Number, Shaped, Whole, Words
 
 REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
@@ -37,9 +37,9 @@ studies: Table = Table(
     Column("name", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study as written"),
     Column("package", Words, nullable=False, comment="the version that registered it"),
-    Column("created", Float, nullable=False, comment="seconds since 1970"),
+    Column("created", Number, nullable=False, comment="seconds since 1970"),
     Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
-    Column("planned", Integer, comment="matches of its plan; null where no run has counted them"),
+    Column("planned", Whole, comment="matches of its plan; null where no run has counted them"),
 )
 
 configurations: Table = Table(
@@ -48,7 +48,7 @@ configurations: Table = Table(
     Column("id", Integer, primary_key=True),
     Column("digest", Words, nullable=False, unique=True),
     Column("game", Words, nullable=False),
-    Column("version", Integer, nullable=False, comment="of the rules"),
+    Column("version", Whole, nullable=False, comment="of the rules"),
     Column("parameters", Shaped(dict[str, Any]), nullable=False),
 )
 
@@ -118,15 +118,15 @@ purchases: Table = Table(
     metadata,
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("match_number", Integer, ForeignKey("matches.number"), primary_key=True),
-    Column("calls", Integer, nullable=False, comment="in the record of the match, of this study's"),
-    Column("input_tokens", Integer, nullable=False),
-    Column("output_tokens", Integer, nullable=False),
-    Column("cached_tokens", Integer, nullable=False),
-    Column("reasoning_tokens", Integer, nullable=False),
-    Column("dollars", Float, nullable=False),
-    Column("unpriced", Integer, nullable=False),
-    Column("uncounted", Integer, nullable=False),
-    Column("implausible", Integer, nullable=False),
+    Column("calls", Whole, nullable=False, comment="in the record of the match, of this study's"),
+    Column("input_tokens", Whole, nullable=False),
+    Column("output_tokens", Whole, nullable=False),
+    Column("cached_tokens", Whole, nullable=False),
+    Column("reasoning_tokens", Whole, nullable=False),
+    Column("dollars", Number, nullable=False),
+    Column("unpriced", Whole, nullable=False),
+    Column("uncounted", Whole, nullable=False),
+    Column("implausible", Whole, nullable=False),
 )
 
 calls: Table = Table(
@@ -134,17 +134,17 @@ calls: Table = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("match_id", Words, nullable=False),
-    Column("request", Integer, nullable=False),
+    Column("request", Whole, nullable=False),
     Column("seat", Words, nullable=False),
-    Column("attempt", Integer, nullable=False, comment="the call's place within the answer"),
-    Column("try", Integer, nullable=False, comment="counts sendings of the same call"),
+    Column("attempt", Whole, nullable=False, comment="the call's place within the answer"),
+    Column("try", Whole, nullable=False, comment="counts sendings of the same call"),
     Column("state", Choice(*CALL_STATES), nullable=False, comment="what came of it so far"),
     Column("call", Shaped(RecordedCall), nullable=False),
     Column("reply", Shaped(RecordedReply | None)),
-    Column("sent", Float, nullable=False),
-    Column("received", Float),
-    Column("batch", Integer, comment="the batch it is in, if any"),
-    Column("study_id", Integer, comment="the study that sent it"),
+    Column("sent", Number, nullable=False),
+    Column("received", Number),
+    Column("batch", Whole, comment="the batch it is in, if any"),
+    Column("study_id", Whole, comment="the study that sent it"),
     UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
 )
 
@@ -156,10 +156,10 @@ batches: Table = Table(
     Column("tag", Words, nullable=False, comment="our word for it, which the provider keeps"),
     Column("name", Words, comment="what the provider calls it; null until submitted"),
     Column("state", Choice(*BATCH_STATES), nullable=False, comment="how far it is"),
-    Column("calls", Integer, nullable=False, comment="how many it was planned with"),
-    Column("planned", Float, nullable=False, comment="seconds since 1970"),
-    Column("submitted", Float),
-    Column("collected", Float),
+    Column("calls", Whole, nullable=False, comment="how many it was planned with"),
+    Column("planned", Number, nullable=False, comment="seconds since 1970"),
+    Column("submitted", Number),
+    Column("collected", Number),
 )
 
 judges: Table = Table(
@@ -180,8 +180,8 @@ judgements: Table = Table(
     Column("kind", Choice(*Kind), nullable=False, comment="of the judge's answer"),
     Column("verdict", Shaped(dict[str, Any] | None)),
     Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
-    Column("made", Float, nullable=False, comment="seconds since 1970"),
-    Column("study_id", Integer, comment="the study for which it was made"),
+    Column("made", Number, nullable=False, comment="seconds since 1970"),
+    Column("study_id", Whole, comment="the study for which it was made"),
     UniqueConstraint("match_id", "judge", "item"),
 )
 
