@@ -112,6 +112,12 @@ HURTS = {
     "truncated body": Hurt(
         SET.format("body = substr(body, 1, length(body) - 9)"), "incomplete", ("show", "export")
     ),
+    "a reason of bytes": Hurt(
+        SET.format("reason = x'00ff'"), "stands where a text should", ("show", "report", "export")
+    ),
+    "a moment of no calendar": Hurt(
+        SET.format("finished = 9e300"), "stands where a moment should", ("show", "report", "export")
+    ),
     "flipped bit": Hurt(flip, "decompressing", ("show", "export")),
     "no body": Hurt(SET.format("body = NULL"), "has no body", ("show", "export")),
     "body of no JSON object": Hurt(

@@ -55,6 +55,8 @@ ECHOES: dict[str, Callable[[str], str]] = {
     "in base64 for URLs": lambda key: urlsafe_b64encode(key.encode()).decode().rstrip("="),
     "in base64 of UTF-16": lambda key: b64encode(key.encode("utf-16-le")).decode(),
     "over two lines": lambda key: f"{key[:6]}\n{key[6:]}",
+    "over two lines in JSON": lambda key: f"{key[:6]}\\n{key[6:]}",
+    "with nothing between in JSON": lambda key: f"{key[:6]}\\u200b{key[6:]}",
 }
 """How a server may repeat a key."""
 
@@ -73,7 +75,7 @@ def held(said: str | bytes, key: str = KEY) -> list[str]:
                 if key.encode() in bytes_.replace(b"\0", b""):
                     found.append("base64")
         undone = re.sub(r"\\[uU]00(..)", lambda one: chr(int(one[1], 16)), unquote(text))
-        text = re.sub(r"[\\\0\r\n]", "", undone)
+        text = re.sub(r"\\u200b|\\n|[\\\0\r\n]", "", undone)
     return found
 
 

@@ -20,7 +20,8 @@ may be a word of a message."""
 BLANK = "[key]"
 """What stands in a secret's place."""
 ESCAPES = re.compile(
-    r"\\+[uU]00([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})|\\+|[\x00\r\n\u200b\ufeff]"
+    r"\\+[uU]00([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})"
+    r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\u200b\ufeff]"
 )
 """What a character may be hidden by: an escape of JSON's or of a URL's, a backslash before it, or
 what stands between the bytes of UTF-16 or breaks a line."""

@@ -7,6 +7,9 @@ import sqlalchemy as sa
 from cheaptalk.records.encoding import data_of
 from cheaptalk.records.shapes import DamagedValue, check_shape
 
+LATEST = 1e11
+"""Seconds since 1970 beyond which no match is played."""
+
 
 class Shaped(sa.types.TypeDecorator[Any]):
     """JSON of one shape; see :mod:`cheaptalk.records.shapes`."""
@@ -69,6 +72,13 @@ class Words(Plain):
     impl, kinds, what = sa.String, (str,), "text"
 
 
+class LongWords(Words):
+    """Text of any length."""
+
+    cache_ok = True
+    impl = sa.Text
+
+
 class Whole(Plain):
     """Whole numbers."""
 
@@ -81,6 +91,18 @@ class Number(Plain):
 
     cache_ok = True
     impl, kinds, what = sa.Float, (int, float), "number"
+
+
+class Moment(Number):
+    """Seconds since 1970, in the years that a calendar has."""
+
+    cache_ok = True
+    what = "moment"
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, self.kinds) and 0 <= value < LATEST:
+            return value
+        raise DamagedValue(f"{value!r:.40} stands where a {self.what} should")
 
 
 class Choice(sa.types.TypeDecorator[str]):

@@ -12,7 +12,6 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
     UniqueConstraint,
 )
 from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
@@ -20,7 +19,15 @@ from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
 from cheaptalk.records.shapes import MadeCall, RecordedCall, RecordedJudge, RecordedReply
-from cheaptalk.records.store.column_types import Choice, Number, Shaped, Whole, Words
+from cheaptalk.records.store.column_types import (
+    Choice,
+    LongWords,
+    Moment,
+    Number,
+    Shaped,
+    Whole,
+    Words,
+)
 
 REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
@@ -37,8 +44,10 @@ studies: Table = Table(
     Column("name", Words, nullable=False, unique=True),
     Column("spec", Shaped(dict[str, Any]), nullable=False, comment="the study as written"),
     Column("package", Words, nullable=False, comment="the version that registered it"),
-    Column("created", Number, nullable=False, comment="seconds since 1970"),
-    Column("halted", Text, comment="why its last run stopped before its end; null if it did not"),
+    Column("created", Moment, nullable=False, comment="seconds since 1970"),
+    Column(
+        "halted", LongWords, comment="why its last run stopped before its end; null if it did not"
+    ),
     Column("planned", Whole, comment="matches of its plan; null where no run has counted them"),
 )
 
@@ -80,21 +89,21 @@ matches: Table = Table(
     Column("repeat", Integer, nullable=False),
     Column("seats", Shaped(dict[str, int]), nullable=False, comment="player id by place"),
     Column("status", Choice(*Status), nullable=False),
-    Column("reason", Text, comment="why it failed or who forfeited"),
+    Column("reason", LongWords, comment="why it failed or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
     Column("payoffs", Shaped(dict[str, float] | None), comment="by place, in the game's unit"),
     Column("kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answers by kind, by place"),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),
     Column("output_tokens", Integer, nullable=False, default=0),
-    Column("finished", Float, comment="seconds since 1970"),
+    Column("finished", Moment, comment="seconds since 1970"),
     Column("body", LargeBinary, comment="seed, deal and answers: zlib-compressed JSON"),
     Column("cached_tokens", Integer, comment="of the input; null where nobody counted"),
     Column("reasoning_tokens", Integer, comment="of the output; null where nobody counted"),
     Column("dollars", Float, comment="at the prices of the time, as far as these were known"),
     Column("unpriced", Integer, comment="calls of unknown price; null where nobody counted"),
     Column("uncounted", Integer, comment="calls of unknown tokens; null where nobody counted"),
-    Column("begun", Float, comment="seconds since 1970; null where nobody noted it"),
+    Column("begun", Moment, comment="seconds since 1970; null where nobody noted it"),
     Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
 )
 
@@ -141,8 +150,8 @@ calls: Table = Table(
     Column("state", Choice(*CALL_STATES), nullable=False, comment="what came of it so far"),
     Column("call", Shaped(RecordedCall), nullable=False),
     Column("reply", Shaped(RecordedReply | None)),
-    Column("sent", Number, nullable=False),
-    Column("received", Number),
+    Column("sent", Moment, nullable=False),
+    Column("received", Moment),
     Column("batch", Whole, comment="the batch it is in, if any"),
     Column("study_id", Whole, comment="the study that sent it"),
     UniqueConstraint("match_id", "request", "seat", "attempt", "try"),
@@ -157,9 +166,9 @@ batches: Table = Table(
     Column("name", Words, comment="what the provider calls it; null until submitted"),
     Column("state", Choice(*BATCH_STATES), nullable=False, comment="how far it is"),
     Column("calls", Whole, nullable=False, comment="how many it was planned with"),
-    Column("planned", Number, nullable=False, comment="seconds since 1970"),
-    Column("submitted", Number),
-    Column("collected", Number),
+    Column("planned", Moment, nullable=False, comment="seconds since 1970"),
+    Column("submitted", Moment),
+    Column("collected", Moment),
 )
 
 judges: Table = Table(
@@ -180,7 +189,7 @@ judgements: Table = Table(
     Column("kind", Choice(*Kind), nullable=False, comment="of the judge's answer"),
     Column("verdict", Shaped(dict[str, Any] | None)),
     Column("calls", Shaped(list[MadeCall]), nullable=False, comment="every call with its reply"),
-    Column("made", Number, nullable=False, comment="seconds since 1970"),
+    Column("made", Moment, nullable=False, comment="seconds since 1970"),
     Column("study_id", Whole, comment="the study for which it was made"),
     UniqueConstraint("match_id", "judge", "item"),
 )
