@@ -432,6 +432,8 @@ def echoes(secret: str) -> str:
     return " ".join(form.decode("latin-1") for form in forms(secret))
 
 
+LIES = frozenset({"hardly_any_tokens", "negative_tokens", "absurd_tokens", "tokens_in_words"})
+"""Faults that say other tokens than were billed."""
 BOMB = gzip.compress(bytes(2**28), 9)
 ALTERED = frozenset({"echo_in_answer", "lone_surrogate", "two_answers", "other_tool"})
 """Faults whose text may be recorded in other words than it was sent in: without the key, without

@@ -16,6 +16,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import ledger_id, read_judgements
 from tests.attack.books import Books, audit, sums, tokens_of
+from tests.attack.faults import FAULTS, LIES
 from tests.attack.server import Hostile, luck
 from tests.attack.studies import DEADLINE, ROOT
 from tests.fakes import Server
@@ -92,7 +93,8 @@ def test_killed_thrice_every_item_is_judged_once_and_every_token_is_found(tmp_pa
     path = tmp_path / "store.sqlite"
     with Store.open(path, create=True) as store:
         play(store, deals=12)
-    hostile = Hostile(0.2, delay=0.05, late=2 * DEADLINE, answerer=verdict)
+    honest = [fault for fault in FAULTS if fault not in LIES]
+    hostile = Hostile(0.2, honest, delay=0.05, late=2 * DEADLINE, answerer=verdict)
     with Server(handler=hostile) as server:
         run = Run(server.url, path)
         for calls in (5, 20, 20):
