@@ -29,7 +29,7 @@ from cheaptalk.records.store.column_types import (
     Words,
 )
 
-REVISION = "0008"
+REVISION = "0007"
 """The newest migration; a store of a later one is refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")

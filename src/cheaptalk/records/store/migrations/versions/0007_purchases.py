@@ -1,4 +1,4 @@
-"""Which study bought which calls, and when matches began."""
+"""Which study bought which calls, when matches began, and calls whose tokens cannot be true."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,6 +28,7 @@ group by number, calls, input_tokens, output_tokens, cached_tokens, reasoning_to
 
 def upgrade() -> None:
     op.add_column("matches", sa.Column("begun", sa.Float))
+    op.add_column("matches", sa.Column("implausible", sa.Integer))
     op.add_column("calls", sa.Column("study_id", sa.Integer))
     op.add_column("judgements", sa.Column("study_id", sa.Integer))
     op.create_table(
