@@ -215,6 +215,38 @@ HURTS = {
         "UPDATE calls SET state = 'lost' WHERE match_id = :id", '"lost" is none of sent',
         ("show", "export"), where="match :id, call 1",
     ),
+    "digest of a player changed": Hurt(
+        "UPDATE players SET digest = 'x' WHERE id = 1", "its digest is that of something else",
+        where="row 1 of players",
+    ),
+    "label swapped": Hurt(
+        "UPDATE rosters SET label = 'tiny 2'", "its digest is that of something else",
+        where="row 1/1 of rosters",
+    ),
+    "study changed": Hurt(
+        "UPDATE studies SET spec = json_set(spec, '$.seed', 99)",
+        "its digest is that of something else", where="study hurt",
+    ),
+    "study renamed": Hurt(
+        "UPDATE studies SET name = 'whole'", "its digest is that of something else",
+        ALL[2:], where="study whole",
+    ),
+    "deal renamed": Hurt(SET.format("deal = '7'"), 'its deal is called "7", which is not'),
+    "an infinite payoff": Hurt(
+        SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"), "payoffs: Expected `float`",
+        ("show", "report", "export"),
+    ),
+    "call emptied": Hurt(
+        "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: it asks nobody anything",
+        where="match :id, call 1",
+    ),
+    "view dropped": Hurt(
+        "DROP VIEW v_matches", "it is missing", where="view v_matches",
+    ),
+    "table dropped": Hurt(
+        "DROP TABLE purchases", "no such table: purchases: it is damaged", ("status",),
+        where="the database",
+    ),
     "page overwritten": Hurt(page, "malformed", ALL, where="the database"),
 }  # fmt: skip
 

@@ -208,10 +208,10 @@ def test_an_error_of_the_database_is_told_with_its_cure(error: Exception, said: 
 
 def test_an_error_without_a_known_cure_is_passed_on_in_its_own_words() -> None:
     with (
-        pytest.raises(StoreError, match=r"^a\.sqlite: no such table: x$"),
+        pytest.raises(StoreError, match=r"^a\.sqlite: disk quota: x$"),
         SqliteBackend(Path("a.sqlite")).explaining(),
     ):
-        raise sqlite3.OperationalError("no such table: x")
+        raise sqlite3.OperationalError("disk quota: x")
 
 
 # Page by page

@@ -13,7 +13,8 @@ from cheaptalk.judges.rubrics import Rubric, find_rubric
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED, FAILED
-from cheaptalk.records import Status, Store, digest, digest_key
+from cheaptalk.records import Status, Store, digest
+from cheaptalk.records.identity import written_judge_digest
 from cheaptalk.records.store.queries import ended_matches, some
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
 from cheaptalk.rules.errors import first_problem
@@ -65,7 +66,7 @@ class Judge:
     @cached_property
     def digest(self) -> str:
         """Stands for the judge: other words, another model or other settings make another one."""
-        return digest("judge", digest_key(self.written))
+        return written_judge_digest(self.written)
 
     @cached_property
     def answer(self) -> type[Action]:

@@ -1,4 +1,4 @@
-"""What makes games, players and matches the same: digests of all that defines them."""
+"""What makes games, players, deals and matches the same: digests of all that defines them."""
 
 import hashlib
 import json
@@ -39,6 +39,26 @@ def player_digest(spec: BaseModel) -> str:
 def written_player_digest(spec: Mapping[str, Any]) -> str:
     """:func:`player_digest` of settings as a store keeps them."""
     return digest("player", digest_key(spec))
+
+
+def study_digest(name: str, spec: Mapping[str, Any]) -> str:
+    """Stands for a study as a store keeps it."""
+    return digest("study", name, digest_key(spec))
+
+
+def roster_digest(study_id: int, player_id: int, label: str) -> str:
+    """Stands for what a study calls one of its players."""
+    return digest("roster", study_id, player_id, label)
+
+
+def written_judge_digest(spec: Mapping[str, Any]) -> str:
+    """Stands for a judge: its rubric, and its model with all settings."""
+    return digest("judge", digest_key(spec))
+
+
+def written_deal_digest(deal: Mapping[str, Any]) -> str:
+    """Stands for a deal that was taken over from another match."""
+    return digest("deal", json.dumps(deal, sort_keys=True))
 
 
 def match_digest(

@@ -19,7 +19,11 @@ from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import (
     imported_match_digest,
     match_digest,
+    roster_digest,
+    study_digest,
     written_configuration_digest,
+    written_deal_digest,
+    written_judge_digest,
     written_player_digest,
 )
 from cheaptalk.records.judgements import ledger_place
@@ -29,7 +33,9 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Choice, Plain, Shaped
 from cheaptalk.records.store.reader import StoreReader, chunks
+from cheaptalk.records.store.views import changed_views
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
+from cheaptalk.rules.errors import shown
 
 matches, members, calls = schema.matches, schema.members, schema.calls
 RowValues: TypeAlias = Mapping[Any, Any]
@@ -107,7 +113,7 @@ def _examined(
         for key, hurt in _rows(store, table, found.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (_references, _memberships, _purchases, _sendings):
+    for step in (_views, _references, _memberships, _purchases, _sendings):
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -185,21 +191,45 @@ NUMBERS: dict[type[Any], tuple[type, ...]] = {
 """What stands in columns of numbers."""
 
 
-def _problems(table: sa.Table, row: RowValues) -> Iterator[str]:
-    """What is wrong with the values of a row."""
+def _problems(table: sa.Table, row: RowValues) -> list[str]:
+    """What is wrong with the values of a row, by themselves or together."""
+    values, problems = dict(row), []
     for column in table.c:
         value, kind = row[column.name], column.type
         numbers = NUMBERS.get(type(kind))
         if value is None and not isinstance(kind, Shaped):
             if not column.nullable:
-                yield f"{column.name} is missing"
+                problems.append(f"{column.name} is missing")
         elif numbers and not isinstance(value, numbers):
-            yield f"{column.name} is no number"
+            problems.append(f"{column.name} is no number")
         elif isinstance(kind, Shaped | Choice | Plain):
             try:
-                kind.read(value)
+                values[column.name] = kind.read(value)
             except DamagedValue as error:
-                yield f"{column.name}: {error}"
+                problems.append(f"{column.name}: {error}")
+    if table is calls and not problems and not _asks(values["call"]):
+        problems.append("call: it asks nobody anything")
+    digest_of = DIGESTS.get(table.name)
+    if digest_of and not problems and values["digest"] not in (None, digest_of(values)):
+        problems.append("its digest is that of something else")
+    return problems
+
+
+DIGESTS: dict[str, Callable[[RowValues], str]] = {
+    "studies": lambda row: study_digest(row["name"], row["spec"]),
+    "rosters": lambda row: roster_digest(row["study_id"], row["player_id"], row["label"]),
+    "players": lambda row: written_player_digest(row["spec"]),
+    "judges": lambda row: written_judge_digest(row["spec"]),
+    "configurations": lambda row: written_configuration_digest(
+        row["game"], row["version"], row["parameters"]
+    ),
+}
+"""What the digest of a row is to be, by table."""
+
+
+def _asks(call: Mapping[str, Any]) -> bool:
+    """Whether a call is one to a model or to a person."""
+    return bool(call.get("messages") if "model" in call else call.get("question"))
 
 
 def _match_name(store: StoreReader, number: int) -> str:
@@ -221,6 +251,13 @@ def _name(table: sa.Table, key: tuple[Any, ...], known: RowValues = EMPTY) -> st
 
 
 # What rows say of each other
+
+
+def _views(store: StoreReader) -> Iterator[Hurt]:
+    """Views that are not as they were made."""
+    with store.reading() as connection:
+        for name in changed_views(connection):
+            yield Hurt(f"view {name}", "it is missing, or not as it was made")
 
 
 def _references(store: StoreReader) -> Iterator[Hurt]:
@@ -340,8 +377,7 @@ def _of_match(
     if not record.over:
         _ = record.body  # whose shape is looked at as it is read
         return
-    if record.id not in _identities(record):
-        yield "its id is not that of its game, deal, seed and players"
+    yield from _of_identity(record)
     for answer in record.answers:
         for attempt, call in enumerate(answer.calls):
             there = sent.get((answer.request, answer.seat, attempt), 0)
@@ -365,6 +401,14 @@ def _of_match(
             yield f"{one.name} is {text_of(kept)}, and its answers give {text_of(played)}"
 
 
+def _of_identity(record: MatchRecord) -> Iterator[str]:
+    """What is wrong with what a match and its deal are called."""
+    if record.id not in _identities(record):
+        yield "its id is not that of its game, deal, seed and players"
+    if not record.body.get("source") and record.deal_key not in _deal_keys(record):
+        yield f"its deal is called {shown(record.deal_key)}, which is not the one in its record"
+
+
 def _identities(record: MatchRecord) -> set[str]:
     """The ids that what is recorded of a match may give."""
     body = record.body
@@ -379,7 +423,22 @@ def _identities(record: MatchRecord) -> set[str]:
                 source["system"], record.deal_key, configuration, deal, answers, players
             )
         }
-    seed = body["seed"].removesuffix(f"/{record.repeat}") if record.repeat else body["seed"]
     return {
-        match_digest(configuration, seed, dealt, record.repeat, players) for dealt in ("", deal)
+        match_digest(configuration, _deal_seed(record), dealt, record.repeat, players)
+        for dealt in ("", deal)
     }
+
+
+def _deal_seed(record: MatchRecord) -> str:
+    """The seed that the deal of a match was drawn with."""
+    seed: str = record.body["seed"]
+    return seed.removesuffix(f"/{record.repeat}") if record.repeat else seed
+
+
+def _deal_keys(record: MatchRecord) -> set[str]:
+    """What the deal of a match may be called: by its number, or by what it is if it was taken
+    over.
+    """
+    before, colon, _ = record.deal_key.rpartition(":")
+    taken_over = f"{before}{colon}{written_deal_digest(record.body['deal'])}"
+    return {_deal_seed(record).rpartition("/")[2], taken_over}

@@ -3,13 +3,16 @@
 They say no more than reading needs. What is wrong shows where it is read, not wherever it is used.
 """
 
-from typing import Any, NotRequired, TypedDict, TypeVar
+from sys import float_info
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 
 from cheaptalk.players import Kind
 
 T = TypeVar("T")
+Finite: TypeAlias = Annotated[float, msgspec.Meta(ge=-float_info.max, le=float_info.max)]
+"""A number that is neither infinite nor none."""
 
 
 class DamagedValue(Exception):

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is
 
 from cheaptalk.players import Kind
 from cheaptalk.records.record import Status
-from cheaptalk.records.shapes import MadeCall, RecordedCall, RecordedJudge, RecordedReply
+from cheaptalk.records.shapes import Finite, MadeCall, RecordedCall, RecordedJudge, RecordedReply
 from cheaptalk.records.store.column_types import (
     Choice,
     LongWords,
@@ -49,6 +49,7 @@ studies: Table = Table(
         "halted", LongWords, comment="why its last run stopped before its end; null if it did not"
     ),
     Column("planned", Whole, comment="matches of its plan; null where no run has counted them"),
+    Column("digest", Words, comment="hash of its name and text; null where nobody took it"),
 )
 
 configurations: Table = Table(
@@ -77,6 +78,7 @@ rosters: Table = Table(
     Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
     Column("player_id", Integer, ForeignKey("players.id"), primary_key=True),
     Column("label", Words, nullable=False, comment="what the study calls the player"),
+    Column("digest", Words, comment="hash of this row; null where nobody took it"),
 )
 
 matches: Table = Table(
@@ -91,7 +93,7 @@ matches: Table = Table(
     Column("status", Choice(*Status), nullable=False),
     Column("reason", LongWords, comment="why it failed or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
-    Column("payoffs", Shaped(dict[str, float] | None), comment="by place, in the game's unit"),
+    Column("payoffs", Shaped(dict[str, Finite] | None), comment="by place, in the game's unit"),
     Column("kinds", Shaped(dict[str, dict[Kind, int]] | None), comment="answers by kind, by place"),
     Column("calls", Integer, nullable=False, default=0),
     Column("input_tokens", Integer, nullable=False, default=0),

@@ -30,6 +30,7 @@ CURES = {
     "not a database": DAMAGED,
     "malformed": DAMAGED,
     "decode": DAMAGED,
+    "no such": DAMAGED,
     "readonly": LOCKED_OUT,
     "unable to open": LOCKED_OUT,
     "I/O error": "the disk or its connection failed; what was committed stays",

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.identity import roster_digest, study_digest
 from cheaptalk.records.record import Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
@@ -163,13 +164,15 @@ class Store(StoreReader):
         """Note a study; a later form of the same name replaces the earlier one's text."""
         values = {
             "name": name, "spec": dict(spec), "package": __version__, "created": time.time(),
+            "digest": study_digest(name, spec),
         }  # fmt: skip
         with self.transaction() as connection:
             connection.execute(
                 insert(schema.studies)
                 .values(values)
                 .on_conflict_do_update(
-                    index_elements=["name"], set_={"spec": values["spec"], "package": __version__}
+                    index_elements=["name"],
+                    set_={key: values[key] for key in ("spec", "package", "digest")},
                 )
             )
             found = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
@@ -199,7 +202,12 @@ class Store(StoreReader):
     def register_roster(self, study_id: int, labels: Mapping[int, str]) -> None:
         """Note what a study calls its players."""
         rows = [
-            {"study_id": study_id, "player_id": player, "label": label}
+            {
+                "study_id": study_id,
+                "player_id": player,
+                "label": label,
+                "digest": roster_digest(study_id, player, label),
+            }
             for player, label in labels.items()
         ]
         if not rows:
@@ -209,7 +217,7 @@ class Store(StoreReader):
             connection.execute(
                 statement.on_conflict_do_update(
                     index_elements=["study_id", "player_id"],
-                    set_={"label": statement.excluded.label},
+                    set_={key: statement.excluded[key] for key in ("label", "digest")},
                 ),
                 rows,
             )

@@ -19,6 +19,15 @@ VIEWS = dict(
 """What makes each view, and its name."""
 
 
+def changed_views(connection: sa.Connection) -> list[str]:
+    """The names of those views that are missing, or not as they were made."""
+    if connection.dialect.name != "sqlite":
+        return []
+    query = sa.text("select name, sql from sqlite_master where type = 'view'")
+    there = {name: sql.lower() for name, sql in connection.execute(query)}
+    return [name for made, name in VIEWS.items() if there.get(name) != made.lower()]
+
+
 def drop_views(connection: sa.Connection) -> None:
     """Remove the views, which would be in the way of changes to the tables."""
     if connection.dialect.name == "sqlite":

@@ -1,6 +1,5 @@
 """Planned matches: enumerated, not held, so that ten millions of them take no memory."""
 
-import json
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,7 +8,7 @@ from functools import cached_property, partial
 from itertools import accumulate, chain
 from typing import NamedTuple, overload
 
-from cheaptalk.records import configuration_digest, digest
+from cheaptalk.records import configuration_digest
 from cheaptalk.records.identity import match_digest
 from cheaptalk.rules import Chance, Deal, Game, counted
 from cheaptalk.rules.display import brief
@@ -95,11 +94,6 @@ def match_of(
     players = (player.digest for player in seating)
     identity = match_digest(configuration.digest, dealt.seed, deal, repeat, players)
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
-
-
-def deal_key(deal: Deal) -> str:
-    """A short name for a deal that was taken over from another match."""
-    return digest("deal", json.dumps(deal.model_dump(mode="json"), sort_keys=True))
 
 
 class NumberedDeals(Sequence[Dealt]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cheaptalk.records import Store, StoreError, StudySummary
+from cheaptalk.records.identity import written_deal_digest
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
@@ -20,7 +21,6 @@ from cheaptalk.studies.plans.matches import (
     NumberedDeals,
     PlannedMatch,
     PlannedMatches,
-    deal_key,
     match_of,
 )
 from cheaptalk.studies.plans.seating import Seated, seat_everyone
@@ -261,7 +261,8 @@ def _tables_of(store: Store, name: str) -> Iterator[tuple[Configuration, list[De
         configuration = Configuration(record.rules)
         _, deals = found.setdefault(configuration.digest, (configuration, {}))
         deal = record.table().deal
-        dealt = Dealt(f"{record.deal_key}:{deal_key(deal)}", record.body["seed"], deal)
+        name = written_deal_digest(deal.model_dump(mode="json"))
+        dealt = Dealt(f"{record.deal_key}:{name}", record.body["seed"], deal)
         deals.setdefault((dealt.key, dealt.seed), dealt)
     for configuration, deals in found.values():
         yield configuration, list(deals.values())

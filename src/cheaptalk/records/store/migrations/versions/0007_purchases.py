@@ -1,4 +1,5 @@
-"""Which study bought which calls, when matches began, and calls whose tokens cannot be true."""
+"""Which study bought which calls, when matches began, calls whose tokens cannot be true, and hashes
+of studies and rosters."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -31,6 +32,8 @@ def upgrade() -> None:
     op.add_column("matches", sa.Column("implausible", sa.Integer))
     op.add_column("calls", sa.Column("study_id", sa.Integer))
     op.add_column("judgements", sa.Column("study_id", sa.Integer))
+    op.add_column("studies", sa.Column("digest", sa.String))
+    op.add_column("rosters", sa.Column("digest", sa.String))
     op.create_table(
         "purchases",
         sa.Column(
