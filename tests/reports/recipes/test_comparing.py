@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
+from cheaptalk.reports.recipes.comparison import difference
 from tests.conftest import Command
 
 FIRST: dict[str, Any] = {
@@ -81,21 +82,45 @@ def test_matches_on_the_same_deals_are_paired(store: Path) -> None:
     assert row["p"] == pytest.approx(2 * stats.t.sf(abs(row["difference"]) / error, 11))
 
 
-def test_other_deals_are_compared_cell_by_cell(store: Path) -> None:
+def test_other_deals_are_compared_by_what_each_deal_came_to_in_all_pairings(store: Path) -> None:
     row = row_of(compared(store, "first", "elsewhere"), "luck")
-    cells = [
-        [[value for (rival, _), value in found.items() if rival == name] for name in
-         ("fair", "luck")]
-        for found in (gains(store, "first", "luck"), gains(store, "elsewhere", "luck"))
-    ]  # fmt: skip
-    means = np.array([[np.mean(cell) for cell in side] for side in cells])
-    squares = np.array([[np.var(cell, ddof=1) / len(cell) for cell in side] for side in cells])
+    by_deal: list[list[float]] = []
+    for study in ("first", "elsewhere"):
+        found = gains(store, study, "luck")
+        deals = {deal for _, deal in found}
+        by_deal.append([(found["fair", deal] + found["luck", deal]) / 2 for deal in deals])
     assert row["difference.n"] == 2
-    assert row["difference"] == pytest.approx((means[1] - means[0]).mean())
-    variance = squares.sum() / 4
-    freedom = variance**2 / ((squares / 4) ** 2 / 11).sum()
-    width = stats.t.ppf(0.975, freedom) * variance**0.5
-    assert row["difference.high"] == pytest.approx(row["difference"] + width)
+    assert row["difference"] == pytest.approx(np.mean(by_deal[1]) - np.mean(by_deal[0]))
+    welch = stats.ttest_ind(by_deal[1], by_deal[0], equal_var=False)
+    assert row["difference.high"] == pytest.approx(welch.confidence_interval().high)
+    assert row["p"] == pytest.approx(welch.pvalue)
+
+
+def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None:
+    luck = np.random.default_rng(7)
+    seldom = 0
+    for _ in range(300):
+        before, after = (played(luck, pairings=6, deals=10) for _ in range(2))
+        found = difference(before, after, "gain", paired=False)
+        assert found is not None
+        assert found.n == 12
+        assert found.p is not None
+        seldom += found.p < 0.05
+    assert seldom / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 where cells are independent
+
+
+def played(luck: np.random.Generator, *, pairings: int, deals: int) -> pl.DataFrame:
+    """Matches in two configurations whose deals move all pairings alike."""
+    rows = []
+    for configuration, scale in (("a", 1.0), ("b", 2.0)):
+        moved = scale * luck.normal(size=deals)
+        gained = moved[:, None] + luck.normal(size=(deals, pairings))
+        rows += [
+            {"who": "gpt", "configuration": configuration, "pairing": f"gpt / {rival}",
+             "deal": f"{deal}", "repeat": 0, "gain": gained[deal, rival]}
+            for deal in range(deals) for rival in range(pairings)
+        ]  # fmt: skip
+    return pl.DataFrame(rows)
 
 
 def test_one_player_can_stand_for_another(store: Path) -> None:

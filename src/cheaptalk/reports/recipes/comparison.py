@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
@@ -138,7 +137,8 @@ def _changes(
     configurations. Where both drew their deals with the same seed, matches on the same deal are
     paired, and the difference is the mean over pairs, clustered by deal within configurations.
     Elsewhere each configuration and pairing that both have weighs alike, and the difference is the
-    mean of the differences of their means, with the degrees of freedom of Welch and Satterthwaite.
+    mean of the differences of their means, clustered by deal across pairings, with the degrees of
+    freedom of Welch and Satterthwaite.
 
     p is two-sided, of no difference, from Student's t; the corrected one allows for as many
     comparisons as the table has rows (Holm 1979).
@@ -273,9 +273,10 @@ def difference(
         both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
         if not both.is_empty():
             return _of_pairs(both, key)
-    cells = [mean_intervals(one, [key], CELL, cluster=("deal",)) for one in (left, right)]
-    met = cells[0].join(cells[1], on=CELL, suffix=".after")
-    return None if met.is_empty() else _of_cells(met)
+    met = left.select(CELL).unique().join(right.select(CELL).unique(), on=CELL)
+    if met.is_empty():
+        return None
+    return _of_cells(left.join(met, on=CELL), right.join(met, on=CELL), key)
 
 
 def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
@@ -287,13 +288,33 @@ def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
     return Difference(means[key], means[f"{key}.after"], means["difference"], error, freedom, n)
 
 
-def _of_cells(met: pl.DataFrame) -> Difference:
-    size = met.height
-    before, after = met.select("mean", "mean.after").mean().row(0)
-    squares = met.select("error", "error.after").to_numpy() ** 2
-    if np.isnan(squares).any():
-        return Difference(before, after, after - before, None, 1.0, size)
-    fourths = squares**2 / (met.select("clusters", "clusters.after").to_numpy() - 1)
-    freedom = float(squares.sum() ** 2 / fourths.sum()) if squares.any() else 1.0
-    error = float(squares.sum()) ** 0.5 / size
-    return Difference(before, after, after - before, error, freedom, size)
+def _of_cells(before: pl.DataFrame, after: pl.DataFrame, key: str) -> Difference:
+    """The difference of two means over cells that both have and that weigh alike.
+
+    A deal moves all cells that it was played in, so that each side is clustered by deal.
+    """
+    (first, own), (second, others) = (_deviations(one, key) for one in (before, after))
+    strata, size = pl.concat([own, others]), before.select(CELL).n_unique()
+    if strata["error"].null_count():
+        return Difference(first, second, second - first, None, 1.0, size)
+    squares = strata["error"].to_numpy() ** 2
+    total = float(squares.sum())
+    fourths = float((squares**2 / (strata["clusters"].to_numpy() - 1)).sum())
+    freedom = total**2 / fourths if total else 1.0
+    return Difference(first, second, second - first, total**0.5, freedom, size)
+
+
+def _deviations(frame: pl.DataFrame, key: str) -> tuple[float, pl.DataFrame]:
+    """The mean of the means of cells, and what each configuration adds to its error.
+
+    A row's deviation from its cell's mean counts by what the row weighs in the whole.
+    """
+    value = pl.col(key).cast(pl.Float64)
+    cells = frame.select(CELL).n_unique()
+    weighed = frame.with_columns(
+        off=(value - value.mean().over(CELL))
+        * pl.len().over("configuration")
+        / (pl.len().over(CELL) * cells)
+    )
+    mean = frame.group_by(CELL).agg(value.mean())[key].to_numpy().mean()
+    return float(mean), mean_intervals(weighed, ["off"], STRATA, cluster=("deal",))
