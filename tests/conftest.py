@@ -1,6 +1,7 @@
 """What many tests need: a store, the toy game in the registry, and the command line."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from tests.reports.browser import CHROMIUM
 TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
 os.environ["CHEAPTALK_PROVIDERS"] = ""  # a developer's own are no part of the tests
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes would inherit its deafness
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
     "lm": None if all(map(find_spec, ("torch", "transformers"))) else "needs the extra lm",
