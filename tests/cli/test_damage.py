@@ -233,7 +233,8 @@ HURTS = {
     ),
     "deal renamed": Hurt(SET.format("deal = '7'"), 'its deal is called "7", which is not'),
     "an infinite payoff": Hurt(
-        SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"), "payoffs: Expected `float`",
+        SET.format("payoffs = json_set(payoffs, '$.alice', json('1e999'))"),
+        "payoffs: Expected `float`",
         ("show", "report", "export"),
     ),
     "call emptied": Hurt(
