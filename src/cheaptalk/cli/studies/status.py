@@ -67,7 +67,7 @@ def status(
             say(line, whole=True)
     if unresolved:
         lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
-        out.print(f"{lost} sent and no reply ever recorded:")
+        out.print(f"{lost} sent and no reply ever recorded, which may have been billed:")
         for call in unresolved:
             place = f"{ledger_place(call['match_id'])} request {call['request']} {call['seat']}"
             out.print(f"  {place}, sending {call['try']}", soft_wrap=True)

@@ -273,7 +273,7 @@ CALL = [
     _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
     _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
-           "its run was cut off.", "state"),
+           "its run was cut off, as a sent one was if no run is under way.", "state"),
     _told("call.get", "asked_model", TEXT, "", "The model that was asked; empty where a person "
           "was.", "model"),
     _told("call.get", "settings", JSON, "", "The settings that were sent."),
