@@ -93,6 +93,13 @@ def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
     declared.dispose()
 
 
+@pytest.mark.parametrize("view", ["v_matches", "v_costs"])
+def test_views_have_every_count_of_calls_tokens_and_dollars(store: Store, view: str) -> None:
+    with store.reading() as connection:
+        columns = {one["name"] for one in sa.inspect(connection).get_columns(view)}
+    assert set(module.TAKEN) <= columns
+
+
 def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
     with Store.open(first_store(tmp_path / "store.sqlite")) as store:
         (summary,), (record,), (call,) = store.studies(), store.records("old"), store.unresolved()
