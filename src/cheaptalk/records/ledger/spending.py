@@ -46,6 +46,12 @@ def study_cost(store: StoreReader, study: str) -> Cost:
     return spent(store, store.study_id(study))
 
 
+def unassigned_cost(store: StoreReader) -> Cost:
+    """What the calls took that belong to no study: those about answers that judges code."""
+    with store.reading() as connection:
+        return _in_ledger(connection, calls.c.study_id.is_(None))
+
+
 def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
     """How many matches of a study hold calls that other studies bought, by their names."""
     query = (
