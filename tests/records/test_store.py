@@ -23,7 +23,7 @@ from cheaptalk.models import Usage
 from cheaptalk.records import Status, Store, StoreError
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import paid_by_others, spent
-from cheaptalk.records.store import migrations, schema, sqlite
+from cheaptalk.records.store import migration, migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.store import adopt, set_aside
 from cheaptalk.records.store.views import VIEWS
@@ -91,6 +91,33 @@ def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
         }
     assert described(declared)["without rowid"] == {"members"}
     declared.dispose()
+
+
+def test_a_writer_that_looks_before_it_writes_keeps_others_waiting_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, looks = tmp_path / "store.sqlite", []
+
+    def look(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("select count(*) from sqlite_master").scalar()
+        with (
+            closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other,
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+        ):
+            other.execute("begin immediate")
+        looks.append(path)
+
+    upgrade = migration.upgrade
+
+    def made(connection: sa.Connection) -> None:
+        look(connection)
+        upgrade(connection)
+
+    monkeypatch.setattr(migration, "upgrade", made)
+    with Store.open(path, create=True) as store, store.transaction() as connection:
+        look(connection)
+        connection.execute(sa.insert(schema.judges), {"digest": "d", "spec": {}})
+    assert len(looks) == 2
 
 
 @pytest.mark.parametrize("view", ["v_matches", "v_costs"])
