@@ -1,12 +1,13 @@
 """What others wrote cannot command the terminal on which it is shown."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
-from cheaptalk.cli.shared.printing import SafeConsole
+from cheaptalk.cli.shared.printing import SafeConsole, print_json
 from tests.conftest import Command
 from tests.fakes import study
 
@@ -24,6 +25,14 @@ def test_control_characters_are_written_out_and_colours_stay(colours: bool) -> N
     printed = file.getvalue()
     assert SHOWN in printed
     assert printed.count("\x1b") == (2 if colours else 0)
+
+
+def test_what_is_undefined_or_infinite_is_printed_as_null(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_json({"mean": float("nan"), "at": [(1, float("inf"))], "where": Path("x")})
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found == {"mean": None, "at": [[1, None]], "where": "x"}
 
 
 def test_a_study_of_somebody_else_is_shown_as_it_is(cheaptalk: Command, tmp_path: Path) -> None:

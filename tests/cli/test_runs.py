@@ -327,17 +327,20 @@ def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) ->
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, Ledger(store) as ledger:
             await ledger.intend(CallKey("m", 0, "alice", 0), 1, {"model": "vllm/x"})
 
+    def listed(state: str) -> None:
+        assert cheaptalk("status").out.splitlines()[-2:] == [
+            "1 call was sent and no reply ever recorded, which may have been billed:",
+            "  match m request 0 alice, sending 1",
+        ]
+        (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
+        assert (lost["match_id"], lost["state"]) == ("m", state)
+
     cheaptalk("run", "small.yaml")
     asyncio.run(intend())
+    listed("sent")
     written(tmp_path, deals=2)
     assert "  1 call of an earlier run stayed without a reply" in cheaptalk("run", "small.yaml").out
-    out = cheaptalk("status").out.splitlines()
-    assert out[-2:] == [
-        "1 call was sent and no reply ever recorded:",
-        "  match m request 0 alice, sending 1",
-    ]
-    (lost,) = json.loads(cheaptalk("status", "--json").out)["unresolved"]
-    assert (lost["match_id"], lost["state"]) == ("m", "unresolved")
+    listed("unresolved")
 
 
 def test_many_different_problems_are_cut_short(

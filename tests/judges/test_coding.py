@@ -8,10 +8,11 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.judges import code_answers
-from cheaptalk.models import Failure, ModelCall, Reply
+from cheaptalk.models import Failure, ModelCall, Reply, Usage
 from cheaptalk.models.prices import Prices
 from cheaptalk.records import Store
 from cheaptalk.studies import Cap
+from tests.conftest import Command
 from tests.fakes import Canned, broken
 
 ASKED = "What was your strategy?"
@@ -58,6 +59,18 @@ def test_what_was_answered_is_not_bought_again_and_another_theme_is(store: Store
     assert len(models.calls) == 3
     code_answers(store, ANSWERS, judge_of("theme-profit"), question=ASKED, models=models)
     assert len(models.calls) == 5
+
+
+def test_what_coding_took_is_no_study_s_and_status_says_it(
+    store: Store, cheaptalk: Command
+) -> None:
+    usage = Usage(input_tokens=100, output_tokens=20)
+    models = Canned(lambda call, number: Reply(text=says(call), usage=usage, dollars=0.5))
+    code_answers(store, ANSWERS, judge_of(), question=ASKED, models=models)
+    said = cheaptalk("status", "--store", str(store.path))
+    assert "judges took for no study, to code answers: 2 calls, 240 tokens, $" in said.out
+    told = json.loads(cheaptalk("status", "--store", str(store.path), "--json").out)
+    assert (told["no_study"]["calls"], told["studies"]) == (2, [])
 
 
 def test_a_judge_that_gives_no_verdict_leaves_none(store: Store) -> None:

@@ -163,6 +163,17 @@ def test_parameters_and_labels_are_columns(mixed: Path) -> None:
         assert row["study"] == "mixed"
 
 
+def test_every_place_has_its_player_s_kind_model_and_settings(
+    store: Store, mixed: Path, models: Path
+) -> None:
+    scripted, talking = (read(path / "matches.csv")[0] for path in (mixed, models))
+    record = next(store.records("mixed"))
+    assert (scripted["kind_bob"], scripted["model_bob"]) == ("strategy", "")
+    assert json.loads(scripted["settings_bob"]) == record.seats["bob"]["spec"]
+    assert (talking["kind_bob"], talking["model_bob"]) == ("model", "acme/talk")
+    assert json.loads(talking["settings_bob"]) == {"model": "acme/talk"}
+
+
 def test_outcomes_payoffs_and_measures_are_columns(store: Store, mixed: Path) -> None:
     rows = {row["match_id"]: row for row in read(mixed / "matches.csv")}
     for record in store.records("mixed", bodies=True):
@@ -323,6 +334,24 @@ def test_halves_of_surrogate_pairs_can_be_written() -> None:
     assert value({"a": "\ud83d"}, "JSON") == '{"a": "\\ud83d"}'
 
 
+NOWHERE = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("found", "type_", "cell"),
+    [(NOWHERE, NUMBER, None), ([NOWHERE, -float("inf"), 1.5], "JSON", "[null, null, 1.5]")],
+)
+def test_what_is_undefined_is_absent(found: Any, type_: str, cell: str | None) -> None:
+    assert value(found, type_) == cell
+
+
+def test_lines_are_json_to_any_reader(store: Store, tmp_path: Path) -> None:
+    stored(store, "odd", asked_models(REPLY | {"seconds": float("inf")}), study="odd")
+    text = (export(store, "odd", tmp_path / "out", "jsonl").path / "matches.jsonl").read_text()
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["answers"][0]["calls"][0]["reply"]["seconds"] is None
+
+
 def test_columns_that_differ_between_games_find_a_common_type() -> None:
     def column(type_: str, game: str) -> Column:
         return Column("x", type_, "", "", lambda row: row.x, game=game)
@@ -369,6 +398,7 @@ def test_places_are_those_of_the_study_s_configurations(
         for place in ("giver_2", "giver_10", "keeper"):
             there = place in record.seats
             assert row[f"player_{place}"] == (record.label(place) if there else "")
+            assert bool(row[f"settings_{place}"]) == there
             assert row[f"payoff_{place}"] == written((record.payoffs or {}).get(place))
             assert row[f"answers_{place}_refused"] == ("0" if there else "")
     explained = {(row["column"], row["game"]) for row in read(tmp_path / "out" / "codebook.csv")}

@@ -245,6 +245,9 @@ def test_an_earlier_run_is_known_by_its_answers_and_its_sendings(store: Store) -
 def test_calls_without_a_reply_become_unresolved(store: Store) -> None:
     for number, state in enumerate(("sent", "answered", "failed", "sent", "unresolved")):
         note(store, key(number), 1, state)
+    with store.writing():
+        assert [call["request"] for call in store.unresolved()] == [4], "replies may come yet"
+    assert [call["request"] for call in store.unresolved()] == [0, 3, 4], "nobody waits for them"
     assert mark_unresolved(store) == 2
     assert [call["request"] for call in store.unresolved()] == [0, 3, 4]
     assert mark_unresolved(store) == 0

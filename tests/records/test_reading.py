@@ -15,7 +15,7 @@ from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import PlayedPairing, Wanted, parameters_text
 from cheaptalk.records.store.sqlite import SqliteBackend
-from cheaptalk.records.store.store import adopt
+from cheaptalk.records.store.store import TAKEN, adopt
 from tests.records.stored import Shelf
 
 PLACES = {"alice": "alice", "bob": "bob"}
@@ -150,10 +150,17 @@ def test_calls_outside_of_records_are_listed(store: Store) -> None:
         if row["match_id"] == "a"
     ]
     assert [(lost["match_id"], lost["attempt"]) for lost in store.unresolved()] == [
-        ("b", 0), ("a", 2),
+        ("b", 0), ("a", 1), ("a", 2),
     ]  # fmt: skip
     assert store.open_calls("c") == []
     assert store.with_open_calls() == {"a", "b"}
+
+
+@pytest.mark.parametrize("view", ["v_matches", "v_costs"])
+def test_views_have_every_count_of_calls_tokens_and_dollars(store: Store, view: str) -> None:
+    with store.reading() as connection:
+        columns = {one["name"] for one in sa.inspect(connection).get_columns(view)}
+    assert set(TAKEN) <= columns
 
 
 # A file that is not sound

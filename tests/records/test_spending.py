@@ -71,8 +71,9 @@ def note(
 def test_what_a_call_took_and_what_nobody_knows(reply: Any, cost: Cost, store: Store) -> None:
     assert cost_of(reply) == cost
     Shelf(store).add("m")
-    note(store, "m", 0, "failed" if reply else "unresolved", reply)
-    assert spent_on(store, "m") == cost, "the same sums in the store"
+    for number, state in enumerate(("failed", "unresolved") if reply else ("sent", "unresolved")):
+        note(store, "m", number, state, reply)
+    assert spent_on(store, "m") == cost + cost, "the same sums in the store, whatever the state"
 
 
 def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store) -> None:
@@ -172,6 +173,16 @@ def test_failed_sendings_stay_counted_after_their_match_has_finished(
     }
     assert cost.calls == 2 * sum(record.calls for record in store.records())
     assert costs_by_player(store, "small") == {"tiny": cost}
+
+
+def test_what_players_took_is_what_the_study_took_with_matches_that_are_set_aside(
+    store: Store,
+) -> None:
+    models = Canned(lambda call, number: Reply(text=legal(call), usage=Usage(**USED), dollars=0.5))
+    ct.run(study(**with_model()), store, models=models)
+    changed = study(**with_model() | {"deals": 1})
+    assert ct.run(changed, store, models=models).set_aside == 4
+    assert costs_by_player(store, "small") == {"tiny": study_cost(store, "small")}
 
 
 def test_costs_are_each_player_s_own(store: Store) -> None:

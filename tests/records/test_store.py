@@ -23,9 +23,8 @@ from cheaptalk.models import Usage
 from cheaptalk.records import Status, Store, StoreError
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import paid_by_others, spent
-from cheaptalk.records.store import migrations, schema, sqlite
+from cheaptalk.records.store import migration, migrations, schema, sqlite
 from cheaptalk.records.store import store as module
-from cheaptalk.records.store.store import adopt, set_aside
 from cheaptalk.records.store.views import VIEWS
 from cheaptalk.studies import lay_out
 from cheaptalk.studies.runs import scripted
@@ -91,6 +90,33 @@ def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
         }
     assert described(declared)["without rowid"] == {"members"}
     declared.dispose()
+
+
+def test_a_writer_that_looks_before_it_writes_keeps_others_waiting_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, looks = tmp_path / "store.sqlite", []
+
+    def look(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("select count(*) from sqlite_master").scalar()
+        with (
+            closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other,
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+        ):
+            other.execute("begin immediate")
+        looks.append(path)
+
+    upgrade = migration.upgrade
+
+    def made(connection: sa.Connection) -> None:
+        look(connection)
+        upgrade(connection)
+
+    monkeypatch.setattr(migration, "upgrade", made)
+    with Store.open(path, create=True) as store, store.transaction() as connection:
+        look(connection)
+        connection.execute(sa.insert(schema.judges), {"digest": "d", "spec": {}})
+    assert len(looks) == 2
 
 
 def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
@@ -539,32 +565,6 @@ def test_a_match_that_ended_replaces_its_failed_row_in_its_place(store: Store) -
     assert (found[0].calls, found[0].input_tokens, found[0].output_tokens) == (3, 5, 7)
     left = {match: [call["state"] for call in store.open_calls(match)] for match in "ab"}
     assert left == {"a": ["failed", "unresolved", "sent"], "b": list(states)}
-
-
-def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
-    shelf, other = Shelf(store), Shelf(store, "other")
-    shelf.add("a", "b", "c")
-    for _ in range(2):
-        adopt(store, other.study, ["c", "a", "unknown"])
-    assert [record.id for record in store.records("other")] == ["a", "c"]
-    assert store.study("shelf").counts == {"finished": 3}
-    assert len(list(store.records())) == 3
-
-
-def test_matches_that_a_study_no_longer_plans_are_set_aside_and_may_come_back(store: Store) -> None:
-    shelf, other = Shelf(store), Shelf(store, "other")
-    shelf.add("a", "b", "c")
-    adopt(store, other.study, ["a", "b"])
-    assert adopt(store, shelf.study, ["b"], only=True) == 2
-    assert adopt(store, shelf.study, ["b"], only=True) == 0
-    assert [record.id for record in store.records("shelf")] == ["b"]
-    assert [record.id for record in store.records("shelf", past=True)] == ["a", "b", "c"]
-    assert [record.id for record in store.records("other")] == ["a", "b"]
-    assert set_aside(store, "shelf") == {"a", "c"}
-    summary = store.study("shelf")
-    assert (summary.counts, summary.set_aside) == ({"finished": 1}, 2)
-    assert adopt(store, shelf.study, ["a"]) == 0
-    assert [record.id for record in store.records("shelf")] == ["a", "b"]
 
 
 def test_a_match_takes_little_room(tmp_path: Path) -> None:

@@ -20,13 +20,14 @@ FAILED = {"failure": "provider_error", "route": "schema", "sent": {"temperature"
 def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     ways, costs = served(
         [
-            Sending("a", "openai/m", ANSWER, 200.0, "s"),
-            Sending("a", "openai/m", FAILED, 100.0, "s"),
-            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0, "s"),
-            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None, "s"),
-            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0, "s"),
-            Sending("b", "openai/m", None, 300.0, "s"),
-            Sending("b", "openai/m", ANSWER, 250.0, "another study"),
+            Sending("a", "openai/m", ANSWER, 200.0, "s", True),
+            Sending("a", "openai/m", FAILED, 100.0, "s", True),
+            Sending("a", "openai/m", ANSWER | {"cached": True}, 50.0, "s", True),
+            Sending("a", "openai/m", ANSWER | {"model": "m-2027"}, None, "s", True),
+            Sending("b", "openai/m", ANSWER | {"route": "text", "sent": None}, 300.0, "s", True),
+            Sending("b", "openai/m", None, 300.0, "s", True),
+            Sending("b", "openai/m", ANSWER, 250.0, "another study", True),
+            Sending("old", "openai/m", ANSWER, 10.0, "s", False),
         ],
         "s",
     )
@@ -42,6 +43,7 @@ def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
     used = Usage(input_tokens=10, output_tokens=2)
     assert costs["a"] == Cost(3, used + used, 0.5, unpriced=1, uncounted=1)
     assert costs["b"] == Cost(2, used, 0.25, unresolved=1)
+    assert costs["old"] == Cost(1, used, 0.25), "bought for a match that is set aside"
 
 
 def test_the_methods_name_the_models_that_answered(badly: Any, reported: Reported) -> None:

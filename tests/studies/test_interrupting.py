@@ -124,7 +124,7 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
     assert said.splitlines()[-1] == HINT
     assert "Traceback" not in said
     assert told.startswith("small: 0 of 6 matches done (0 before, 0 now in ")
-    assert "the study has taken 2 calls, tokens unknown for 2 of them, 2 of unknown" in told
+    assert "the study has taken 2 calls, 2 without a reply" in told
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}
         assert store.study("small").halted == "interrupted"

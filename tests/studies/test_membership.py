@@ -8,8 +8,9 @@ import cheaptalk as ct
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.records.store.store import set_aside
+from cheaptalk.records.store.store import adopt, set_aside
 from tests.fakes import Canned, study
+from tests.records.stored import Shelf
 
 REFUSING: dict[str, Any] = {
     "players": {"model": {"model": "script/refuse"}, "fair": {"strategy": "equal_split"}},
@@ -94,3 +95,29 @@ def test_calls_of_matches_set_aside_stay_counted(store: Store) -> None:
     assert done.set_aside == 1
     assert done.cost is not None
     assert done.cost.calls == len(first.calls) + len(second.calls)
+
+
+def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    shelf.add("a", "b", "c")
+    for _ in range(2):
+        adopt(store, other.study, ["c", "a", "unknown"])
+    assert [record.id for record in store.records("other")] == ["a", "c"]
+    assert store.study("shelf").counts == {"finished": 3}
+    assert len(list(store.records())) == 3
+
+
+def test_matches_that_a_study_no_longer_plans_are_set_aside_and_may_come_back(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    shelf.add("a", "b", "c")
+    adopt(store, other.study, ["a", "b"])
+    assert adopt(store, shelf.study, ["b"], only=True) == 2
+    assert adopt(store, shelf.study, ["b"], only=True) == 0
+    assert [record.id for record in store.records("shelf")] == ["b"]
+    assert [record.id for record in store.records("shelf", past=True)] == ["a", "b", "c"]
+    assert [record.id for record in store.records("other")] == ["a", "b"]
+    assert set_aside(store, "shelf") == {"a", "c"}
+    summary = store.study("shelf")
+    assert (summary.counts, summary.set_aside) == ({"finished": 1}, 2)
+    assert adopt(store, shelf.study, ["a"]) == 0
+    assert [record.id for record in store.records("shelf")] == ["a", "b"]

@@ -1,6 +1,5 @@
 """A study's matches as frames: one row a match, with all that statistics want to know of it."""
 
-import json
 from collections.abc import Collection
 from typing import Any
 
@@ -9,6 +8,7 @@ import polars as pl
 from cheaptalk.frames.reader import Frames, Reader, RowValues, check_free, chosen, failed
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Measure
 from cheaptalk.studies.lookup import reads_study
@@ -146,4 +146,4 @@ def _uniform(values: list[Any]) -> list[Any]:
         return [None if value is None else float(value) for value in values]
     if len(types) <= 1 and types <= {bool, int, float, str}:
         return values
-    return [None if value is None else json.dumps(value) for value in values]
+    return [None if value is None else standard_json(value) for value in values]

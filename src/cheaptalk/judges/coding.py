@@ -36,7 +36,8 @@ def code_answers(
 
     A theme is coded by a rubric of its own, so that one answer can have several (Strategic
     Tradeoffs, section 6.3, footnote 14). The store's ledger keeps every call, so that nothing that
-    was answered is bought again; equal answers are put to the judge once.
+    was answered is bought again; equal answers are put to the judge once. The calls belong to no
+    study: none counts them in what it cost, and no export has them. ``status`` says what they took.
 
     Args:
         store: keeps the calls; any store, also a new one.

@@ -19,7 +19,8 @@ class Cost:
         usage: their tokens, as far as they came back.
         dollars: what they cost at the prices of the time, as far as these were known.
         unpriced: calls that cost what nobody knows: no price, or no count of tokens.
-        unresolved: calls whose reply never came to the record; they may have cost something too.
+        unresolved: calls whose reply is not in the record, be they under way or lost at a kill;
+            they may have cost something too.
         unreached: attempts that reached no server; they are no calls and took nothing.
         uncounted: calls that brought no count of tokens and were not turned away, as those that
             timed out.

@@ -1,6 +1,7 @@
-"""Data as JSON text, and compressed."""
+"""Data as JSON text, for the store and for others, and compressed."""
 
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +28,36 @@ def data_of(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:  # infinities and halves of surrogate pairs, which are rare
         return json.loads(text)
+
+
+def standard_json(data: Any, **layout: Any) -> str:
+    """Data as JSON for others to read: numbers that it has no word for are null.
+
+    These are undefined ones and infinities, which Python would write as no JSON.
+
+    Args:
+        layout: what else :func:`json.dumps` is told.
+
+    >>> standard_json({"mean": float("nan"), "most": [float("inf"), 0.5]})
+    '{"mean": null, "most": [null, 0.5]}'
+    """
+    try:
+        return json.dumps(data, allow_nan=False, **layout)
+    except ValueError:
+        return json.dumps(_finite(data), allow_nan=False, **layout)
+
+
+def _finite(data: Any) -> Any:
+    """Data with null in place of numbers that are undefined or infinite."""
+    match data:
+        case float():
+            return data if math.isfinite(data) else None
+        case dict():
+            return {key: _finite(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_finite(value) for value in data]
+        case _:
+            return data
 
 
 def pack(data: Mapping[str, Any]) -> bytes:

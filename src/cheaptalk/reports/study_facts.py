@@ -163,22 +163,24 @@ def _with(frame: pl.DataFrame, kind: str) -> int:
 
 
 def served(sendings: Iterable[Sending], study: str) -> tuple[list[Served], dict[str, Cost]]:
-    """How the calls of a study's matches were answered, and what those that it bought took by
+    """How the calls of a study's planned matches were answered, and what all that it bought took by
     player, in one look at them all.
     """
     counts: Counter[Way] = Counter()
     cached: Counter[Way] = Counter()
     ends: dict[Way, list[float]] = {}
     costs: dict[str, Cost] = {}
-    for player, model, reply, ended, bought_by in sendings:
+    for player, model, reply, ended, bought_by, planned in sendings:
+        if bought_by == study:
+            costs[player] = costs.get(player, Cost()) + cost_of(reply)
+        if not planned:
+            continue
         known = reply or {}
         sent = json.dumps(known.get("sent") or {}, sort_keys=True)
         unnamed = NOBODY if known.get("text") is None else UNNAMED
         way = (player, model, known.get("model") or unnamed, known.get("route") or "", sent)
         counts[way] += 1
         cached[way] += bool(known.get("cached"))
-        if bought_by == study:
-            costs[player] = costs.get(player, Cost()) + cost_of(reply)
         if ended is not None:
             span = ends.setdefault(way, [ended, ended])
             span[:] = min(span[0], ended), max(span[1], ended)

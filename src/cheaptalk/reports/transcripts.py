@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,6 +22,7 @@ from cheaptalk.records import (
     gathered,
     transcript,
 )
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Stand, Standing
 from cheaptalk.records.store.queries import some
 from cheaptalk.reports.pages import environment
@@ -243,7 +243,7 @@ def packed(store: Store, study: str, ids: Sequence[str]) -> str:
     """
     template, standing = environment().get_template("match.html.jinja"), Standing(store, study)
     entries = [_entry(record, template, standing.of(record)) for record in some(store, study, ids)]
-    data = gzip.compress(json.dumps(entries).encode(), mtime=0)
+    data = gzip.compress(standard_json(entries).encode(), mtime=0)
     return base64.b64encode(data).decode()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -19,6 +18,7 @@ from rich.text import Text
 
 import cheaptalk as ct
 from cheaptalk.models.model_strings import short_names
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.text import visible
 
 
@@ -51,8 +51,8 @@ def say(text: object, *, to: Console = out, whole: bool = False, style: str | No
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON on standard output."""
-    sys.stdout.write(json.dumps(data, indent=2, default=str) + "\n")
+    """Print data as JSON on standard output; undefined and infinite numbers are null."""
+    sys.stdout.write(standard_json(data, indent=2, default=str) + "\n")
 
 
 def print_table(title: str | None, columns: list[str], rows: list[list[object]]) -> None:

@@ -35,7 +35,7 @@ def cost_text(cost: ct.records.Cost) -> str:
     if cost.unpriced:
         parts.append(f"{cost.unpriced:,} of unknown price")
     if cost.unresolved:
-        parts.append(f"{cost.unresolved:,} unresolved")
+        parts.append(f"{cost.unresolved:,} without a reply")
     if cost.unreached:
         parts.append(f"{counted(cost.unreached, 'attempt')} that reached no server")
     return ", ".join(parts)

@@ -12,6 +12,7 @@ from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text
 from cheaptalk.records.judgements import judging_cost, ledger_place
+from cheaptalk.records.ledger.spending import unassigned_cost
 from cheaptalk.rules import counted
 
 
@@ -29,6 +30,7 @@ def status(
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
         others = {one.name: ct.records.paid_by_others(opened, one.name) for one in summaries}
+        apart = unassigned_cost(opened)
         judging = {one.name: judging_cost(opened, one.name) for one in summaries}
         excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
@@ -46,6 +48,7 @@ def status(
                      "judging": judging[one.name].as_json()}
                     for one in summaries
                 ],
+                "no_study": apart.as_json(),
                 "unresolved": unresolved,
             }
         )  # fmt: skip
@@ -65,9 +68,11 @@ def status(
         if judging[one.name].sendings:
             line = f"{one.name}: judges took {cost_text(judging[one.name])}"
             say(line, whole=True)
+    if apart.sendings:
+        say(f"judges took for no study, to code answers: {cost_text(apart)}", whole=True)
     if unresolved:
         lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
-        out.print(f"{lost} sent and no reply ever recorded:")
+        out.print(f"{lost} sent and no reply ever recorded, which may have been billed:")
         for call in unresolved:
             place = f"{ledger_place(call['match_id'])} request {call['request']} {call['seat']}"
             out.print(f"  {place}, sending {call['try']}", soft_wrap=True)

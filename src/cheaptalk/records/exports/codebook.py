@@ -67,7 +67,8 @@ INTRODUCTION = """\
 Every column of every table of this export. A column without a game is there for all games; one
 that several games have is listed once for each. A place is what one player fills at a table; it
 has a role, the part that strategies are written for, and one seat or, where its player must
-forget, several. Where a column does not apply, it is empty: no value, which is not an empty text.
+forget, several. Where a column does not apply, or a number is undefined, it is empty: no value,
+which is not an empty text. In JSON, numbers that are undefined or infinite are null.
 In CSV files text stands in quotes and what is absent does not; some readers must be told so
 (DuckDB: ``allow_quoted_nulls=false``).
 """

@@ -5,7 +5,6 @@ judgements); ``jsonl`` makes one file with a whole record a line, readable witho
 ``codebook`` says what everything holds.
 """
 
-import json
 import secrets
 import shutil
 from collections import Counter
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
 from cheaptalk.records.exports.rows import (
@@ -201,7 +201,7 @@ def _lines(store: Store, study: str, folder: Path) -> Written:
             data["bought_by"] = bought.of_match(record.id) or None
             said = [one.as_json() for one in read_judgements(store, match_id=record.id)]
             data |= {"judgements": said} if said else {}
-            file.write(json.dumps(data | ({"open_calls": ledger} if ledger else {})) + "\n")
+            file.write(standard_json(data | ({"open_calls": ledger} if ledger else {})) + "\n")
             count += 1
     about = [
         CodebookEntry("matches", key, "", kind, "", said) for key, (kind, said) in RECORD.items()

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from cheaptalk.models import Failure
 from cheaptalk.models.calls import Route
 from cheaptalk.players import Kind
+from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
@@ -54,6 +55,18 @@ class MatchRow:
 
     def label(self, place: str) -> str | None:
         return self.record.label(place) if place in self.record.seats else None
+
+    def settings(self, place: str) -> Mapping[str, Any] | None:
+        """All settings of the player who fills a place; None where there is no such place."""
+        return self.record.seats[place]["spec"] if place in self.record.seats else None
+
+    def seat_kind(self, place: str) -> str | None:
+        """The key that tells the kind of that player, of the kinds that are registered."""
+        return next((key for key in SEATS if key in (self.settings(place) or ())), None)
+
+    def model(self, place: str) -> str | None:
+        """That player's model string; None where it is no model."""
+        return (self.settings(place) or {}).get("model")
 
     def forfeited(self, key: str) -> str | None:
         """One thing of all who forfeited it."""
@@ -273,7 +286,7 @@ CALL = [
     _match("attempt", INTEGER, ">= 0", "The call's place within the answer.", "attempt"),
     _match("sending", INTEGER, ">= 1", "Counts sendings of the same call.", "sending"),
     _match("state", TEXT, STATES, "What came of the sending; an unresolved one was under way when "
-           "its run was cut off.", "state"),
+           "its run was cut off, as a sent one was if no run is under way.", "state"),
     _told("call.get", "asked_model", TEXT, "", "The model that was asked; empty where a person "
           "was.", "model"),
     _told("call.get", "settings", JSON, "", "The settings that were sent."),

@@ -1,6 +1,6 @@
 """Writing tables: CSV with the standard library, Parquet with polars."""
 
-import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
@@ -48,14 +49,16 @@ class Sheet:
 
 
 def value(found: Any, type_: str) -> Any:
-    """A value as a column of this type holds it."""
+    """A value as a column of this type holds it; an undefined number is none."""
     if found is None:
         return None
     if type_ == JSON or (type_ == TEXT and not isinstance(found, str)):
-        found = json.dumps(found, ensure_ascii=False)
+        found = standard_json(found, ensure_ascii=False)
     if isinstance(found, str):
         return found.encode(errors="backslashreplace").decode()  # halves of surrogate pairs
-    return float(found) if type_ == NUMBER else found
+    if type_ != NUMBER:
+        return found
+    return None if math.isnan(found) else float(found)
 
 
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:

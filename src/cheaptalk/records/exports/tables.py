@@ -9,6 +9,7 @@ from operator import methodcaller
 from cheaptalk.players import Kind
 from cheaptalk.records.exports.columns import (
     INTEGER,
+    JSON,
     NUMBER,
     TEXT,
     Column,
@@ -21,6 +22,14 @@ from cheaptalk.rules import GameBox
 
 GROUPS = ("parameter", "deal", "player", "outcome", "payoff", "measure", "answers")
 """Kinds of columns that games have of their own in the table of matches, in order."""
+
+PLAYER = (
+    ("player", TEXT, "label", "What the study calls the player who fills {}."),
+    ("kind", TEXT, "seat_kind", "Which kind of player fills {}, as rosters write it."),
+    ("model", TEXT, "model", "The model string of the player who fills {}; empty if it is none."),
+    ("settings", JSON, "settings", "All settings that make the player who fills {}."),
+)
+"""What is told of a place's player: the column's name and type, how it is read, and its meaning."""
 
 
 def match_columns(
@@ -59,9 +68,10 @@ def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
     unit = paragraph(inspect.getdoc(rules.payoffs) or "")
     own = partial(Column, game=box.name)
     for place in places:
-        said = f"What the study calls the player who fills {place}."
-        label, payoff = methodcaller("label", place), methodcaller("payoff", place)
-        yield own(f"player_{place}", TEXT, "", said, label, "player")
+        for name, type_, key, said in PLAYER:
+            tell = methodcaller(key, place)
+            yield own(f"{name}_{place}", type_, "", said.format(place), tell, "player")
+        payoff = methodcaller("payoff", place)
         yield own(
             f"payoff_{place}", NUMBER, "", f"What {place} got in all. {unit}", payoff, "payoff"
         )

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from cheaptalk.models import Reply
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.reader import StoreReader, in_flight, members_of
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
@@ -174,14 +174,9 @@ def mark_unresolved(store: Store) -> int:
     Returns:
         How many there were.
     """
-    still_open = sa.select(schema.batches.c.id).where(schema.batches.c.state != "collected")
-    apart = calls.c.batch.is_(None)
+    marked = sa.update(calls).where(in_flight()).values(state="unresolved")
     with store.transaction() as connection:
-        return connection.execute(
-            sa.update(calls)
-            .where(calls.c.state == "sent", calls.c.batch.not_in(still_open) | apart)
-            .values(state="unresolved")
-        ).rowcount
+        return connection.execute(marked).rowcount
 
 
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
@@ -252,19 +247,20 @@ def lost_calls(store: StoreReader, study: str) -> Counter[str]:
     """How many calls of a study's matches were lost, by what became of them.
 
     ``timed_out`` and ``provider_error`` calls were sent again or failed their match; ``unreached``
-    ones found no server. Of
-    ``unresolved`` ones nobody knows: the run was killed while they were under way.
+    ones found no server. Of ``unresolved`` ones nobody knows: the run was killed while they were
+    under way, whether or not a later one has marked them.
     """
     reply = calls.c.reply
     failure = sa.case(
         (reply["unreached"].as_boolean(), "unreached"),
+        (calls.c.state == "sent", "unresolved"),
         else_=sa.func.coalesce(reply["failure"].as_string(), calls.c.state),
     )
     query = (
         sa.select(failure, sa.func.count())
         .join(matches, matches.c.id == calls.c.match_id)
         .where(matches.c.number.in_(members_of(study)))
-        .where(calls.c.state.in_(("failed", "unresolved")))
+        .where((calls.c.state == "failed") | store.lost())
         .group_by(failure)
         .order_by(failure)
     )

@@ -10,6 +10,7 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.store import set_aside
 
 matches, members, calls, studies, purchases = (
     schema.matches, schema.members, schema.calls, schema.studies, schema.purchases,
@@ -43,6 +44,12 @@ def _sent_by(study_id: int) -> Any:
 def study_cost(store: StoreReader, study: str) -> Cost:
     """What a study has bought so far, by its name."""
     return spent(store, store.study_id(study))
+
+
+def unassigned_cost(store: StoreReader) -> Cost:
+    """What the calls took that belong to no study: those about answers that judges code."""
+    with store.reading() as connection:
+        return _in_ledger(connection, calls.c.study_id.is_(None))
 
 
 def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
@@ -160,6 +167,7 @@ class Sending(NamedTuple):
         reply: as recorded; None where none came.
         ended: when its match ended, in seconds since 1970; None where it has not.
         bought_by: the study that bought it.
+        planned: whether the study as it now stands has the match.
     """
 
     player: str
@@ -167,24 +175,29 @@ class Sending(NamedTuple):
     reply: Mapping[str, Any] | None
     ended: float | None
     bought_by: str | None
+    planned: bool
 
 
 def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
-    """Every sending of the calls of a study's matches to models so far, match by match."""
+    """Every sending of the calls of a study's matches to models so far, match by match.
+
+    Matches of earlier forms of the study are among them, as they are in what it has spent.
+    """
+    aside = set_aside(store, study)
     waiting: dict[str, list[tuple[str, str, Any, str | None]]] = {}
     model = calls.c.call["model"].as_string()
     query = (
         sa.select(calls.c.match_id, calls.c.seat, model, calls.c.reply, studies.c.name)
         .join(matches, matches.c.id == calls.c.match_id)
         .join(studies, studies.c.id == calls.c.study_id, isouter=True)
-        .where(matches.c.number.in_(members_of(study)), _to_model())
+        .where(matches.c.number.in_(members_of(study, past=True)), _to_model())
     )
     with store.reading() as connection:
         for match_id, *call in connection.execute(query):
             waiting.setdefault(match_id, []).append(tuple(call))
     bought = Buyers.of_study(store, study)
     called = sa.or_(matches.c.calls > 0, matches.c.id.in_(sa.select(calls.c.match_id)))
-    for record in store.records(study, bodies=True, where=called):
+    for record in store.records(study, bodies=True, where=called, past=True):
         made = [
             (seat, entry["call"]["model"], entry["reply"], buyer)
             for seat, entry, buyer in bought.of(record)
@@ -192,11 +205,15 @@ def sendings(store: StoreReader, study: str) -> Iterator[Sending]:
         ]
         for seat, asked, reply, buyer in [*made, *waiting.get(record.id, ())]:
             player = record.label(record.place_of(seat))
-            yield Sending(player, asked, reply, record.finished, buyer)
+            planned = record.id not in aside
+            yield Sending(player, asked, reply, record.finished, buyer, planned)
 
 
 def costs_by_player(store: StoreReader, study: str) -> dict[str, Cost]:
-    """What a study has bought so far, by the label of the player whose calls they were."""
+    """What a study has bought so far, by the label of the player whose calls they were.
+
+    Together this is :func:`study_cost`.
+    """
     found: dict[str, Cost] = {}
     for one in sendings(store, study):
         if one.bought_by == study:
@@ -212,7 +229,7 @@ def _in_ledger(connection: sa.Connection, where: Any) -> Cost:
     ]
     dollars = reply["dollars"].as_float()
     unreached = sa.cast(sa.func.coalesce(reply["unreached"].as_boolean(), False), sa.Integer)
-    lost = calls.c.state == "unresolved"
+    lost = sa.func.coalesce(sa.cast(reply, sa.String), "null") == "null"
     reached = sa.and_(sa.not_(lost), unreached == 0)
     unpriced = sa.and_(reached, dollars.is_(None))
     uncounted = sa.and_(reached, tokens[0] == 0, reply["status"].as_integer().is_(None))

@@ -289,8 +289,21 @@ class StoreReader:
         return self._calls(schema.calls.c.match_id == match_id)
 
     def unresolved(self) -> list[dict[str, Any]]:
-        """Calls that were sent and whose reply never came to the record."""
-        return self._calls(schema.calls.c.state == "unresolved")
+        """Calls that were sent and whose reply never came to the record; see :meth:`lost`."""
+        return self._calls(self.lost())
+
+    def lost(self) -> sa.ColumnElement[bool]:
+        """Calls of which nobody knows what came, as a condition on their table.
+
+        Until a run marks them as ``unresolved``, those that were in flight at a kill are ``sent``,
+        as are those of a run that is alive; while nobody writes to the store, there is none.
+        """
+        marked = schema.calls.c.state == "unresolved"
+        with self.reading() as connection:
+            waiting = connection.execute(sa.select(schema.calls.c.id).where(in_flight()).limit(1))
+            if waiting.first() is None:
+                return marked
+        return marked if self.held() else marked | in_flight()
 
     def with_open_calls(self) -> set[str]:
         """The matches that the ledger holds calls of."""
@@ -308,6 +321,13 @@ class StoreReader:
         )
         with self.reading() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def in_flight() -> sa.ColumnElement[bool]:
+    """Calls whose reply is waited for, but for those that a provider's batch still holds."""
+    calls, batches = schema.calls, schema.batches
+    held = sa.select(batches.c.id).where(batches.c.state != "collected")
+    return sa.and_(calls.c.state == "sent", calls.c.batch.not_in(held) | calls.c.batch.is_(None))
 
 
 def members_of(study: str, *, past: bool = False) -> Any:

@@ -105,7 +105,8 @@ class SqliteBackend(Backend):
                     f"{self.name} was deleted, renamed or replaced while it was written to, and "
                     "nothing more can be recorded; put it back and resume"
                 )
-        connection.exec_driver_sql("BEGIN")
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def cure(self, error: Exception) -> str | None:
         if not isinstance(error, sa.exc.DatabaseError | sqlite3.DatabaseError):

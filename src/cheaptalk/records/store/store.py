@@ -110,7 +110,7 @@ class Store(StoreReader):
         with nullcontext() if self.backend.copied() else self.writing(wait=MIGRATION_WAIT):
             if not self._is_ready():
                 self.backend.prepare()
-                with self.backend.engine.begin() as connection:
+                with self.transaction() as connection:
                     migrating.upgrade(connection)
 
     def _is_ready(self) -> bool:
@@ -154,8 +154,15 @@ class Store(StoreReader):
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A connection whose work is committed at the end, or undone by an error."""
-        with self.backend.explaining(), self.backend.engine.begin() as connection:
+        """A connection whose work is committed at the end, or undone by an error.
+
+        Another writer waits from the beginning on, not only from the first write.
+        """
+        with (
+            self.backend.explaining(),
+            self.backend.engine.connect() as connection,
+            connection.execution_options(writes=True).begin(),
+        ):
             yield connection
 
     # Studies, configurations, players

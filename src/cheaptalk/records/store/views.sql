@@ -18,7 +18,7 @@ select studies.name as study, matches.id as match_id, configurations.game,
     members.current as planned, nullif(json(matches.outcome), 'null') as outcome,
     nullif(json(matches.payoffs), 'null') as payoffs, matches.calls,
     matches.input_tokens, matches.output_tokens, matches.cached_tokens, matches.reasoning_tokens,
-    matches.dollars, matches.unpriced, matches.uncounted,
+    matches.dollars, matches.unpriced, matches.uncounted, matches.implausible,
     strftime('%Y-%m-%dT%H:%M:%fZ', matches.begun, 'unixepoch') as began_at,
     strftime('%Y-%m-%dT%H:%M:%fZ', matches.finished, 'unixepoch') as ended_at
 from matches
@@ -45,7 +45,7 @@ left join json_each(matches.payoffs) as payoffs on payoffs.key = seats.key;
 create view v_costs as
 select studies.name as study, matches.id as match_id, purchases.calls, purchases.input_tokens,
     purchases.output_tokens, purchases.cached_tokens, purchases.reasoning_tokens,
-    purchases.dollars, purchases.unpriced, purchases.uncounted
+    purchases.dollars, purchases.unpriced, purchases.uncounted, purchases.implausible
 from purchases
 join studies on studies.id = purchases.study_id
 join matches on matches.number = purchases.match_number;
