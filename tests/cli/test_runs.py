@@ -135,6 +135,33 @@ def test_a_wrong_player_is_told(
     assert saying in done.said.replace("│ ", "")
 
 
+@pytest.mark.parametrize("command", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("option", "saying"),
+    [
+        ("--player=frim=linear", 'small.yaml: --player: no pairing seats "frim" (did you mean'),
+        ("--player=x=vllm/tiny", 'no pairing seats "x" (known: fair, firm); take the label of'),
+        ("--roster=glee:o3-mini", "--roster glee:o3-mini: no pairing seats any of its players"),
+    ],
+)
+def test_a_player_whom_no_pairing_seats_is_refused(
+    cheaptalk: Command, tmp_path: Path, command: str, option: str, saying: str
+) -> None:
+    done = cheaptalk(command, "small.yaml", option)
+    assert done.status == 2
+    assert saying in done.said
+    assert names(tmp_path) == {"small.yaml"}
+
+
+def test_a_roster_may_hold_more_than_is_seated(cheaptalk: Command, tmp_path: Path) -> None:
+    written(tmp_path, pairing=[["fair", "firm"], ["gpt-4o", "fair"]])
+    done = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--no-estimate")
+    assert done.status == 0
+    assert "o3-mini plays nowhere: no pairing seats it" in done.out.splitlines()
+    data = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--json").out
+    assert json.loads(data)["unseated"] == ["o3-mini"]
+
+
 def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path) -> None:
     written(tmp_path, pairing="all")
     done = cheaptalk("plan", "small.yaml", "--player", "a=linear", "--player", "a=boulware")
