@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.records.ledger.ledger import CallKey, Ledger
 from tests.cli.terminal import Terminal
 from tests.conftest import Command
-from tests.fakes import Canned, Server, broken, spec, with_model
+from tests.fakes import Canned, Server, broken, spec, uncounting, with_model
+from tests.model_server import Handler
 
 
 @pytest.fixture(autouse=True)
@@ -347,6 +349,41 @@ def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
         written(tmp_path, **with_model(server.url), budget={"calls": 1000})
         assert cheaptalk("run", "small.yaml").status == 0
     assert len(server.calls) == len({number.rpartition("/")[0] for number in server.calls})
+
+
+async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+@pytest.mark.parametrize(
+    ("handler", "budget", "option", "advice"),
+    [
+        (
+            uncounting, {"tokens": 9_999}, (),
+            "cap calls instead of tokens and dollars in the study's file, then: cheaptalk run FILE",
+        ),
+        (uncounting, {}, ("--max-tokens", "9999"), "cap calls instead: cheaptalk resume small"),
+        (mute, {}, ("--max-tokens", "999"), "cap calls instead: cheaptalk resume small"),
+        (mute, {"tokens": 999}, (), "raise the budget in the study's file, then: cheaptalk run"),
+    ],
+)  # fmt: skip
+def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_cap(
+    cheaptalk: Command,
+    tmp_path: Path,
+    no_waits: None,
+    handler: Handler,
+    budget: dict[str, int],
+    option: tuple[str, ...],
+    advice: str,
+) -> None:
+    with Server(handler=handler) as server:
+        written(tmp_path, **with_model(server.url, tries=1), budget=budget)
+        done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
+    assert done.status == 1
+    assert "halted: " in done.out
+    assert f" left; {advice}" in done.out.splitlines()[-1]
 
 
 def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:

@@ -350,10 +350,14 @@ def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayO
         return f"report it with: cheaptalk report {study.name} {where}"
     left = f"{progress.left:,} left"
     used_up = progress.used_up >= progress.left
+    again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
+    if progress.short and progress.uncountable:
+        return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
-        again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
         return f"{left}; raise {cap} in the study's file, then: {again}"
+    if progress.uncountable:
+        return f"{left}; cap calls instead: {_resume(study, path, options)} --max-calls N"
     if progress.used_up:
         left += f", {progress.used_up:,} of them until budget.per_match is raised"
     return f"{left}; go on with: {_resume(study, path, options)}"

@@ -265,6 +265,7 @@ class _Run:
 
             await desk.work_on(self.left(instant=False), play)
         self.progress.halted, self.progress.short = desk.halted, desk.purse.short
+        self.progress.uncountable = desk.purse.uncountable
         self.progress.used_up += len(desk.purse.used_up)
         ids = (match.id for match in self.left(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
