@@ -508,7 +508,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     before = (tmp_path / "cheaptalk.sqlite").read_bytes()
     refused = changed("run", "small.yaml")
     assert refused.status == 2
-    assert "small: players.extra: not set here, {" in refused.err
+    assert "small: players.extra is left out; what is stored has {" in refused.err
     assert SET_ASIDE in refused.err.splitlines()
     assert "allow it with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
@@ -530,7 +530,7 @@ def test_a_plan_says_what_running_it_would_change(changed: Command) -> None:
     assert SET_ASIDE in changed("plan", "small.yaml").out.splitlines()
     found = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
     assert (found["recorded"], found["set_aside"], found["planned"]) == (9, 5, 4)
-    assert found["differences"][0].startswith("players.extra: not set here, ")
+    assert found["differences"][0].startswith("players.extra is left out; what is stored has ")
 
 
 @pytest.mark.parametrize(("answer", "status", "there"), [("y", 0, 4), ("n", 1, 9)])

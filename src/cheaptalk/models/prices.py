@@ -110,7 +110,12 @@ class Prices:
         return None
 
     def paid(self, model: str, reply: Reply) -> float | None:
-        """What a reply cost, in dollars; None where its price or its tokens are not known."""
+        """What a reply cost, in dollars; None where its price or its tokens are not known.
+
+        A call that was turned away, as for a wrong key, costs nothing, whatever the price.
+        """
+        if reply.status and not reply.usage.input_tokens:
+            return 0.0
         price = self.of(model)
         if price is None or (reply.uncounted and not price.free):
             return None
