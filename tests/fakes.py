@@ -17,7 +17,15 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
 from cheaptalk.rules import Registry, registry
-from tests.model_server import CALLS, Answerer, Handler, answer, make_app, nothing_special
+from tests.model_server import (
+    CALLS,
+    Answerer,
+    Handler,
+    answer,
+    completion,
+    make_app,
+    nothing_special,
+)
 
 Answers = Callable[[ModelCall, str], Reply | str]
 """What a model says to a call with this number."""
@@ -97,6 +105,13 @@ def broken(detail: str = "overloaded", *, retry: bool = True) -> Reply:
 def late() -> Reply:
     """A model that does not answer in time."""
     return Reply(failure=Failure.TIMED_OUT, detail="too late", retry=True)
+
+
+async def uncounting(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    """A server that counts no tokens."""
+    said = completion(body, answer(body["messages"]))
+    del said["usage"]
+    return web.json_response(said)
 
 
 def spec(**changes: Any) -> dict[str, Any]:

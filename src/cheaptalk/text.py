@@ -116,14 +116,21 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     ]
 
 
+DAY = 86_400
+"""Seconds of a day."""
+
+
 def duration(seconds: float) -> str:
     """A time span in words.
 
-    >>> duration(42), duration(600), duration(7300)
-    ('42 s', '10 min', '2 h 2 min')
+    >>> duration(42), duration(600), duration(7300), duration(500_000)
+    ('42 s', '10 min', '2 h 2 min', '5 d 19 h')
     """
     if seconds < 90:
         return f"{seconds:.0f} s"
+    if seconds >= 2 * DAY:
+        days, hours = divmod(round(seconds / 3_600), 24)
+        return f"{days:,} d {hours} h"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 

@@ -387,7 +387,10 @@ def test_calls_that_come_back_without_a_count_hold_what_they_may_have_taken(
     models = Canned(lambda call, number: reply)
     progress = run(store, models, tokens=4_000)
     most = sum(Sizes().expected(call).input_tokens + USUAL_ANSWER for call in models.calls)
-    assert "the budget of 4,000 tokens would be exceeded" in (progress.halted or "")
+    assert progress.halted == (
+        f"the budget of 4,000 tokens would be exceeded (0 used, up to {most:,} tokens more by "
+        "calls that brought no count)"
+    )
     assert 0 < most <= 4_000
     again = Canned(counted)
     assert "would be exceeded" in (run(store, again, tokens=4_000).halted or "")

@@ -36,10 +36,17 @@ def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_pat
     with BatchServer() as server:
         written(tmp_path, server.url)
         assert cheaptalk("batches", "--store", "nowhere").status == 2
+        planned = ("plan", "small.yaml", "--batch", "--json", "--concurrency")
+        many, one = (
+            json.loads(cheaptalk(*planned, number).out)["estimate"] for number in ("100", "1")
+        )
         done = cheaptalk("run", "small.yaml", *QUICK)
         assert done.status == 0
         assert "small: 6 of 6 matches done" in done.out
-        assert " at the prices of batches, up to 24 h for each ply" in done.err
+        assert " at the prices of batches, 1 to 3 plies of batches, one after the " in done.err
+        assert many["plies"][0] <= len(server.sizes) <= many["plies"][1]
+        assert (many["concurrency"], one["concurrency"]) == (100, 1)
+        assert one["plies"] == [6, 18], "each match has to wait for the one before"
         listed = json.loads(cheaptalk("batches", "--json").out)
     assert [one["calls"] for one in listed] == server.sizes
     assert {one["state"] for one in listed} == {"collected"}

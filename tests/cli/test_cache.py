@@ -125,7 +125,7 @@ def test_explain_names_the_setting_that_misses(
     (told,) = json.loads(done.out)
     assert told["hit"] is False
     assert told["result"].startswith("miss; the nearest other request, of match ")
-    assert told["differences"] == ["settings.temperature: 1.5 here, not set stored"]
+    assert told["differences"] == ["settings.temperature is 1.5; what is stored leaves it out"]
 
 
 def test_explain_knows_the_seed_of_a_match_that_did_not_end(
@@ -151,7 +151,7 @@ def test_a_call_in_a_file_is_explained_and_what_is_none_is_refused(
     call.write_text(json.dumps(entry.request | {"model": "vllm/other"}))
     told = cheaptalk("cache", "explain", str(call), *FILE).out
     assert "miss" in told
-    assert "model from character 5" in told
+    assert "model differs from character 5" in told
     call.write_text("[]")
     done = cheaptalk("cache", "explain", str(call), *FILE)
     assert done.status == 2

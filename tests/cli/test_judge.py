@@ -14,7 +14,7 @@ import cheaptalk as ct
 from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.store import schema
 from tests.conftest import Command
-from tests.fakes import Server
+from tests.fakes import Server, uncounting
 from tests.judges.judged import play
 from tests.model_server import completion
 from tests.pages import Page
@@ -125,6 +125,14 @@ def test_a_budget_halts_the_judge_and_says_so(talk: Command) -> None:
     assert "halted: the budget of 3 calls is used up\n6 left; raise --budget in: " in done.out
     assert "the judge has taken 3 calls, " in done.out
     assert talk(*JUDGE, "--budget", "calls=1000,tokens=none").status == 0
+
+
+def test_a_judge_whose_tokens_nobody_counts_is_capped_by_calls(talk: Command) -> None:
+    with Server(handler=uncounting) as server:
+        model = ("--model", f"vllm/tiny@{server.url}")
+        done = talk(*JUDGE[:-2], *model, "--budget", "tokens=99999", "--concurrency", "1")
+    assert done.status == 1
+    assert "; lift its cap (tokens=none, dollars=none) and cap calls with --budget in: " in done.out
 
 
 def test_the_command_to_go_on_with_is_the_one_that_was_typed(talk: Command) -> None:

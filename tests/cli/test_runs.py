@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.records.ledger.ledger import CallKey, Ledger
 from tests.cli.terminal import Terminal
 from tests.conftest import Command
-from tests.fakes import Canned, Server, broken, spec, with_model
+from tests.fakes import Canned, Server, broken, spec, uncounting, with_model
+from tests.model_server import Handler
 
 
 @pytest.fixture(autouse=True)
@@ -133,6 +135,33 @@ def test_a_wrong_player_is_told(
     done = cheaptalk("plan", "small.yaml", "--player", option)
     assert done.status == 2
     assert saying in done.said.replace("│ ", "")
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+@pytest.mark.parametrize(
+    ("option", "saying"),
+    [
+        ("--player=frim=linear", 'small.yaml: --player: no pairing seats "frim" (did you mean'),
+        ("--player=x=vllm/tiny", 'no pairing seats "x" (known: fair, firm); take the label of'),
+        ("--roster=glee:o3-mini", "--roster glee:o3-mini: no pairing seats any of its players"),
+    ],
+)
+def test_a_player_whom_no_pairing_seats_is_refused(
+    cheaptalk: Command, tmp_path: Path, command: str, option: str, saying: str
+) -> None:
+    done = cheaptalk(command, "small.yaml", option)
+    assert done.status == 2
+    assert saying in done.said
+    assert names(tmp_path) == {"small.yaml"}
+
+
+def test_a_roster_may_hold_more_than_is_seated(cheaptalk: Command, tmp_path: Path) -> None:
+    written(tmp_path, pairing=[["fair", "firm"], ["gpt-4o", "fair"]])
+    done = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--no-estimate")
+    assert done.status == 0
+    assert "o3-mini plays nowhere: no pairing seats it" in done.out.splitlines()
+    data = cheaptalk("plan", "small.yaml", "--roster", "glee:gpt-4o,o3-mini", "--json").out
+    assert json.loads(data)["unseated"] == ["o3-mini"]
 
 
 def test_a_label_is_given_to_one_player_alone(cheaptalk: Command, tmp_path: Path) -> None:
@@ -322,6 +351,41 @@ def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
     assert len(server.calls) == len({number.rpartition("/")[0] for number in server.calls})
 
 
+async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+@pytest.mark.parametrize(
+    ("handler", "budget", "option", "advice"),
+    [
+        (
+            uncounting, {"tokens": 9_999}, (),
+            "cap calls instead of tokens and dollars in the study's file, then: cheaptalk run FILE",
+        ),
+        (uncounting, {}, ("--max-tokens", "9999"), "cap calls instead: cheaptalk resume small"),
+        (mute, {}, ("--max-tokens", "999"), "cap calls instead: cheaptalk resume small"),
+        (mute, {"tokens": 999}, (), "raise the budget in the study's file, then: cheaptalk run"),
+    ],
+)  # fmt: skip
+def test_where_nobody_counts_tokens_the_advice_is_no_further_run_under_the_same_cap(
+    cheaptalk: Command,
+    tmp_path: Path,
+    no_waits: None,
+    handler: Handler,
+    budget: dict[str, int],
+    option: tuple[str, ...],
+    advice: str,
+) -> None:
+    with Server(handler=handler) as server:
+        written(tmp_path, **with_model(server.url, tries=1), budget=budget)
+        done = cheaptalk("run", "small.yaml", "--concurrency", "1", *option)
+    assert done.status == 1
+    assert "halted: " in done.out
+    assert f" left; {advice}" in done.out.splitlines()[-1]
+
+
 def test_calls_of_a_killed_run_are_listed(cheaptalk: Command, tmp_path: Path) -> None:
     async def intend() -> None:
         with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, Ledger(store) as ledger:
@@ -447,7 +511,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     before = (tmp_path / "cheaptalk.sqlite").read_bytes()
     refused = changed("run", "small.yaml")
     assert refused.status == 2
-    assert "small: players.extra: not set here, {" in refused.err
+    assert "small: players.extra is left out; what is stored has {" in refused.err
     assert SET_ASIDE in refused.err.splitlines()
     assert "allow it with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
@@ -469,7 +533,7 @@ def test_a_plan_says_what_running_it_would_change(changed: Command) -> None:
     assert SET_ASIDE in changed("plan", "small.yaml").out.splitlines()
     found = json.loads(changed("plan", "small.yaml", "--json").out)["changes"]
     assert (found["recorded"], found["set_aside"], found["planned"]) == (9, 5, 4)
-    assert found["differences"][0].startswith("players.extra: not set here, ")
+    assert found["differences"][0].startswith("players.extra is left out; what is stored has ")
 
 
 @pytest.mark.parametrize(("answer", "status", "there"), [("y", 0, 4), ("n", 1, 9)])

@@ -30,12 +30,12 @@ def test_a_match_is_told_as_it_happened(cheaptalk: Command, match: str) -> None:
     lines = done.out.splitlines()
     assert done.status == 0
     assert lines[0] == f"bargaining {match}  finished"
-    assert lines[1].startswith("alice: tiny {'model': 'vllm/tiny', 'style': 'plain', 'temperature'")
-    assert lines[2] == "bob: fair {'game': 'bargaining', 'strategy': 'equal_split', 'settings': {}}"
-    assert "horizon={'rounds': 2, 'hidden': False}" in lines[3]
+    assert lines[1].startswith('alice: tiny {"model": "vllm/tiny", "style": "plain", "temperature"')
+    assert lines[2] == 'bob: fair {"game": "bargaining", "strategy": "equal_split", "settings": {}}'
+    assert 'horizon={"rounds": 2, "hidden": false}' in lines[3]
     told = [line for line in lines if line.startswith("to ")]
-    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), question 1"]
-    assert any(line.startswith("Alice answers [repaired]: {'alice_gain': ") for line in lines)
+    assert told[:3] == ["to Alice (alice)", "to Bob (bob)", "to Alice (alice), request 0"]
+    assert any(line.startswith('Alice answers [repaired]: {"alice_gain": ') for line in lines)
     assert lines[-1].startswith("payoffs alice ")
 
 
@@ -44,11 +44,11 @@ def test_ten_players_are_shown_in_short(cheaptalk: Command, toys: None, tmp_path
         record = next(one for one in store.records("crowd") if len(one.seats) == 10)
     shown = ["show", record.id, "--store", "crowd.sqlite"]
     lines = cheaptalk(*shown).out.splitlines()
-    assert lines[1].startswith("giver_1: free {'game': 'giving', 'strategy': 'steady'")
-    assert lines[2].startswith("giver_2 to giver_10: luck {'game': 'giving', 'strategy': 'random'")
+    assert lines[1].startswith('giver_1: free {"game": "giving", "strategy": "steady"')
+    assert lines[2].startswith('giver_2 to giver_10: luck {"game": "giving", "strategy": "random"')
     assert lines.count("How many coins do you put into the pot?") == 1
     place = lines.index("All 10 are asked")
-    assert lines[place + 2] == "Giver 1 answers: {'coins': 0}"
+    assert lines[place + 2] == 'Giver 1 answers: {"coins": 0}'
     answers = [line.partition(" answers: ")[0] for line in lines[place + 2 : place + 12]]
     assert answers == [f"Giver {number}" for number in range(1, 11)]
     alone = cheaptalk(*shown, "--seat", "giver_3").out.splitlines()
@@ -71,7 +71,7 @@ def test_calls_are_shown_word_for_word(cheaptalk: Command, match: str) -> None:
     assert "That answer does not count: no answer could be read from the reply" in out
     assert "  call 2, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s" in out
     assert "  (2 messages as in the call before)" in out
-    assert "model string vllm/tiny; settings {'temperature': 1.0}" in out
+    assert 'model string vllm/tiny; settings {"temperature": 1.0}' in out
 
 
 def test_the_whole_record_is_there_as_json(cheaptalk: Command, match: str) -> None:
@@ -90,7 +90,7 @@ def test_a_match_under_way_shows_what_there_is_of_it(cheaptalk: Command, tmp_pat
         live = next(r.id for r in store.records() if store.open_calls(r.id))
     lines = cheaptalk("show", live).out.splitlines()
     assert lines[0] == f"bargaining {live}  live"
-    assert lines[-2].endswith(", question 1")
+    assert lines[-2].endswith(", request 0")
     assert lines[-1] == "  call 1, sending 1: canned answered, 9 tokens in, 1 out, 0.00 s"
     assert "You are " in cheaptalk("show", live, "--calls").out
 
@@ -146,12 +146,12 @@ def test_a_match_of_other_rules_is_told_and_its_json_still_shown(
 
 
 def test_one_question_is_shown_alone(cheaptalk: Command, match: str) -> None:
-    lines = cheaptalk("show", match, "--turn", "2").out.splitlines()
-    assert [line for line in lines if line.startswith("to ")] == ["to Bob (bob), question 2"]
+    lines = cheaptalk("show", match, "--request", "1").out.splitlines()
+    assert [line for line in lines if line.startswith("to ")] == ["to Bob (bob), request 1"]
     assert not any(line.startswith("payoffs") for line in lines)
-    data = json.loads(cheaptalk("show", match, "--turn", "1", "--json").out)
+    data = json.loads(cheaptalk("show", match, "--request", "0", "--json").out)
     assert [answer["request"] for answer in data["answers"]] == [0]
-    done = cheaptalk("show", match, "--turn", "99")
+    done = cheaptalk("show", match, "--request", "99")
     assert done.status == 2
     assert "and none of number 99" in done.said
 

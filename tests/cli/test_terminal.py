@@ -274,7 +274,7 @@ def test_elsewhere_a_plain_line_comes_now_and_then(
     monkeypatch.setattr("cheaptalk.studies.runs.time_left.BEGINNING", 0.0)
     (tmp_path / "many.yaml").write_text(yaml.safe_dump(spec(deals=600)))
     lines = cheaptalk("run", "many.yaml").err.splitlines()
-    assert lines[0] == "small: deals: 600 here, 300 stored"
+    assert lines[0] == "small: deals is 600; what is stored has 300"
     assert lines[2] == "small: 600 of 1,200 matches"
     assert re.fullmatch(r"small: 1,112 of 1,200 matches, about \d+ (s|min) left", lines[3])
     assert lines[-1] == "small: 1,200 of 1,200 matches"

@@ -371,6 +371,16 @@ ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
         ("run", "quickstart", "--player", "x=openai-compatible/https://me:hunter22@h/v1"),
         ("run", "quickstart", "--player", "x=vllm/tiny@me:hunter22@h:80/v1"),
         ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter/22@h/v1"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@h/v1?api_key=hunter22"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@https://h/sk-hunter22/v1"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@h/sk-hunter22/v1"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@sk-hunter22"),
+        (
+            "run",
+            "quickstart",
+            "--player",
+            "x={model: vllm/tiny@https://h/gsk_hunter22, x: [}",
+        ),
         ("run", "small.yaml"),
         ("run", "quickstart", "--roster", "roster.yaml"),
         ("play", "bargaining", "--against", "vllm/tiny@http://me:hunter22@h/v1"),
@@ -387,6 +397,36 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated_before_anything_is_writte
     assert done.status == 2
     assert "hunter" not in done.out + done.err
     assert {path.name for path in tmp_path.iterdir()} == {"small.yaml", "roster.yaml"}
+
+
+@pytest.mark.parametrize(
+    "segment",
+    [
+        "sk-proj-abc123DEF456", "sk%2Dant-api03-x_yz", "xai-0123456789",
+        "AIzaSyA1234567890abcdefgh", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig",
+        "9f3c1b7e5a2d4f60" * 4,
+        "Zk3vQ9xT1mB7yL5cR2wN8pD4sH6gJ0aF",
+    ],
+)  # fmt: skip
+def test_a_key_in_a_url_s_path_is_refused_and_not_repeated(segment: str) -> None:
+    with pytest.raises(ValueError, match="leave the key in its path out of the URL") as caught:
+        ModelName.parse(f"vllm/tiny@https://h/{segment}/v1")
+    assert segment not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "gateway.ai.example/v1/023e105f4ecef8ad9ca31a8372d0c353/my-gateway/openai",
+        "h/3f2504e0-4f89-11d3-9a0c-0305e82c3301/v1",
+        "h/openai/deployments/Meta-Llama-3-1-70B-Instruct-Turbo-2024-08-prod/v1",
+        "h/MyCompanyGpt4oProductionDeployment2024/v1",
+        "h/v1/projects/my-project-123456/locations/us-central1/endpoints/openapi",
+        "x7k2m9q4w1z8r5t3y6u0p2a4s7d9f1g3.lambda-url.example/v1",
+    ],
+)
+def test_a_url_s_path_may_be_long(path: str) -> None:
+    assert ModelName.parse(f"vllm/tiny@https://{path}").url == f"https://{path}"
 
 
 @pytest.mark.parametrize("query", ["version=2", "api-version=2026-01-01", "model=monkey", "max=9"])

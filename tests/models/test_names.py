@@ -19,7 +19,11 @@ from cheaptalk.rules import UnknownName
         ("ollama/llama3:8b", "ollama", "llama3:8b", "http://localhost:11434/v1"),
         ("vllm/a/b@http://gpu:8000/v1", "vllm", "a/b", "http://gpu:8000/v1"),
         ("vllm/x@https://gpu/v1/", "vllm", "x", "https://gpu/v1"),
-        ("vllm/user@host", "vllm", "user@host", "http://localhost:8000/v1"),
+        ("vllm/x@HTTPS://gpu/v1", "vllm", "x", "https://gpu/v1"),
+        ("vllm/tiny@20240620", "vllm", "tiny@20240620", "http://localhost:8000/v1"),
+        ("vllm/claude-opus-4@default", "vllm", "claude-opus-4@default", "http://localhost:8000/v1"),
+        ("vllm/@cf/meta/llama-3-8b", "vllm", "@cf/meta/llama-3-8b", "http://localhost:8000/v1"),
+        ("vllm/user@host@http://gpu/v1", "vllm", "user@host", "http://gpu/v1"),
     ],
 )
 def test_a_model_string_is_provider_name_and_perhaps_url(
@@ -28,7 +32,7 @@ def test_a_model_string_is_provider_name_and_perhaps_url(
     assert ModelName.parse(text) == (provider, model, url)
 
 
-@pytest.mark.parametrize("text", ["linear", "openai/", "openai", ""])
+@pytest.mark.parametrize("text", ["linear", "openay", ""])
 def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
     with pytest.raises(ValueError, match="write provider/NAME or provider/NAME@URL") as caught:
         ModelName.parse(text)
@@ -42,6 +46,8 @@ def test_what_is_no_model_string_is_told_what_one_looks_like(text: str) -> None:
         ("gpt-4o", "for the model write openai/gpt-4o"),
         ("GPT-4o", "for the model write openai/gpt-4o"),
         ("openai:gpt-9", "for the model write openai/gpt-9"),
+        ("openai", "for a model write openai/NAME"),
+        ("openai/", "for a model write openai/NAME"),
         ("gpt4o", "with its provider, such as openai/gpt-4o"),
         ("claude-opus-9", "with its provider, such as anthropic/claude-opus-4"),
         ("llama3.2", "with its provider, such as ollama/llama3.2"),
@@ -64,6 +70,7 @@ def test_what_looks_like_no_model_gets_no_hint(text: str) -> None:
         ("openai/gpt-4o ", "begins or ends its name with a blank"),
         ("openai/ gpt-4o", "begins or ends its name with a blank"),
         ("https://gpu/v1", "is a URL alone: write openai-compatible/NAME@https://gpu/v1"),
+        ("HTTPS://gpu/v1", "is a URL alone: write openai-compatible/NAME@HTTPS://gpu/v1"),
         ("vllm/x@http://gpu:port/v1", "its port is no number"),
         ("vllm/x@http://gpu:99999/v1", "its port is no number"),
     ],
@@ -97,6 +104,9 @@ def test_an_at_sign_behind_the_host_is_no_password(url: str) -> None:
         ("mistal/mistral-large", 'unknown provider "mistal" (did you mean "mistral"?)'),
         ("acme/gpt-4o", "for the model write openai/gpt-4o"),
         ("acme/opus", 'unknown provider "acme" (known: '),
+        ("acme/opus", "; for any other server write openai-compatible/NAME@URL"),
+        ("vertex/gemini-2.5-pro", "; for the model write gemini/gemini-2.5-pro"),
+        ("gogle/gemini-2.5-pro", '(did you mean "gemini", also called "google"?)'),
     ],
 )
 def test_a_provider_by_another_name_is_told_the_right_one(text: str, saying: str) -> None:
@@ -116,8 +126,8 @@ def test_an_unknown_provider_is_told_the_nearest() -> None:
         {"openai/gpt-4o": "openai/gpt-4o", "openai/gpt-4o@http://gpu/v1": "openai/gpt-4o@gpu"},
         {"agent/a@http://gpu:1/x": "agent/a@gpu:1", "agent/a@http://gpu:2/x": "agent/a@gpu:2"},
         {name: name for name in ("agent/a@http://gpu/x", "agent/a@http://gpu/y", "vllm/a@http://b/v1")},
-        {"vllm/a@b": "vllm/a@b", "vllm/a@http://c/v1": "vllm/a@c"},
-        {name: name for name in ("vllm/a@b", "vllm/a@http://b/v1")},
+        {"vllm/a@1": "vllm/a@1", "vllm/a@http://c/v1": "vllm/a@c"},
+        {name: name for name in ("vllm/a@1", "vllm/a@http://1/v1")},
         {"hf/some/model": "hf/some/model", "gone/model@http://gpu/v1": "gone/model@http://gpu/v1"},
     ],
 )  # fmt: skip
@@ -188,10 +198,16 @@ def test_usage_adds_up() -> None:
     assert one + one == Usage(input_tokens=6, output_tokens=2)
 
 
-@pytest.mark.parametrize("tail", ["127.0.0.1:8000/v1", "localhost", "example.org"])
-def test_an_address_without_a_scheme_is_refused(tail: str) -> None:
-    with pytest.raises(ValueError, match="a URL begins with http:// or https://"):
+@pytest.mark.parametrize(
+    "tail", ["127.0.0.1:8000/v1", "localhost", "example.org", "gpu", "gpu1", "HTTP:/gpu"]
+)
+def test_an_address_without_a_scheme_is_refused_with_the_cure(tail: str) -> None:
+    with pytest.raises(ValueError, match="a URL begins with http:// or https://") as caught:
         ModelName.parse(f"vllm/tiny@{tail}")
+    host = tail.removeprefix("HTTP:/")
+    whole = f"vllm/tiny@{tail}@http://localhost:8000/v1"
+    assert f"write vllm/tiny@http://{host}, or {whole} if" in str(caught.value)
+    assert ModelName.parse(whole) == ("vllm", f"tiny@{tail}", "http://localhost:8000/v1")
 
 
 def test_a_name_may_hold_an_at_sign() -> None:

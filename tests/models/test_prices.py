@@ -52,6 +52,7 @@ def test_what_nobody_can_know_is_not_a_price() -> None:
     assert prices.paid("a", Reply(failure="timed_out")) is None, "it may have been billed"
     assert prices.paid("free", Reply(failure="timed_out")) == 0
     assert prices.paid("a", Reply(failure="provider_error", status=500)) == 0
+    assert prices.paid("b", Reply(failure="provider_error", status=401)) == 0
     assert prices.paid("free", Reply(text="x")) == 0
     assert prices.paid("b", Reply(text="x", usage=MUCH)) is None
 

@@ -99,6 +99,7 @@ def test_ours_can_be_written_to_a_file_and_read_again(write: Write) -> None:
          "lab: key: write the name of an environment variable, such as LAB_API_KEY, not a key"),
         ("lab: {url: 'https://me:secret@h/v1'}", "lab: url: leave user and password out"),
         ("lab: {url: 'https://h/v1?api_key=secret'}", 'lab: url: leave "api_key" out of the URL'),
+        ("lab: {url: https://h/sk-secret-key/v1}", "lab: url: leave the key in its path out"),
         ("lab: {url: https://h/v1, like: vlm}", 'like: no provider "vlm" (did you mean "vllm"?)'),
         ("lab: {url: https://h/v1, protocol: chta}", "lab: protocol: should be 'chat', 'messages'"),
         ("lab: {url: https://h/v1, models: []}", "lab: models: "),
@@ -219,7 +220,10 @@ def test_the_command_lists_providers_and_never_a_key(
     assert json.loads(told[2].out)["groq"]["key_is_set"]
     assert "key: GROQ_API_KEY" in told[1].out
     assert '"trouble": "set the environment variable XAI_API_KEY"' in told[2].out
-    assert cheaptalk("providers", "groc").status == 2
+    for wrong, right in (("groc", "groq"), ("gogle", "gemini"), ("google", "gemini")):
+        done = cheaptalk("providers", wrong)
+        assert done.status == 2
+        assert f'unknown provider "{wrong}" (did you mean "{right}"' in done.said
 
 
 def test_models_of_the_new_makers_are_told_their_provider() -> None:

@@ -130,7 +130,7 @@ def test_changing_one_character_of_a_message_misses(
     stored, asked = request(messages=messages), request(messages=new)
     assert asked.key != stored.key
     (told,) = differences(asked.data, stored.data)
-    assert told.startswith(f"messages[{place}].content from character")
+    assert told.startswith(f"messages[{place}].content differs from character")
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,10 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
     entry = nearest(cache, request(), but_not_of="this")
     assert entry is not None
     assert entry.match == "before"
+    place = "messages[1].content differs"
+    here, there = '"…you accept $50?"', '"…you accept $40?"'
     assert list(differences(request().data, entry.request)) == [
-        'messages[1].content from character 15: "…you accept $50?" here, "…you accept $40?" stored'
+        f"{place} from character 15 on: {here}; what is stored has {there}"
     ]
     exact = nearest(cache, request())
     assert exact is not None
@@ -214,12 +216,12 @@ def test_the_nearest_request_is_the_one_with_the_fewest_differences(cache: Cache
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"model": "openai/gpt-5"}, "model from character"),
-        ({"settings": {"temperature": 1}}, "settings.temperature: 1.0 here, 0.5 stored"),
-        ({"form": None}, "form: not set here, {"),
-        ({"messages": changed(1, "Hm?")[:1]}, "messages: 1 here, 2 stored"),
-        ({"replicate": HERE._replace(request=3)}, "replicate.request: 3 here, 0 stored"),
-        ({"replicate": None}, "replicate: None here, {"),
+        ({"model": "openai/gpt-5"}, "model differs from character"),
+        ({"settings": {"temperature": 1}}, "settings.temperature is 1.0; what is stored has 0.5"),
+        ({"form": None}, "form is left out; what is stored has {"),
+        ({"messages": changed(1, "Hm?")[:1]}, "messages has 1 entry; what is stored has 2"),
+        ({"replicate": HERE._replace(request=3)}, "replicate.request is 3; what is stored has 0"),
+        ({"replicate": None}, "replicate is null; what is stored has {"),
     ],
 )
 def test_a_difference_is_told_by_its_place(changes: dict[str, Any], told: str) -> None:

@@ -1,6 +1,7 @@
 """What a study is going to cost: the range holds what it does cost, and says what it rests on."""
 
 import json
+import math
 from datetime import date
 from typing import Any
 
@@ -234,10 +235,11 @@ def test_a_rehearsal_reads_what_the_match_would(store: Store) -> None:
     planned = ct.studies.plan(made("bargaining", deals=1))
     models = Counting()
     ct.run(planned, store, models=models)
-    loads = rehearse(planned.matches[0], "random")
-    assert loads is not None
-    assert sum(load.calls for load in loads.values()) == len(models.calls)
-    sent = sum(load.asked + load.schema for load in loads.values())
+    found = rehearse(planned.matches[0], "random")
+    assert found is not None
+    loads = found.loads.values()
+    assert sum(load.calls for load in loads) == found.plies == len(models.calls)
+    sent = sum(load.asked + load.schema for load in loads)
     assert sent == sum(map(characters, models.calls))
 
 
@@ -307,7 +309,6 @@ def test_after_some_replies_a_model_is_taken_to_go_on_as_it_began(store: Store) 
     assert guessed.total.dollars is not None
     assert low <= rest <= high
     assert high / low < guessed.total.dollars.high / guessed.total.dollars.low / 5
-    assert enough.seconds is not None
     assert 0.8 < enough.seconds.low / (7 * enough.total.calls.low / enough.matches) < 1.3
 
 
@@ -328,22 +329,50 @@ def test_replies_to_other_calls_tell_nothing(store: Store) -> None:
     assert not foretold("bargaining", model="script/echo")
 
 
-def test_a_batch_is_announced_at_its_price_and_without_a_time() -> None:
+def test_a_batch_is_announced_at_its_price() -> None:
     half = Prices({"test": (DEAR.model_copy(update={"batch": 0.5}),)})
     planned = ct.studies.plan(made("bargaining"))
     whole, batch = estimate(planned, half), estimate(planned, half, batch=True)
     assert whole.total.dollars is not None
     assert batch.total.dollars == whole.total.dollars.times(0.5)
-    assert whole.seconds is not None
-    assert batch.seconds is None
-    assert "up to 24 h for each ply, as the provider says" in str(batch)
+    assert whole.plies is None
+
+
+def batched(game: str, concurrency: int | None = None, **changes: Any) -> Estimate:
+    planned = ct.studies.plan(made(game, **changes))
+    return estimate(planned, PRICES, batch=True, concurrency=concurrency)
+
+
+def test_batches_are_counted_in_plies_of_up_to_a_day() -> None:
+    found = batched("bargaining", games=[{"game": "bargaining", "fixed": {"horizon": 6}}])
+    assert found.plies is not None
+    assert 2 <= found.plies.low <= found.plies.high
+    assert 2 * 6 <= found.plies.high < 3 * 6, "an offer and an answer a round, some asked again"
+    assert found.seconds == (3_600 * found.plies.low, 86_400 * found.plies.high)
+    assert found.at_once == 10_000
+    low, high = (round(end) for end in found.plies)
+    assert (
+        f"estimated time: {low} to {high} plies of batches, one after the other, in {low} h 0 min "
+        f"to {high} d 0 h, with up to 10,000 matches at once"
+    ) in str(found)
+    assert found.as_json()["plies"] == [*found.plies]
+
+
+def test_who_is_asked_at_once_is_in_one_batch() -> None:
+    fixed = {"players": 5, "rounds": 3}
+    games = [{"game": "guess_the_average", "fixed": fixed}]
+    assert batched("guess_the_average", games=games).plies == Range(3, 4)
+
+
+def test_matches_that_wait_for_others_need_batches_of_their_own() -> None:
+    whole, parts = (batched("persuasion", number).plies for number in (None, 4))
+    assert whole is not None
+    assert parts == Range(math.ceil(whole.low * 10 / 4), whole.high * 3)
 
 
 def test_more_matches_at_once_take_less_time() -> None:
     planned = ct.studies.plan(made("bargaining", deals=50))
     one, many = (estimate(planned, PRICES, concurrency=at_once) for at_once in (1, 32))
-    assert one.seconds is not None
-    assert many.seconds is not None
     assert many.seconds.low == pytest.approx(one.seconds.low / 32)
     assert many.seconds.high < one.seconds.high / 4
     assert one.total == many.total

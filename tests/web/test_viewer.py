@@ -191,6 +191,7 @@ def test_a_failed_match_shows_its_calls_and_the_providers_words(badly: Viewer) -
     failed = [record for record in badly.store.records("badly") if record.status == "failed"]
     page = badly.page(f"/matches/{failed[0].id}")
     assert "Calls outside the record" in page.text
+    assert ", request 0" in page.text, "as exports number it"
     assert "provider error" in page.text or "failed" in page.text
     assert "out of order <script>" in page.text
 

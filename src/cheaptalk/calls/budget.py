@@ -148,7 +148,7 @@ class Account:
         async with self._queue:
             while unit := self.exceeded(size := expected(), self.cap()):
                 if not self.in_flight:
-                    alone = size.guessed and not self.held_tokens
+                    alone = size.guessed and not self.uncounted
                     if alone and not self.exceeded(SMALLEST, self.cap()):
                         break
                     raise self.over(self._refusal(unit))
@@ -167,6 +167,11 @@ class Account:
             self.held_dollars -= size.dollars
         self.spent += paid
         self.wake()
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether something is held for calls that came back without a count."""
+        return not self.in_flight and self.held_tokens > 0
 
     def wake(self) -> None:
         """Have those who wait look again."""
@@ -188,9 +193,13 @@ class Account:
         most, spent = amount_text(unit, getattr(self.cap(), unit)), self.spent
         if unit == "calls":
             return f"{self.name} of {most} is used up"
+        if self.over is not Halted:  # one reason for all matches
+            return f"{self.name} of {most} would be exceeded"
         used = money(spent.dollars) if unit == "dollars" else f"{spent.tokens:,}"
-        how_far = f" ({used} used)" if self.over is Halted else ""  # one reason for all matches
-        return f"{self.name} of {most} would be exceeded{how_far}"
+        held = self.held_dollars if unit == "dollars" else self.held_tokens
+        more = amount_text(unit, held)
+        lost = f", up to {more} more by calls that brought no count" if self.uncounted else ""
+        return f"{self.name} of {most} would be exceeded ({used} used{lost})"
 
 
 class Held(NamedTuple):
@@ -216,6 +225,8 @@ class Purse:
     Attributes:
         short: whether a call was refused that the study's own budget does not allow, which no
             further run will change; what :meth:`set` changed holds for this run alone.
+        uncountable: whether a call was refused by a cap that calls without a count use up: another
+            run under such a cap only buys more of them.
         used_up: the accounts of matches that were refused a call by their own cap.
     """
 
@@ -234,7 +245,7 @@ class Purse:
         self.prices = prices
         self.study = Account("the budget", lambda: self.budget, spent, Halted)
         self.now = Account("the cap on this run", lambda: self.run, Cost(), Halted)
-        self.short = False
+        self.short = self.uncountable = False
         self.used_up: set[Account] = set()
         self._sizes: defaultdict[str, Sizes] = defaultdict(Sizes)
         self._silent: set[str] = set()
@@ -278,6 +289,8 @@ class Purse:
             if isinstance(refusal, Halted) and account is self.study:
                 own = account.exceeded(self._expected(call), self._own)
                 self.short = self.short or own is not None
+            if isinstance(refusal, Halted) and account is self.now:
+                self.uncountable = self.uncountable or account.uncounted
             if isinstance(refusal, MatchSpent):
                 self.used_up.add(tab)
             self._release(held, Cost())
@@ -315,9 +328,17 @@ class Purse:
         in_dollars = any(cap.dollars for cap in caps)
         if in_dollars and price is None:
             raise Halted(unpriced(model))
-        counted = any(cap.tokens for cap in caps) or (in_dollars and price and not price.free)
-        if counted and model in self._silent:
+        costs = price is not None and not price.free
+        if model in self._silent and any(_counts(cap, dollars=costs) for cap in caps):
+            self.uncountable = True
+            own = (self._own, self._own.per_match)
+            self.short = self.short or any(_counts(cap, dollars=costs) for cap in own)
             raise Halted(f"{model} does not say how many tokens a call takes: cap calls instead")
+
+
+def _counts(cap: Cap, *, dollars: bool) -> bool:
+    """Whether a cap needs tokens counted, for their own sake or for dollars."""
+    return cap.tokens is not None or (dollars and cap.dollars is not None)
 
 
 def study_purse(

@@ -79,6 +79,7 @@ class Judging:
         spent: what the judge has taken for the study over all its runs, once this one is over.
         halted: why the run stopped before its end, if it did.
         short: whether its budget allowed no more.
+        uncountable: whether it stopped because its budget needs tokens counted that nobody counts.
         nothing: why nothing was judged, where there was nothing to judge.
         state: how the run is doing, about once a second anew.
     """
@@ -96,6 +97,7 @@ class Judging:
     spent: Cost = field(default_factory=Cost)
     halted: str | None = None
     short: bool = False
+    uncountable: bool = False
     nothing: str | None = None
     state: RunState | None = None
 
@@ -212,6 +214,7 @@ class _JudgingRun:
             records = some(self.store, self.study, self.chosen)
             await desk.work_on(records, partial(self.look_at, desk=desk))
         self.state.halted, self.state.short = desk.halted, purse.short
+        self.state.uncountable = purse.uncountable
         self.state.spent = purse.spent
         if not self.state.kinds and self.state.done == len(self.chosen):
             before = self.state.before + self.state.invalid_before

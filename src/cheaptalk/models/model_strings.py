@@ -11,16 +11,21 @@ from urllib.parse import urlsplit
 from cheaptalk.models.prices import own_prices, read_prices
 from cheaptalk.models.providers import (
     PROVIDERS,
+    SCHEME,
     Protocol,
     Provider,
     advice,
+    is_key,
     origin,
     secret_problem,
+    unknown_provider,
     url_problem,
 )
 from cheaptalk.rules import UnknownName, unknown
 
 OWN_KEY = "a server's key stands in an environment variable that its entry in providers.yaml names"
+VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")
+"""What stands behind an at sign in a name: a version, as in ``claude-sonnet-4@20250514``."""
 IN_PROCESS_NEEDS = ("torch", "transformers")
 """The packages that a model in this process needs: the extra ``lm``."""
 
@@ -110,11 +115,12 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
         raise _no_provider(provider, rest)
     if protocol == "in process":
         return ModelName(provider, rest, "")
-    found = re.fullmatch(r"(.+?)@(https?://[^/\s].*)", rest)
-    tail = rest.rpartition("@")[2]
-    if not found and "@" in rest and re.search(r"[:/.]|^localhost$", tail):
-        raise ValueError(f'{provider}: a URL begins with http:// or https://, not "{tail}"')
-    name, url = found.groups() if found else (rest, usual)
+    found = re.fullmatch(rf"(.+?)@({SCHEME}[^/\s].*)", rest)
+    if found:
+        name, url = found[1], re.sub(SCHEME, lambda scheme: scheme[0].lower(), found[2], count=1)
+    else:
+        name, url = rest, usual
+        _check_at_sign(provider, rest, usual)
     if protocol == "script":
         if found or name not in SCRIPTS:
             raise unknown("scripted model", rest, list(SCRIPTS))
@@ -125,17 +131,41 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
     return ModelName(provider, name, url.rstrip("/"))
 
 
+def _check_at_sign(provider: str, name: str, usual: str) -> None:
+    """Refuse a name with an address behind an at sign that is no URL.
+
+    Raises:
+        ValueError: it has one; what may be a secret is not repeated.
+    """
+    model, at, tail = name.partition("@")
+    if not (model and at) or VERSION.fullmatch(tail):  # some names begin with an at sign
+        return
+    host = re.sub("^https?:/*", "", tail, flags=re.IGNORECASE)
+    refuse_secrets(f"{provider}/{model}@http://{host}")
+    if "." not in host and is_key(host):
+        raise _secret(f"{provider}/{model}", "leave the key out")
+    whole = f"{provider}/{name}@{usual or 'http://HOST:PORT/PATH'}"
+    raise ValueError(
+        f"{provider}/{model}: a URL begins with http:// or https://: write {provider}/{model}@http://"
+        f'{host or "HOST:PORT/PATH"}, or {whole} if "@{tail}" is part of the name'
+    )
+
+
 def refuse_secrets(text: str) -> None:
     """Refuse a text with a URL that holds a secret, before anything repeats it.
 
     Raises:
         ValueError: it does; the message does not repeat the URL.
     """
-    found = re.search("https?://", text, re.IGNORECASE)
+    found = re.search(SCHEME, text)
     problem = found and secret_problem(text[found.start() :])
     if found and problem:
         model = text[: found.start()].rstrip("@") or "a model's URL"
-        raise ValueError(f"{model}: {problem}, for a model string is stored and shown; {OWN_KEY}")
+        raise _secret(model, problem)
+
+
+def _secret(model: str, problem: str) -> ValueError:
+    return ValueError(f"{model}: {problem}, for a model string is stored and shown; {OWN_KEY}")
 
 
 def short_names(models: Iterable[str]) -> dict[str, str]:
@@ -168,15 +198,17 @@ def _short(model: str, *, bare: bool) -> str:
 
 def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
     """What to say of a provider that nothing is known of: it may be a URL, or a maker's name."""
-    if written in ("http:", "https:"):
+    if written.casefold() in ("http:", "https:"):
         return ValueError(
             f'"{written}/{rest}" is a URL alone: write openai-compatible/NAME@{written}/{rest}'
         )
     if known := advice(written, rest):
         return UnknownName(f'unknown provider "{written}": {known}')
-    found = unknown("provider", written, list(PROVIDERS))
-    cure = _makers_hint(rest.casefold())
-    return UnknownName(f"{found}; {cure}") if cure and "did you mean" not in str(found) else found
+    found = unknown_provider(written)
+    if "did you mean" in str(found):
+        return found
+    cure = _makers_hint(rest.casefold()) or "for any other server write openai-compatible/NAME@URL"
+    return UnknownName(f"{found}; {cure}")
 
 
 def hint(text: str) -> str:
@@ -186,10 +218,15 @@ def hint(text: str) -> str:
     ('for the model write openai/gpt-4o', 'for the model write ollama/llama3.2', '')
     >>> hint("gpt4o")
     'a model is written with its provider, such as openai/gpt-4o'
+    >>> hint("mistral"), hint("google")
+    ('for a model write mistral/NAME', 'for a model write gemini/NAME')
     """
     provider, colon, rest = text.partition(":")
     if colon and rest and provider in PROVIDERS:
         return f"for the model write {provider}/{rest}"
+    alone = text.removesuffix("/")
+    if written := f"write {alone}/NAME" if alone in PROVIDERS else advice(alone, "NAME"):
+        return f"for a model {written}"
     digits = "/" not in text and any(letter.isdigit() for letter in text)
     other = f"a model is written with its provider, such as ollama/{text}" if digits else ""
     return _makers_hint(text.casefold()) or other

@@ -1,6 +1,7 @@
 """What models cost: a table of prices by model string, which users can put their own before."""
 
 import os
+import re
 from datetime import date
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -11,6 +12,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from cheaptalk.models.calls import Reply, Usage
+from cheaptalk.models.providers import SCHEME
 from cheaptalk.rules import CheaptalkError, Value
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.yaml_files import read_yaml
@@ -108,7 +110,12 @@ class Prices:
         return None
 
     def paid(self, model: str, reply: Reply) -> float | None:
-        """What a reply cost, in dollars; None where its price or its tokens are not known."""
+        """What a reply cost, in dollars; None where its price or its tokens are not known.
+
+        A call that was turned away, as for a wrong key, costs nothing, whatever the price.
+        """
+        if reply.status and not reply.usage.input_tokens:
+            return 0.0
         price = self.of(model)
         if price is None or (reply.uncounted and not price.free):
             return None
@@ -121,7 +128,7 @@ def without_url(model: str) -> str:
     >>> without_url("vllm/tiny@http://localhost:8000/v1"), without_url("openai/gpt-4o")
     ('vllm/tiny', 'openai/gpt-4o')
     """
-    return model.partition("@http")[0]
+    return re.split(f"@{SCHEME}", model)[0]
 
 
 def own_prices() -> Traversable:

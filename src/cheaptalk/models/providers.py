@@ -7,10 +7,11 @@ come with packages, from a user's file, or from ``ct.register``.
 import os
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +24,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from cheaptalk.models.calls import ModelSettings, Route
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules import CheaptalkError, UnknownName, suggest, unknown
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.yaml_files import read_yaml
@@ -56,6 +57,17 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 """What a part of a URL's query is called that holds a key."""
+KEY = re.compile(
+    r"(?:sk|rk|gsk|csk|hf|ghp|github_pat|r8|tgp)[-_][\w-]{8,}|(?:xai|nvapi|pplx|glpat)-[\w-]{8,}"
+    r"|(?:AIza|ABSK|eyJ)[\w-]{16,}.*|bedrock-api-key-.+"
+)
+"""What a key looks like that tells whose it is by its beginning."""
+RUN = re.compile(r"[a-zA-Z\d]{32,}")
+"""A run of letters and digits as long as keys are; names have dashes between their words."""
+HASH = re.compile(r"[\da-f]{32}", re.IGNORECASE)
+"""What gateways call an account by, in the open."""
+SCHEME = r"(?i:https?)://"
+"""How a URL begins that a model can be asked at."""
 
 
 class ProviderError(CheaptalkError, ValueError):
@@ -133,7 +145,7 @@ def _is_url(url: str) -> str:
     problem = url_problem(url)
     if problem:
         raise ValueError(problem)
-    if url and not re.match(r"https?://[^/\s]|\$\{", url):
+    if url and not re.match(rf"{SCHEME}[^/\s]|\$\{{", url):
         raise ValueError("a URL begins with http:// or https://, or with ${VARIABLE}")
     if "$" in IN_URL.sub("", url):
         raise ValueError("write an environment variable as ${NAME}, in capitals")
@@ -239,7 +251,7 @@ def _value(name: str) -> str:
 
 def _filled_problem(url: str) -> str | None:
     """What is wrong with a URL whose variables are filled in."""
-    if not re.fullmatch(r"https?://[^/\s]\S*", url):
+    if not re.fullmatch(rf"{SCHEME}[^/\s]\S*", url):
         return "the URL that it makes does not begin with http:// or https://, or has a blank in it"
     return url_problem(url)
 
@@ -247,8 +259,8 @@ def _filled_problem(url: str) -> str | None:
 def secret_problem(url: str) -> str | None:
     """Which secret stands in a URL, in words that do not repeat it; None where none does.
 
-    >>> secret_problem("https://gpu/v1?api_key=1")
-    'leave "api_key" out of the URL'
+    >>> secret_problem("https://gpu/v1?api_key=1"), secret_problem("https://gpu/sk-123456789/v1")
+    ('leave "api_key" out of the URL', 'leave the key in its path out of the URL')
     """
     if re.search(r"//[^/?#\s]*@", url):
         return "leave user and password out of the URL"
@@ -256,7 +268,28 @@ def secret_problem(url: str) -> str | None:
     for name, _ in parse_qsl(query, keep_blank_values=True):
         if SECRET_NAME.search(name):
             return f'leave "{name}" out of the URL'
+    path = re.split(r"[?#\s]", url.partition("//")[2])[0]
+    if any(map(is_key, re.split("[/,'\"}]", unquote(path))[1:])):
+        return "leave the key in its path out of the URL"
     return None
+
+
+def is_key(text: str) -> bool:
+    """Whether a part of a URL's path, or the like, looks like a key.
+
+    >>> is_key("sk-123456789"), is_key("gpt-4o-mini-2024-07-18-in-the-north-of-europe")
+    (True, False)
+    """
+    return KEY.fullmatch(text) is not None or any(map(_is_random, RUN.findall(text)))
+
+
+def _is_random(run: str) -> bool:
+    """Whether a run of letters and digits changes between them as no words do."""
+    parts = re.findall(r"[a-z]+|[A-Z]+|\d+", run)
+    numbers = sum(part.isdigit() for part in parts)
+    if HASH.fullmatch(run) or not numbers:
+        return False
+    return numbers > 2 or len(parts) > 0.4 * len(run)
 
 
 def url_problem(url: str) -> str | None:
@@ -394,6 +427,20 @@ PROVIDERS: Registry[Provider] = Registry(
     "provider", "cheaptalk.providers", instances(Provider), several, users_providers
 )
 """Whoever can be asked, by the first part of a model string."""
+
+
+def unknown_provider(written: str) -> UnknownName:
+    """Say that a provider is unknown, with the nearest one by any of its names, or with all.
+
+    >>> print(unknown_provider("gogle"))
+    unknown provider "gogle" (did you mean "gemini", also called "google"?)
+    """
+    aliases = {alias: name for name, entry in PROVIDERS.items() for alias in entry.aliases}
+    near = get_close_matches(written.casefold(), [*PROVIDERS, *aliases], n=1)
+    if not near or near[0] in PROVIDERS:
+        return unknown("provider", written, list(PROVIDERS))
+    found = f'did you mean "{aliases[near[0]]}", also called "{near[0]}"?'
+    return UnknownName(f'unknown provider "{written}" ({found})')
 
 
 def advice(written: str, rest: str) -> str:

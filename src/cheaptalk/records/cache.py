@@ -21,6 +21,8 @@ from cheaptalk.records.encoding import pack, unpack
 from cheaptalk.records.identity import digest_key
 from cheaptalk.records.store.backend import StoreError
 from cheaptalk.records.store.sqlite import SECOND_NAME, has_second_name
+from cheaptalk.rules import counted
+from cheaptalk.rules.errors import shown
 
 FORMAT = 1
 """Version of the file's layout."""
@@ -318,31 +320,33 @@ def nearest(cache: Cache, request: Request, but_not_of: str | None = None) -> Ca
 def differences(asked: Any, stored: Any, place: str = "") -> Iterator[str]:
     """What differs between a request and a stored one, in plain words.
 
-    >>> list(differences({"settings": {"seed": 1}}, {"settings": {"seed": 2, "top_p": 0.5}}))
-    ['settings.seed: 1 here, 2 stored', 'settings.top_p: not set here, 0.5 stored']
+    >>> list(differences({"seed": 1}, {"seed": 2, "top_p": 0.5}, "set"))
+    ['set.seed is 1; what is stored has 2', 'set.top_p is left out; what is stored has 0.5']
     >>> list(differences(["You are Alice."], ["You are Bob."], "messages"))
-    ['messages[0] from character 8: "You are Alice." here, "You are Bob." stored']
+    ['messages[0] differs from character 8 on: "You are Alice."; what is stored has "You are Bob."']
     """
     if asked == stored and type(asked) is type(stored):
         return
     if isinstance(asked, Mapping) and isinstance(stored, Mapping):
         for key in [*asked, *(key for key in stored if key not in asked)]:
             below = f"{place}.{key}" if place else str(key)
-            if key in asked and key in stored:
-                yield from differences(asked[key], stored[key], below)
+            if key not in stored:
+                yield f"{below} is {shown(asked[key])}; what is stored leaves it out"
+            elif key not in asked:
+                yield f"{below} is left out; what is stored has {shown(stored[key])}"
             else:
-                yield f"{below}: {_shown(asked, key)} here, {_shown(stored, key)} stored"
+                yield from differences(asked[key], stored[key], below)
     elif _is_list(asked) and _is_list(stored):
         for number, (one, other) in enumerate(zip(asked, stored, strict=False)):
             yield from differences(one, other, f"{place}[{number}]")
         if len(asked) != len(stored):
-            yield f"{place}: {len(asked)} here, {len(stored)} stored"
+            yield f"{place} has {counted(len(asked), 'entry')}; what is stored has {len(stored):,}"
     elif isinstance(asked, str) and isinstance(stored, str):
         start = _alike(asked, stored)
         here, there = _around(asked, start), _around(stored, start)
-        yield f"{place} from character {start}: {here} here, {there} stored"
+        yield f"{place} differs from character {start} on: {here}; what is stored has {there}"
     else:
-        yield f"{place}: {asked!r} here, {stored!r} stored"
+        yield f"{place} is {shown(asked)}; what is stored has {shown(stored)}"
 
 
 def _distance(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[bool, int, int]:
@@ -365,10 +369,6 @@ def _words(request: Mapping[str, Any]) -> str:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _shown(mapping: Mapping[str, Any], key: str) -> str:
-    return repr(mapping[key]) if key in mapping else "not set"
 
 
 def _around(text: str, start: int) -> str:

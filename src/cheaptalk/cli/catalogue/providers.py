@@ -8,7 +8,7 @@ import yaml
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.models.providers import FILE, VARIABLE, written
+from cheaptalk.models.providers import FILE, VARIABLE, unknown_provider, written
 
 
 def providers(
@@ -19,7 +19,9 @@ def providers(
 ) -> None:
     """List the providers of models: where their keys go, and whether they are set."""
     if name is not None:
-        entry = ct.models.PROVIDERS.find(name)
+        entry = ct.models.PROVIDERS.get(name)
+        if entry is None:
+            raise unknown_provider(name)
         data = {name: written(entry)}
         if json:
             print_json(data | {"trouble": entry.trouble})

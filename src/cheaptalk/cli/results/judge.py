@@ -226,6 +226,8 @@ def _summarise(study: str, state: ct.judges.Judging, command: str, store: str) -
         say(f"halted: {state.halted}")
     if left := state.matches - state.done:
         cure = "raise --budget in" if state.short else "go on with"
+        if state.uncountable:
+            cure = "lift its cap (tokens=none, dollars=none) and cap calls with --budget in"
         next_step = f"{left:,} left; {cure}: {command}"
     else:
         next_step = f"see verdicts and agreement with: {see_verdicts(study, store)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from json import dumps
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
@@ -25,8 +26,9 @@ def show(
     match: Annotated[str, typer.Argument(help="A match's id, or the beginning of one.")],
     store: StoreOption = DEFAULT_STORE,
     seat: Annotated[str | None, typer.Option(help="Only what this seat knew and said.")] = None,
-    turn: Annotated[
-        int | None, typer.Option(min=1, help="Only this question, as numbered in what is shown.")
+    request: Annotated[
+        int | None,
+        typer.Option(min=0, help="Only this question, as numbered in what is shown and exported."),
     ] = None,
     calls: Annotated[bool, typer.Option("--calls", help="Also every call, word for word.")] = False,
     json: JsonOption = False,
@@ -37,7 +39,7 @@ def show(
         ledger = opened.open_calls(record.id)
         stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
     view = None if seat is None else ct.records.seat_view(record, seat)
-    chosen = _Chosen(seat, turn, calls)
+    chosen = _Chosen(seat, request, calls)
     if json:
         data = _whole(record, stands) if view is None else view.as_json()
         data["open_calls"] = ledger
@@ -45,7 +47,7 @@ def show(
             data[key] = chosen.among(data[key])
         print_json(data)
         return
-    if turn is None:
+    if request is None:
         _header(record, stands, view)
     waiting: Waiting = {}
     for call in chosen.among(ledger):
@@ -54,13 +56,13 @@ def show(
         _play(
             record, ct.records.transcript(record) if view is None else view.lines, chosen, waiting
         )
-    for (request, name), left in waiting.items():
-        out.print(f"[bold]{escape(name)}, question {request + 1}[/]")
+    for (number, name), left in waiting.items():
+        out.print(f"[bold]{escape(name)}, request {number}[/]")
         for one in ct.reports.exchanges((), left):
             _sent(one)
             if calls:
                 _call(one, 0)
-    if turn is None:
+    if request is None:
         _payoffs(record, view)
 
 
@@ -83,13 +85,13 @@ class _Chosen(NamedTuple):
     """What is to be shown of a match."""
 
     seat: str | None
-    turn: int | None
+    request: int | None
     calls: bool
 
     def has(self, seat: str, request: int | None) -> bool:
         if self.seat is not None and seat != self.seat:
             return False
-        return self.turn is None or (request is not None and request + 1 == self.turn)
+        return self.request is None or request == self.request
 
     def among(self, some: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [one for one in some if self.has(one["seat"], one["request"])]
@@ -121,12 +123,17 @@ def _definition(record: ct.MatchRecord, stands: list[Stand]) -> None:
             out.print(f"dealt afresh in place of match {one.in_place_of}")
     for places, player in ct.records.runs(record.seats):
         say(_seated(places, player["label"], player["spec"]))
-    say(", ".join(f"{key}={value}" for key, value in record.parameters.items()))
+    say(", ".join(f"{key}={_plain(value)}" for key, value in record.parameters.items()))
 
 
 def _seated(places: Sequence[str], player: str, spec: Mapping[str, Any]) -> str:
     settings = {key: value for key, value in spec.items() if value is not None}
-    return f"{' to '.join(places)}: {player} {settings}"
+    return f"{' to '.join(places)}: {player} {_plain(settings)}"
+
+
+def _plain(value: object) -> str:
+    """A value as it stands in a JSON file, but for a text alone, which has no quotes."""
+    return value if isinstance(value, str) else dumps(value, ensure_ascii=False, default=str)
 
 
 def _play(
@@ -134,13 +141,13 @@ def _play(
 ) -> None:
     """What one seat lived through, or all; of many seats together what they heard at once."""
     seats = list(dict.fromkeys(line.seat for line in lines))
-    asked = sorted({line.request + 1 for line in lines if line.request is not None})
-    if chosen.turn is not None and chosen.turn not in asked:
+    asked = sorted({line.request for line in lines if line.request is not None})
+    if chosen.request is not None and chosen.request not in asked:
         of = "" if chosen.seat is None else f" for {chosen.seat}"
         has = f"match {record.id} has {counted(len(asked), 'question')}{of}"
-        raise ct.CheaptalkError(f"{has}, and none of number {chosen.turn}")
+        raise ct.CheaptalkError(f"{has}, and none of number {chosen.request}; the first is 0")
     colours = {one: COLOURS[number % len(COLOURS)] for number, one in enumerate(seats)}
-    failed = {where: waiting.pop(where) for where in list(waiting) if where[0] + 1 in asked}
+    failed = {where: waiting.pop(where) for where in list(waiting) if where[0] in asked}
     wanted = [line for line in lines if chosen.has(line.seat, line.request)]
     if chosen.seat is None and len(record.seats) > ct.records.FEW:
         for scene in ct.records.gathered(wanted):
@@ -151,7 +158,7 @@ def _play(
             out.print()
         return
     for line in wanted:
-        number = "" if line.request is None else f", question {line.request + 1}"
+        number = "" if line.request is None else f", request {line.request}"
         out.print(f"[{colours[line.seat]}]to {line.name} ({line.seat}){number}[/]")
         say(visible(line.text))
         _answer(line, colours[line.seat], chosen.calls, failed)
@@ -161,7 +168,7 @@ def _play(
 def _answer(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) -> None:
     if line.kind is None or line.request is None:
         return
-    said = "no valid answer" if line.answer is None else str(line.answer)
+    said = "no valid answer" if line.answer is None else _plain(line.answer)
     mark = "" if line.kind == "ok" else f" [{line.kind}]"
     out.print(f"[bold {colour}]{line.name} answers{escape(mark)}:[/] {escape(said)}")
     sent = ct.reports.exchanges(line.calls, failed.get((line.request, line.seat), ()))
@@ -188,7 +195,7 @@ def _sent(one: ct.reports.Exchange) -> None:
 
 def _call(one: ct.reports.Exchange, known: int) -> None:
     """What was sent, but for messages that stand with the call before, and what came back."""
-    facts = "; ".join(f"{name} {value}" for name, value in one.facts.items())
+    facts = "; ".join(f"{name} {_plain(value)}" for name, value in one.facts.items())
     say(visible(f"  {facts}"), style="dim")
     if known:
         out.print(f"  [dim]({known} messages as in the call before)[/]")

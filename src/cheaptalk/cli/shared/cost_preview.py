@@ -54,11 +54,10 @@ def outlook(
     begun = {id_: seats for id_, seats in answered.items() if id_ in known.keys() - settled}
     if not wanted:
         return Outlook(store is not None, len(settled), spent, None, [])
-    more = {"concurrency": concurrency} if concurrency else {}
     with err.status(f"{planned.study.name}: estimating"):
         takes = ct.studies.estimate(
             planned, prices, settled, begun, seen=found or ct.studies.Experiences(), batch=batch,
-            **more,
+            concurrency=concurrency,
         )  # fmt: skip
     doubts = list(ct.studies.doubts(takes, planned.study.budget, spent))
     return Outlook(store is not None, len(settled), spent, takes, doubts)

@@ -11,6 +11,8 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import pair, player_entry
+from cheaptalk.players.rosters import chosen
+from cheaptalk.rules import suggest
 from cheaptalk.studies.study import FILES
 
 
@@ -54,6 +56,28 @@ def find_study(
     return ct.studies.parse_study(data, name)
 
 
+def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
+    """Refuse players of the command line whom no pairing seats: they would be left out silently.
+
+    Of a roster one player at least must be seated.
+
+    Args:
+        players, rosters: as for :func:`find_study`.
+
+    Raises:
+        StudyError: some are not.
+    """
+    study, unseated = planned.study, planned.unseated
+    seated = [label for label in study.players if label not in unseated]
+    cure = "take the label of one whom they seat, or list the seating in the pairing of a file"
+    for label in _entries(players):
+        if label in unseated:
+            raise ct.StudyError(f"--player: no pairing seats {suggest(label, seated)}; {cure}")
+    for roster in rosters:
+        if all(label in unseated for label in chosen(roster)):
+            raise ct.StudyError(f"--roster {roster}: no pairing seats any of its players; {cure}")
+
+
 def _entries(players: Sequence[str]) -> dict[str, Any]:
     """Roster entries as written behind ``--player``."""
     entries: dict[str, Any] = {}
@@ -80,7 +104,7 @@ def _study_named(name: str, store: str) -> ct.Study:
     if name in known:
         return stored_study(name, known[name])
     names = sorted({*ct.studies.preset_names(), *known})
-    raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")
+    raise ct.StudyError(f"no study file, preset or stored study {suggest(name, names)}")
 
 
 def stored_study(name: str, spec: dict[str, Any]) -> ct.Study:

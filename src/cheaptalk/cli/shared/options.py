@@ -82,6 +82,12 @@ CacheFileOption = Annotated[
         show_default=str(Path("~/.cache/cheaptalk/replies.sqlite")),
     ),
 ]
+ConcurrencyOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
+    ),
+]
 NoEstimateOption = Annotated[
     bool,
     typer.Option("--no-estimate", help="Do not estimate what models cost; caps hold all the same."),

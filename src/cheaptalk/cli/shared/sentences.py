@@ -94,8 +94,9 @@ def set_aside_text(count: int) -> str:
 def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
     """What running a study would change about what the store has of it, a line each.
 
-    >>> list(change_lines(ct.studies.StudyChanges("small", ["seed: 1 here, 0 stored"], 4, 0, 6)))
-    ['small: seed: 1 here, 0 stored', 'small: its 4 recorded matches stay, and 2 are new']
+    >>> seed = "seed is 1; what is stored has 0"
+    >>> list(change_lines(ct.studies.StudyChanges("small", [seed], 4, 0, 6)))
+    ['small: seed is 1; what is stored has 0', 'small: its 4 recorded matches stay, and 2 are new']
     """
     if changes is None or changes.line is None:
         return

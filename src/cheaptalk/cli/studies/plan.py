@@ -11,9 +11,10 @@ from rich.markup import escape
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import Outlook, outlook
-from cheaptalk.cli.shared.lookup import find_study, naming, opened
+from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
+    ConcurrencyOption,
     JsonOption,
     NoEstimateOption,
     PlayerOption,
@@ -39,6 +40,7 @@ def plan(
     batch: Annotated[
         bool, typer.Option("--batch", help="As played in providers' batches, at their prices.")
     ] = False,
+    concurrency: ConcurrencyOption = None,
     no_estimate: NoEstimateOption = False,
     matches: Annotated[bool, typer.Option("--matches", help="Also list every match.")] = False,
     json: JsonOption = False,
@@ -47,10 +49,13 @@ def plan(
     spec = find_study(study, store, player or (), roster or ())
     with opened(store) as there, naming(study):
         planned = ct.studies.lay_out(spec, there)
+        check_seated(planned, player or (), roster or ())
         table = ct.models.load_prices(prices)
         _check(planned, table, batch=batch)
         changes = None if there is None else ct.studies.changes(planned, there)
-    seen = outlook(planned, store, table, batch=batch, wanted=not no_estimate)
+    seen = outlook(
+        planned, store, table, batch=batch, concurrency=concurrency, wanted=not no_estimate
+    )
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
@@ -63,6 +68,7 @@ def plan(
                 for (game, seating), count in planned.counts().items()
             ],
             "idle": planned.idle,
+            "unseated": planned.unseated,
             "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
             "spent": seen.spent.as_json(),
             "estimate": seen.takes.as_json() if seen.takes and seen.takes.players else None,
@@ -79,8 +85,8 @@ def plan(
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {who}  deal {match.dealt.key}")
     _print_seatings(planned)
-    for label, game in planned.idle:
-        say(f"{label} does not play {game}")
+    for absence in planned.absences:
+        say(absence)
     for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
     if not all(group.instant for group in planned.matches.groups()):

@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import costs, outlook
-from cheaptalk.cli.shared.lookup import find_study, naming, opened, stored_study
+from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened, stored_study
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     CacheFileOption,
     CacheOption,
+    ConcurrencyOption,
     JsonOption,
     NoEstimateOption,
     PlayerOption,
@@ -62,12 +63,7 @@ class PlayOptions:
     workers: Annotated[
         int, typer.Option(min=1, help="Processes for scripted matches.", show_default="one a core")
     ] = os.cpu_count() or 1
-    concurrency: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Matches with models played at once.", show_default="64; 10,000 in batches"
-        ),
-    ] = None
+    concurrency: ConcurrencyOption = None
     patience: Annotated[
         float,
         typer.Option(min=0, help="Minutes for which a model's server may be overloaded or away."),
@@ -127,7 +123,8 @@ def run(
     options: PlayOptions,
 ) -> None:
     """Play a study; what the store already holds is not played again."""
-    _play(study, find_study(study, store, player or (), roster or ()), store, options)
+    players, rosters = player or (), roster or ()
+    _play(study, find_study(study, store, players, rosters), store, options, players, rosters)
 
 
 @with_options
@@ -140,7 +137,14 @@ def resume(
     _play(study, found, store, options)
 
 
-def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
+def _play(
+    name: str,
+    study: ct.Study,
+    path: str,
+    options: PlayOptions,
+    players: Sequence[str] = (),
+    rosters: Sequence[str] = (),
+) -> None:
     prices = ct.models.load_prices(options.prices)
     cap = ct.studies.Cap(
         calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
@@ -148,6 +152,7 @@ def _play(name: str, study: ct.Study, path: str, options: PlayOptions) -> None:
     batching = ct.studies.Batching(not options.no_wait, options.poll) if options.batch else None
     with naming(name), opened(path) as earlier:
         planned = ct.studies.lay_out(study, earlier)
+        check_seated(planned, players, rosters)
         checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
         ct.studies.try_strategies(planned)
         changes = None if earlier is None else ct.studies.changes(planned, earlier)
@@ -345,10 +350,14 @@ def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayO
         return f"report it with: cheaptalk report {study.name} {where}"
     left = f"{progress.left:,} left"
     used_up = progress.used_up >= progress.left
+    again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
+    if progress.short and progress.uncountable:
+        return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
-        again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
         return f"{left}; raise {cap} in the study's file, then: {again}"
+    if progress.uncountable:
+        return f"{left}; cap calls instead: {_resume(study, path, options)} --max-calls N"
     if progress.used_up:
         left += f", {progress.used_up:,} of them until budget.per_match is raised"
     return f"{left}; go on with: {_resume(study, path, options)}"

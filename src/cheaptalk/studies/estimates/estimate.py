@@ -1,5 +1,6 @@
 """The cost of a study, as a range, before anything runs, and whether its budget allows it."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from cheaptalk.studies.estimates.experience import (
 )
 from cheaptalk.studies.estimates.rehearsal import (
     Load,
-    Loads,
+    Rehearsal,
     RehearsedRole,
     evenly,
     mean_load,
@@ -52,7 +53,7 @@ from cheaptalk.studies.estimates.tokens import (
 )
 from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan
-from cheaptalk.studies.runs.host import CONCURRENCY
+from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES
 
 Try: TypeAlias = tuple[str, int]
 """A stand-in, and the luck that it has."""
@@ -65,6 +66,8 @@ Lineup: TypeAlias = tuple[Asking, ...]
 LONGER = 3
 """How many times as long as a match takes on average the longest may, at the end of a run."""
 NOBODY: Mapping[str, Mapping[str, Cost]] = MappingProxyType({})
+BATCH = (3_600, 86_400)
+"""Seconds within which a provider's batch ends, mostly and at the most."""
 REHEARSALS = 40
 """Matches that are rehearsed for each part, at the most."""
 EFFORT = 5_000
@@ -81,7 +84,9 @@ class Estimate(Printed):
         per_match: amounts of one match, on average, where it takes the most.
         models: the model of each of these players.
         rehearsed: matches that were played with stand-ins to find out.
-        seconds: that the run takes; None in providers' batches, each of which has a day.
+        at_once: matches that are played at once.
+        seconds: that the run takes.
+        plies: rounds of providers' batches, one after the other; None where calls go out at once.
         lengths: calls of a match by game, on average.
         assumes: what the range rests on, a sentence each.
     """
@@ -91,7 +96,9 @@ class Estimate(Printed):
     per_match: Amounts
     models: dict[str, str]
     rehearsed: int
-    seconds: Range | None
+    at_once: int
+    seconds: Range
+    plies: Range | None
     lengths: dict[str, Range]
     assumes: tuple[str, ...]
 
@@ -124,13 +131,15 @@ class Estimate(Printed):
     @property
     def duration(self) -> str:
         """How long the run takes, in words."""
-        if self.seconds is None:
-            return "up to 24 h for each ply, as the provider says of its batches"
-        return duration_shown(self.seconds)
+        whole = duration_shown(self.seconds)
+        if self.plies is None:
+            return whole
+        return f"{shown(self.plies, 'ply')} of batches, one after the other, in {whole}"
 
     def __str__(self) -> str:
         rows = [f"{counted(self.matches, 'match')} with models: {self.line}"]
-        rows += [f"  estimated time: {self.duration}"]
+        at_once = counted(self.at_once, "match")
+        rows += [f"  estimated time: {self.duration}, with up to {at_once} at once"]
         rows += [f"  {label}: {one.line}" for label, one in self.players.items()]
         return "\n".join([*rows, "This assumes:", *(f"- {one}" for one in self.assumes)])
 
@@ -141,7 +150,9 @@ class Estimate(Printed):
             "rehearsed": self.rehearsed,
             **self.total.as_json(),
             "per_match": self.per_match.as_json(),
-            "seconds": self.seconds and [round(end, 1) for end in self.seconds],
+            "concurrency": self.at_once,
+            "seconds": [round(end, 1) for end in self.seconds],
+            "plies": self.plies and [*self.plies],
             "unpriced": self.unpriced,
             "players": {
                 label: {"model": self.models[label], **one.as_json()}
@@ -159,7 +170,7 @@ def estimate(
     *,
     seen: Experiences = NONE,
     batch: bool = False,
-    concurrency: int = CONCURRENCY,
+    concurrency: int | None = None,
 ) -> Estimate:
     """Estimate what the models of a plan are going to take.
 
@@ -175,7 +186,7 @@ def estimate(
             seat; the low ends count on it.
         seen: what replies so far took.
         batch: whether calls go out in providers' batches.
-        concurrency: matches with models played at once.
+        concurrency: matches with models played at once; None for as many as a run plays.
     """
     known = prices or load_prices()
     live = plan.matches.left(Marks(), instant=False)
@@ -210,9 +221,14 @@ def estimate(
     for (label, part), amounts in totals.items():
         players[label] = players[label].plus(amounts)
         work = work.plus(seconds_of(amounts, seen.calls.get(asked[label, part])))
-    at_once = max(1, min(concurrency, len(left)))
-    longest = work.high / max(len(left), 1) * LONGER
-    seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
+    most = concurrency or (IN_BATCHES if batch else CONCURRENCY)
+    at_once = max(1, min(most, len(left)))
+    plies = rehearsals.plies(len(left) / at_once, begun) if batch else None
+    if plies is not None:
+        seconds = Range(plies.low * BATCH[0], plies.high * BATCH[1])
+    else:
+        longest = work.high / max(len(left), 1) * LONGER
+        seconds = Range(work.low / at_once, work.high / min(at_once, START) + longest)
     taken = _taken(left, begun)
     for label, spec in specs.items():
         price = known.of(spec.model)
@@ -220,13 +236,15 @@ def estimate(
         rest = players[label].without(taken[label], dollars)
         players[label] = rest if price else replace(rest, dollars=None)
     assumes = _assumptions(plan, specs, known, rehearsals.unknown)
+    if batch:
+        assumes += ("most batches end within 1 h, and each within 24 h, as providers say",)
     assumes += tuple(_seen(asked, seen.calls))
     if begun:
         assumes += ("matches that were begun are counted in full in the high estimate",)
     models = {label: spec.model for label, spec in specs.items()}
     return Estimate(
-        len(left), players, per_match, models, len(rehearsals.done),
-        None if batch else seconds, _calls_by_game(totals, left), assumes,
+        len(left), players, per_match, models, len(rehearsals.done), most, seconds, plies,
+        _calls_by_game(totals, left), assumes,
     )  # fmt: skip
 
 
@@ -314,7 +332,7 @@ class _Rehearsals:
     """Matches that are rehearsed, each once with each of the chosen stand-ins."""
 
     def __init__(self) -> None:
-        self.done: dict[str, dict[Try, Loads]] = {}
+        self.done: dict[str, dict[Try, Rehearsal]] = {}
         self.unknown: set[str] = set()
         self._chosen: dict[str, list[Try]] = {}
 
@@ -335,26 +353,49 @@ class _Rehearsals:
             if calls > effort:
                 break
             rehearsed = self._rehearsed(match)
-            calls += sum(load.calls for loads in rehearsed.values() for load in loads.values())
+            calls += sum(
+                load.calls for played in rehearsed.values() for load in played.loads.values()
+            )
             for at in [at for at, _, spec in models_of(match) if role_of(match, at, spec) == part]:
-                for one, loads in rehearsed.items():
-                    found[one].append(loads[at])
-                shortest += sorted((loads[at] for loads in rehearsed.values()), key=_asked)[:1]
+                loads = {one: played.loads[at] for one, played in rehearsed.items()}
+                for one, load in loads.items():
+                    found[one].append(load)
+                shortest += sorted(loads.values(), key=_asked)[:1]
         if not shortest:
             self.unknown.add(part.game)
             return Load(), Load()
         means = [mean_load(loads) for loads in found.values()]
         return mean_load(shortest), mean_load([mean_load(means), max(means, key=_asked)])
 
-    def _rehearsed(self, match: PlannedMatch) -> dict[Try, Loads]:
+    def plies(self, turns: float, begun: Container[str]) -> Range:
+        """Rounds of batches, in each of which every live match goes one call further.
+
+        Low is the longest match, each played as quickly as it can be, high the longest of all; what
+        was asked again makes it longer.
+
+        Args:
+            turns: matches that are left for each that is played at once.
+            begun: ids of matches that may be nearly through.
+        """
+        lengths = {
+            id_: [one.plies for one in played.values()]
+            for id_, played in self.done.items()
+            if played
+        }
+        quick = [min(plies) for id_, plies in lengths.items() if id_ not in begun]
+        low = max(max(quick), math.ceil(min(quick) * turns)) if quick else min(1, len(lengths))
+        most = max(map(max, lengths.values()), default=0)
+        return Range(low, math.ceil(most * (1 + REASKED)) * math.ceil(turns))
+
+    def _rehearsed(self, match: PlannedMatch) -> dict[Try, Rehearsal]:
         if match.id not in self.done:
             game = match.configuration.game.name
             tries = self._chosen.get(game) or [(name, 0) for name in stand_ins(match)]
             played = {one: rehearse(match, *one) for one in tries}
-            done = {one: loads for one, loads in played.items() if loads}
+            done = {one: found for one, found in played.items() if found and found.loads}
             self.done[match.id] = done
             if game not in self._chosen and done:
-                by_length = sorted(done, key=lambda one: sum(map(_asked, done[one].values())))
+                by_length = sorted(done, key=lambda one: sum(map(_asked, done[one].loads.values())))
                 lucks = [("random", luck) for luck in range(LUCKS) if ("random", 0) in done]
                 self._chosen[game] = list(dict.fromkeys([by_length[0], by_length[-1], *lucks]))
         return self.done[match.id]

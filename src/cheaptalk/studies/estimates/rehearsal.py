@@ -3,8 +3,9 @@ write.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -68,6 +69,19 @@ Loads: TypeAlias = dict[str, Load]
 """By place."""
 
 
+class Rehearsal(NamedTuple):
+    """A match that was played with stand-ins.
+
+    Attributes:
+        loads: what each seat of a model reads and writes.
+        plies: calls of the longest chain in which each waits for the one before: those of seats
+            that are asked at once go out together.
+    """
+
+    loads: Loads
+    plies: int
+
+
 def mean_load(loads: Sequence[Load]) -> Load:
     """What seats read and write on average."""
     columns = zip(*map(astuple, loads), strict=True)
@@ -100,7 +114,7 @@ def stand_ins(match: PlannedMatch) -> list[str]:
     return [one.name for one in fitting if not one.searches]
 
 
-def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
+def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Rehearsal | None:
     """Play a match with a strategy in place of whoever is none, or searches, and see what models
     read.
 
@@ -131,14 +145,20 @@ def rehearse(match: PlannedMatch, strategy: str, luck: int = 0) -> Loads | None:
         play(game, match.deal, f"{match.seed}/{luck}" if luck else match.seed, seated)
     except StrategyError:
         return None
-    return loads
+    return Rehearsal(loads, sum(talk.calls.values()))
 
 
 @dataclass
 class Talk:
-    """How many messages were written in a match so far."""
+    """What was said in a match so far.
+
+    Attributes:
+        messages: written to others.
+        calls: by the number of a question, those of the seat that made the most for it.
+    """
 
     messages: int = 0
+    calls: Counter[int] = field(default_factory=Counter)
 
 
 def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> Decide:
@@ -146,7 +166,7 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
     before: dict[str, Sequence[ChatMessage]] = {}
 
     def decision(asked: Asked) -> Action:
-        action = decide(asked)
+        action, made = decide(asked), load.calls
         texts = iter([player.style.codec.write(action)])
 
         def reply(call: Call) -> Reply:
@@ -158,6 +178,8 @@ def _watched(player: LanguageModel, decide: Decide, load: Load, talk: Talk) -> D
             return Reply(text=text)
 
         think(player.answer(asked), reply)
+        request = asked.request
+        talk.calls[request] = max(talk.calls[request], round(load.calls - made))
         talk.messages += _speaks(asked.ask.action)
         return action
 

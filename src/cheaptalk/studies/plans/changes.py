@@ -15,7 +15,7 @@ class StudyChanges(NamedTuple):
 
     Attributes:
         study: its name.
-        differences: what is written otherwise, in plain words; ``here`` is the plan.
+        differences: what is written otherwise, a sentence each: first the plan, then the store.
         recorded: the study's matches in the store.
         set_aside: those of them that running the plan would set aside.
         planned: matches of the plan.
@@ -31,7 +31,7 @@ class StudyChanges(NamedTuple):
     def line(self) -> str | None:
         """What running the plan does to the matches, in words; None where it only goes on.
 
-        >>> StudyChanges("small", ["seed: 1 here, 0 stored"], 4, 3, 6).line
+        >>> StudyChanges("small", ["seed is 1; what is stored has 0"], 4, 3, 6).line
         '3 of its 4 recorded matches would be set aside, and 5 would be new'
         """
         new = self.planned - (self.recorded - self.set_aside)

@@ -39,12 +39,14 @@ class Plan:
         study: the study.
         matches: every match, in order; each is made when it is asked for.
         idle: players who can sit at no table of some game, as (label, game).
+        unseated: players whom no pairing seats anywhere, by label.
         whole: whether these are all matches of the study. Only then does a run set others aside.
     """
 
     study: Study
     matches: PlannedMatches
     idle: list[tuple[str, str]] = field(default_factory=list)
+    unseated: list[str] = field(default_factory=list)
     whole: bool = False
 
     @classmethod
@@ -61,10 +63,16 @@ class Plan:
             for (game, seating), count in self.counts().items()
         ]
         title = f"{self.study.name}: {counted(len(self.matches), 'match')}"
-        notes = [f"{label} does not play {game}" for label, game in self.idle]
+        notes = self.absences
         if len(rows) > SHOWN:
             notes.append(f"and {counted(len(rows) - SHOWN, 'more seating')}")
         return html_table(title, ["game", "seating", "matches"], rows[:SHOWN], notes)
+
+    @property
+    def absences(self) -> list[str]:
+        """Who does not play everywhere, a sentence each."""
+        idle = [f"{label} does not play {game}" for label, game in self.idle]
+        return idle + [f"{label} plays nowhere: no pairing seats it" for label in self.unseated]
 
     def counts(self) -> Counter[tuple[str, tuple[str, ...]]]:
         """Matches by game and seating."""
@@ -114,15 +122,16 @@ def plan(
         dealt = _tables(study)
     else:
         dealt = [(*table, study.pairing) for table in tables]
-    seatings, idle = seat_everyone(study, [(one.game, pairing) for one, _, pairing in dealt])
+    seated = seat_everyone(study, [(one.game, pairing) for one, _, pairing in dealt])
     blocks = [
         Block(configuration, deals, rows, study.repeats)
-        for (configuration, deals, _), rows in zip(dealt, seatings, strict=True)
+        for (configuration, deals, _), rows in zip(dealt, seated.rows, strict=True)
     ]
     _not_too_many(sum(block.possible for block in blocks))
     if isinstance(study.pairing, Sample):
         blocks = _sampled(study.pairing.sample, blocks, Chance(f"{study.seed}").apart("sample"))
-    return Plan(study, PlannedMatches(list(_distinct(blocks))), idle, whole=True)
+    matches = PlannedMatches(list(_distinct(blocks)))
+    return Plan(study, matches, seated.idle, seated.unseated, whole=True)
 
 
 def _not_too_many(matches: int) -> None:

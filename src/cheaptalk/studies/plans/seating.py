@@ -1,11 +1,11 @@
 """Who meets whom: the seatings that a study's roster and pairing make at each game."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
@@ -53,14 +53,22 @@ TableSize: TypeAlias = tuple[str, tuple[str, ...]]
 """A game and its places, of which configurations of one game may have different ones."""
 
 
-def seat_everyone(
-    study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]
-) -> tuple[list[Rows], list[tuple[str, str]]]:
-    """Seat a study's roster at its games.
+class Seatings(NamedTuple):
+    """A study's roster, seated.
 
-    Returns:
-        The seatings of each table, and the players who can sit at no table of some game, as
-        (label, game).
+    Attributes:
+        rows: the seatings of each table.
+        idle: players who can sit at no table of some game, as (label, game).
+        unseated: players whom no pairing seats anywhere, by label.
+    """
+
+    rows: list[Rows]
+    idle: list[tuple[str, str]]
+    unseated: list[str]
+
+
+def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]]) -> Seatings:
+    """Seat a study's roster at its games.
 
     Raises:
         StudyError: a player or a listed seating can sit nowhere, nobody can play a game, two
@@ -86,11 +94,17 @@ def seat_everyone(
         if key not in made:
             made[key] = _seatings(pairing, study.swap, game, able[key[0]])
     _listed_sit(study, [pairing for _, pairing in tables], list(made.values()), names)
+    seated: set[str] = set()
     for (size, _), rows in made.items():
         if not rows:
             raise StudyError(f"players: no seating of the roster can play {size[0]}")
-        _no_doubles(size[0], rows)
-    return [made[_size(game), str(pairing)] for game, pairing in tables], idle
+        players = dict.fromkeys(chain.from_iterable(rows))
+        _no_doubles(size[0], players)
+        seated.update(player.label for player in players)
+    return Seatings(
+        [made[_size(game), str(pairing)] for game, pairing in tables], idle,
+        [label for label in study.players if label not in seated],
+    )  # fmt: skip
 
 
 def _size(game: Game) -> TableSize:
@@ -216,10 +230,10 @@ def _listed_sit(
             raise StudyError(f"pairing: {text} cannot sit like this at {', '.join(games)}")
 
 
-def _no_doubles(game: str, rows: Rows) -> None:
+def _no_doubles(game: str, players: Iterable[Seated]) -> None:
     """Refuse two labels for one player: their matches would be the same matches."""
     labels: dict[str, str] = {}
-    for player in dict.fromkeys(chain.from_iterable(rows)):
+    for player in players:
         first = labels.setdefault(player.digest, player.label)
         if first != player.label:
             raise StudyError(

@@ -34,6 +34,8 @@ from cheaptalk.studies.study import Study
 
 CONCURRENCY = 64
 """Matches with models that are played at once."""
+IN_BATCHES = 10_000
+"""The same where all wait for providers' batches."""
 
 
 def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:

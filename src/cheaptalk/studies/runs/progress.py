@@ -28,6 +28,7 @@ class Progress:
         unresolved: calls of earlier runs whose replies were never recorded.
         halted: why the run stops before its end, if it does.
         short: whether it stops because the study's own budget allows no more.
+        uncountable: whether it stops because a cap needs tokens counted that nobody counts.
         used_up: matches that failed because ``budget.per_match`` allows no more.
         cost: what the study has taken over all its runs, once this one is over.
         state: how the run is doing while models play, about once a second anew.
@@ -50,6 +51,7 @@ class Progress:
     unresolved: int = 0
     halted: str | None = None
     short: bool = False
+    uncountable: bool = False
     used_up: int = 0
     state: RunState | None = None
     seconds_left: float | None = None

@@ -34,15 +34,13 @@ from cheaptalk.studies.plans.matches import Marks, PlannedMatch
 from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
-from cheaptalk.studies.runs.host import CONCURRENCY, Host, match_row, recordings
+from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.study import Study
 
 NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
-IN_BATCHES = 10_000
-"""Matches with models that are played at once where all wait for providers' batches."""
 
 
 def run(
@@ -267,6 +265,7 @@ class _Run:
 
             await desk.work_on(self.left(instant=False), play)
         self.progress.halted, self.progress.short = desk.halted, desk.purse.short
+        self.progress.uncountable = desk.purse.uncountable
         self.progress.used_up += len(desk.purse.used_up)
         ids = (match.id for match in self.left(instant=False))
         self.progress.waiting = calls_in_batches(self.store, ids)
