@@ -376,19 +376,22 @@ def test_a_run_from_within_a_loop_as_in_a_notebook(store: Store) -> None:
 
 def test_an_interrupt_in_a_notebook_lets_calls_in_flight_come_back(store: Store) -> None:
     def interrupt_and_answer(call: ModelCall, number: str) -> str:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        if len(models.calls) == 1:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         return legal(call)
 
     async def cell() -> None:
         made = study(**with_model() | {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}]})
-        ct.run(made, store, models=Canned(interrupt_and_answer), concurrency=1)
+        ct.run(made, store, models=models, concurrency=1)
 
-    loop = asyncio.new_event_loop()
+    models, loop = Canned(interrupt_and_answer), asyncio.new_event_loop()
     with pytest.raises(KeyboardInterrupt):
         loop.run_until_complete(cell())
     loop.close()
-    (begun,) = records(store)
-    assert {call["state"] for call in store.open_calls(begun.id)} == {"answered"}
+    begun = records(store)  # how many, depends on how soon this thread has its turn
+    left = [call for record in begun for call in store.open_calls(record.id)]
+    assert {call["state"] for call in left} <= {"answered"}
+    assert len(left) + sum(len(numbers(record)) for record in begun) == len(models.numbers)
 
 
 def test_a_store_that_fails_stops_the_run_with_its_own_error(
