@@ -17,6 +17,7 @@ from bench import (
     equilibria,
     imports,
     item_bargaining,
+    mean_coverage,
     models,
     startup,
     study,
@@ -34,6 +35,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "item_bargaining": item_bargaining.rows,
     "equilibria": equilibria.rows,
     "empirical": empirical.rows,
+    "mean_coverage": mean_coverage.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")

@@ -90,6 +90,38 @@ def fixed(value: float, places: int = 0) -> str:
     return text if text.strip("-0.,") else text.lstrip("-")
 
 
+FEW_MARK = "†"
+"""What marks an interval of so few deals that it may be too narrow."""
+
+
+def interval_text(
+    mean: float, low: float, high: float, clusters: int | None, places: int, *, few: bool = False
+) -> str:
+    """An interval as it stands behind its mean.
+
+    Args:
+        clusters: behind the mean; they are told where all were at the end of what can be.
+        few: whether it is marked.
+
+    >>> interval_text(0.5, 0.31, 0.69, 12, 2, few=True), interval_text(1, 0.741, 1, 10, 2)
+    ('0.31 to 0.69 †', 'at least 0.74 (10 of 10)')
+    """
+    of_all = f" ({clusters:,} of {clusters:,})" if clusters else ""
+    if low < mean == high:
+        return f"at least {fixed(low, places)}{of_all}"
+    if low == mean < high:
+        return f"at most {fixed(high, places)}{of_all}"
+    return f"{fixed(low, places)} to {fixed(high, places)}{f' {FEW_MARK}' if few else ''}"
+
+
+def few_text(wanted: int) -> str:
+    """What :data:`FEW_MARK` means, and how many deals would do."""
+    return (
+        f"{FEW_MARK} Too few deals to tell how skewed the values are: the interval may be too "
+        f"narrow; {wanted:,} would do."
+    )
+
+
 def decimals(values: Sequence[float]) -> int:
     """How many decimals suit numbers that are to be compared.
 

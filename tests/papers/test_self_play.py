@@ -141,7 +141,9 @@ def test_intervals_are_clustered_by_deal(found: Findings, records: list[MatchRec
         ["deal", "agreement"],
         orient="row",
     )
-    (mean,) = mean_intervals(frame, ["agreement"], cluster=["deal"]).rows(named=True)
+    share = {"agreement": (0.0, 100.0)}
+    found_mean = mean_intervals(frame, ["agreement"], cluster=["deal"], bounds=share)
+    mean = found_mean.row(0, named=True)
     for column, part in (("", "mean"), (".low", "low"), (".high", "high"), (".error", "error")):
         assert row[f"agreement{column}"] == pytest.approx(mean[part])
 

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import plotly.graph_objects as go
+import polars as pl
 import pytest
-from scipy.stats import t as student
 
 import cheaptalk as ct
 from cheaptalk.rules import field_meanings, games, registry
@@ -35,26 +35,14 @@ def labels(record: ct.MatchRecord) -> tuple[str, ...]:
 Place = tuple[str, str]
 
 
-def summed_up(values: Iterable[tuple[Place, float]]) -> tuple[float, float, float, int, int]:
-    """Mean, limits of its interval, values and clusters, of values with configuration and deal."""
-    known = list(values)
-    deals: dict[str, set[Place]] = {}
-    for place, _ in known:
-        deals.setdefault(place[0], set()).add(place)
-    alone = [name for name, found in deals.items() if len(found) == 1]
-    together = list(deals) if len(alone) == 1 else alone
-    strata = [[name] for name in deals if name not in together] + [together] * bool(together)
-    mean = math.fsum(value for _, value in known) / len(known)
-    squares, freedom = 0.0, 0
-    for names in strata:
-        inside = [(place, value) for place, value in known if place[0] in names]
-        centre = math.fsum(value for _, value in inside) / len(inside)
-        clusters = {place for place, _ in inside}
-        off = [math.fsum(v - centre for at, v in inside if at == place) for place in clusters]
-        squares += len(off) / (len(off) - 1) * math.fsum(one**2 for one in off)
-        freedom += len(off) - 1
-    half = float(student.ppf(0.975, freedom)) * math.sqrt(squares) / len(known)
-    return mean, mean - half, mean + half, len(known), sum(map(len, deals.values()))
+def summed_up(values: Iterable[tuple[Place, float]], bounds: tuple[float, float]) -> dict[str, Any]:
+    """The mean of values with configuration and deal, its interval and what is behind it."""
+    rows = [(*place, value) for place, value in values]
+    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    found = ct.statistics.mean_intervals(
+        frame, ["x"], strata=["configuration"], bounds={"x": bounds}
+    )
+    return found.row(0, named=True)
 
 
 def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
@@ -104,11 +92,12 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
             checked += 1
             names = ("data-v", "data-low", "data-high", "data-n", "data-deals")
             shown = [cell.number(name) for name in names]
-            mean, low, high, *counts = summed_up(known)
-            least, most = bounds_of(game, heading)
-            expected = [mean, max(low, least), min(high, most), *counts]
-            assert shown == pytest.approx(expected, rel=2e-6, abs=2e-6)
-            assert (" to " in cell.text) == (low < least or most < high)
+            found = summed_up(known, bounds_of(game, heading))
+            expected = [found[name] for name in ("mean", "low", "high", "n", "clusters")]
+            assert found["mean"] == pytest.approx(math.fsum(v for _, v in known) / len(known))
+            pairs = [pair for pair in zip(shown, expected, strict=True) if pair != (None, None)]
+            assert all(one == pytest.approx(other, rel=2e-6, abs=2e-6) for one, other in pairs)
+            assert ("†" in cell.text) == (found["wanted"] is not None)
     assert checked > 20
 
 
@@ -158,17 +147,19 @@ def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: R
         assert row[2].number() == 1
         assert row[6].number("data-low") is None
         assert row[6].text.endswith("one deal")
-        assert row[6].title == "no interval: one deal only; 1 match in 1 deal"
+        assert row[6].title == "no interval: one deal; 1 match in 1 deal"
 
 
-def test_equal_values_are_shown_as_such(tmp_path: Path, reported: Reported) -> None:
+def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
+    tmp_path: Path, reported: Reported
+) -> None:
     players = {"fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining"}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
     (row,) = page.tables["well-bargaining-pairings"][1:]
     assert page.headings("well-bargaining-pairings")[6] == "Agreement"
-    assert row[6].text == "1.000±\u20090"
-    assert row[6].title == "all values are equal; 8 matches in 4 deals"
+    assert row[6].text == "1.000at least 0.473 (4 of 4)"
+    assert row[6].title == "95 % interval 0.473 to 1.000; 8 matches in 4 deals"
 
 
 def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:

@@ -7,10 +7,12 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize, stats
+from statsmodels.stats.proportion import proportion_confint
 
 from cheaptalk.statistics import mean_intervals
 
-COLUMNS = ["cell", "measure", "n", "clusters", "mean", "error", "low", "high"]
+COLUMNS = ["cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted"]
 
 
 def clustered(
@@ -45,11 +47,26 @@ def test_agrees_with_statsmodels(level: float) -> None:
         fit = sm.OLS(cell["x"].to_numpy(), np.ones(len(cell))).fit(
             cov_type="cluster", cov_kwds={"groups": cell["deal"].to_numpy()}, use_t=True
         )
-        low, high = fit.conf_int(alpha=1 - level)[0]
         assert (row["n"], row["clusters"]) == (len(cell), 12)
         assert row["mean"] == pytest.approx(fit.params[0], abs=1e-12)
         assert row["error"] == pytest.approx(fit.bse[0], rel=1e-10)
-        assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-9)
+        off = cell.group_by("deal").agg(pl.col("x").sum() - pl.col("x").len() * row["mean"])["x"]
+        low, high = halls_interval(off.to_numpy() / len(cell), row["mean"], level)
+        assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
+
+
+def halls_interval(off: np.ndarray, mean: float, level: float) -> tuple[float, float]:
+    """Hall's interval of clusters' deviations, by looking for where his polynomial is t."""
+    freedom = len(off) - 1
+    t = stats.t.ppf((1 + level) / 2, freedom)
+    skew = np.clip((off**3).sum() / (off**2).sum() ** 1.5, -0.9 / t, 0.9 / t)
+    error = ((off**2).sum() * len(off) / freedom) ** 0.5
+
+    def polynomial(y: float, wanted: float) -> float:
+        return float(y + skew * y**2 / 3 + skew**2 * y**3 / 27 + skew / 6 - wanted)
+
+    ends = [mean - error * optimize.brentq(polynomial, -99, 99, args=(one,)) for one in (t, -t)]
+    return ends[0], ends[1]
 
 
 def test_covers_the_truth_as_often_as_it_says_and_only_because_it_clusters() -> None:
@@ -64,19 +81,53 @@ def test_covers_the_truth_as_often_as_it_says_and_only_because_it_clusters() -> 
 
 
 def test_matches_of_clusters_of_one_are_independent() -> None:
-    values = [0.1, 0.4, 0.9, 0.2]
+    values = [0.1, 0.2, 0.8, 0.9]
     row = one(pl.DataFrame({"x": values, "deal": [1, 2, 3, 4]}))
     assert row["error"] == pytest.approx(np.std(values, ddof=1) / 2)
     assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 40), st.integers(1, 5))
-def test_equal_values_give_the_point_itself(value: float, clusters: int, size: int) -> None:
+def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: int) -> None:
     deals = [deal for deal in range(clusters) for _ in range(size)]
     row = one(pl.DataFrame({"x": [value] * len(deals), "deal": deals}))
-    limit = value if clusters > 1 else None
-    assert (row["mean"], row["low"], row["high"]) == (value, limit, limit)
-    assert (row["n"], row["clusters"]) == (clusters * size, clusters)
+    assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
+    assert row["error"] == (0 if clusters > 1 else None)
+    assert row["wanted"] is None
+    if value not in (0, 1):
+        assert row["low"] is row["high"] is None  # what else there could be, nobody knows
+
+
+def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None:
+    frame = pl.DataFrame({"x": [5.0] * 20, "deal": [*range(10)] * 2})
+    unseen = 1 - 0.05**0.1
+    row = one(frame, bounds={"x": (0.0, 20.0)})
+    assert (row["low"], row["high"]) == pytest.approx((5 - 5 * unseen, 5 + 15 * unseen))
+    assert one(frame, bounds={"x": (0.0, math.inf)})["low"] is None
+    share = one(frame.with_columns(x=pl.lit(1.0)))
+    assert (share["low"], share["high"]) == pytest.approx((0.05**0.1, 1))  # at least 0.74
+
+
+def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
+    values = [1.0] * 27 + [0.0] * 3
+    row = one(pl.DataFrame({"x": values, "deal": range(30)}))
+    low, high = proportion_confint(
+        0.9 * 29, 29, 2 * stats.norm.sf(stats.t.ppf(0.975, 29)), "wilson"
+    )
+    assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
+    copies = pl.DataFrame({"x": values * 4, "deal": [*range(30)] * 4})
+    assert one(copies) == row | {"n": 120}
+    tens = copies.with_columns(x=10 * pl.col("x") - 3)
+    scaled = one(tens, bounds={"x": (-3.0, 7.0)})
+    assert (scaled["low"], scaled["high"]) == pytest.approx((10 * low - 3, 10 * high - 3))
+
+
+def test_no_interval_leaves_the_bounds_and_broken_bounds_are_none() -> None:
+    frame = pl.DataFrame({"x": [0.0, 1.0, 9.0], "deal": [0, 1, 2]})
+    free, held = one(frame), one(frame, bounds={"x": (0.0, 10.0)})
+    assert free["low"] < 0
+    assert (held["low"], held["high"]) == (0, min(free["high"], 10))
+    assert one(frame, bounds={"x": (0.0, 5.0)}) == free | {"low": 0.0}
 
 
 def test_one_cluster_gives_a_mean_and_no_interval() -> None:
@@ -106,13 +157,22 @@ def strata_of(frame: pl.DataFrame) -> dict[str, Any]:
     return row
 
 
-def test_copies_of_one_match_leave_nothing_uncertain_within_configurations() -> None:
-    for deals in (2, 5, 50):
-        rows = [(name, deal, x) for name, x in (("a", 0.0), ("b", 0.5)) for deal in range(deals)]
-        frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
-        row = strata_of(frame)
-        assert (row["mean"], row["low"], row["high"]) == (0.25, 0.25, 0.25)
-        assert row["clusters"] == 2 * deals
+def test_what_differs_between_configurations_is_no_uncertainty() -> None:
+    rows = [
+        (name, deal, x + deal % 2) for name, x in (("a", 0.0), ("b", 50.0)) for deal in range(8)
+    ]
+    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    row = strata_of(frame)
+    assert row["mean"] == 25.5
+    assert row["error"] == pytest.approx(math.sqrt(2 * 8 / 7 * 8 * 0.25) / 16)
+    assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 14) * row["error"])
+
+
+def test_a_stratum_on_a_large_scale_brings_its_own_degrees_of_freedom_alone() -> None:
+    rows = [(name, deal, x * deal) for name, x in (("a", 1e-6), ("b", 1.0)) for deal in (-1, 1, 0)]
+    row = strata_of(pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row"))
+    assert row["high"] - row["mean"] == pytest.approx(stats.t.ppf(0.975, 2) * row["error"])
+    assert row["wanted"] == 4 * 24 // 2 + 2
 
 
 def test_strata_are_weighted_by_their_matches() -> None:
@@ -127,7 +187,11 @@ def test_strata_are_weighted_by_their_matches() -> None:
     squares = 3 / 2 * (4 + 1 + 9) + 2 * (4 + 4)
     assert row["mean"] == pytest.approx(6.6)
     assert row["error"] == pytest.approx(math.sqrt(squares) / 5)
-    assert row["high"] - row["mean"] == pytest.approx(3.182446 * row["error"], rel=1e-6)
+    parts = np.array([3 / 2 * (4 + 1 + 9), 2 * (4 + 4)])
+    freedom = parts.sum() ** 2 / (parts**2 / [2, 1]).sum()
+    symmetric = stats.t.ppf(0.975, freedom) * row["error"]
+    assert row["high"] - row["mean"] > symmetric > row["mean"] - row["low"]  # 6 is far out
+    assert row["wanted"] == math.ceil(3 * 24 / freedom + 2)
 
 
 def test_configurations_with_one_deal_are_collapsed() -> None:

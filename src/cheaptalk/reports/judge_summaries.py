@@ -160,7 +160,7 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
 def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> JudgedPlayer:
     estimate = score_estimates(frame, [], {"score": bounds}).get((), {}).get("score")
     if estimate and estimate.clusters < ENOUGH:
-        estimate = estimate._replace(low=None, high=None, cut=False)
+        estimate = estimate._replace(low=None, high=None)
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),

@@ -12,23 +12,20 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status, line_up, query_of
 from cheaptalk.records.forfeits import VALID
 from cheaptalk.statistics import STRATA, mean_intervals
-from cheaptalk.text import fixed
+from cheaptalk.text import interval_text
 
 SeatLabels: TypeAlias = tuple[str | None, ...]
 
 
 class ScoreEstimate(NamedTuple):
-    """A mean over n matches in so many clusters; without limits where there is one cluster.
-
-    ``cut`` says that its interval was longer and ends where the measure's values do.
-    """
+    """A mean over n matches in so many clusters; see :func:`.mean_intervals`."""
 
     mean: float
     low: float | None
     high: float | None
     n: int
     clusters: int
-    cut: bool = False
+    wanted: int | None = None
 
     @property
     def sides(self) -> tuple[float, float] | None:
@@ -37,20 +34,12 @@ class ScoreEstimate(NamedTuple):
             return None
         return self.mean - self.low, self.high - self.mean
 
-    def within(self, least: float, most: float) -> "ScoreEstimate":
-        """The same with its interval cut to what a mean can be."""
-        if self.low is None or self.high is None:
-            return self
-        low, high = max(self.low, least), min(self.high, most)
-        return self._replace(low=low, high=high, cut=(low, high) != (self.low, self.high))
-
     def interval(self, places: int) -> str:
         """The interval as it stands behind the mean, with so many decimals."""
         if self.low is None or self.high is None:
-            return "one deal"
-        if self.cut:
-            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
-        return f"±\u2009{0 if self.low == self.high else fixed(self.high - self.mean, places)}"
+            return "one deal" if self.clusters == 1 else "did not vary"
+        few = self.wanted is not None
+        return interval_text(self.mean, self.low, self.high, self.clusters, places, few=few)
 
 
 @dataclass(frozen=True)
@@ -152,11 +141,12 @@ def score_estimates(
     strata: Sequence[str] = (),
 ) -> dict[SeatLabels, dict[str, ScoreEstimate]]:
     """Means of scores, of which ``bounds`` has what they can be, for each combination of ``by``."""
-    wanted = ("measure", "mean", "low", "high", "n", "clusters")
     found: dict[SeatLabels, dict[str, ScoreEstimate]] = {}
-    cells = mean_intervals(frame, list(bounds), by, strata=strata)
-    for labels, (key, *numbers) in _keyed(cells.select(*by, *wanted), len(by)):
-        found.setdefault(labels, {})[key] = ScoreEstimate(*numbers).within(*bounds[key])
+    cells = mean_intervals(frame, list(bounds), by, strata=strata, bounds=bounds)
+    for labels, (key, *numbers) in _keyed(
+        cells.select(*by, "measure", *ScoreEstimate._fields), len(by)
+    ):
+        found.setdefault(labels, {})[key] = ScoreEstimate(*numbers)
     return found
 
 

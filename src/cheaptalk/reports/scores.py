@@ -23,7 +23,7 @@ from cheaptalk.reports.score_lines import (
     with_roles,
 )
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
-from cheaptalk.text import capital, decimals
+from cheaptalk.text import capital, decimals, few_text
 
 COUNTED = (Status.FINISHED.value, Status.FORFEITED.value, Status.FAILED.value)
 POOLED = "\n\nHere: the mean over the places of the role, or over those that the player fills."
@@ -196,6 +196,13 @@ class GameScores:
         found = {score.key: [line.estimates.get(score.key) for line in lines]
                  for score in self.explained}  # fmt: skip
         return {key: decimals([one.mean for one in ones if one]) for key, ones in found.items()}
+
+    @property
+    def caution(self) -> str:
+        """What the mark of too few deals means; empty where it does not stand."""
+        lines = [*self.pairings, *(line for lines in self.players.values() for line in lines)]
+        wanted = [one.wanted or 0 for line in lines for one in line.estimates.values()]
+        return few_text(max(wanted)) if any(wanted) else ""
 
     @property
     def explained(self) -> list[Score]:

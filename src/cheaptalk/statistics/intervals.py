@@ -4,10 +4,18 @@ Matches on one deal are alike: a deal that is generous to one pairing is generou
 Treating them as independent makes intervals too narrow; clustering by deal makes them honest.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import stdtrit
+
+Numbers: TypeAlias = NDArray[Any]
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the most that a value can be."""
 
 DEALS = ("configuration", "deal")
 """The columns that tell which matches share a deal."""
@@ -15,6 +23,12 @@ STRATA = ("configuration",)
 """The column that tells which matches share a configuration."""
 FEW = 20
 """Fewer clusters than this make intervals too narrow more often than not."""
+ENOUGH = 25
+"""Clusters that show how skewed values are."""
+SYMMETRIC = 1e-6
+"""Skewness that is none."""
+STEEPEST = 0.9
+"""Skewness times quantile, at the most: where it is 1, the transformation is too steep to use."""
 
 
 def few_clusters(count: int) -> str:
@@ -30,29 +44,45 @@ def mean_intervals(
     cluster: Sequence[str] = DEALS,
     strata: Sequence[str] = (),
     level: float = 0.95,
+    bounds: Mapping[str, Bounds] | None = None,
 ) -> pl.DataFrame:
-    """Means of some columns, cell by cell, with cluster-robust intervals.
+    """Means of some columns, cell by cell, with cluster-robust intervals that hold for thin data.
 
-    With N matches in G clusters, x_i a match's value and m their mean, the variance of m is
-    estimated as
+    With N matches in G clusters, x_i a match's value, m their mean, and u_g the sum of
+    (x_i - m) / N over the matches of cluster g, the variance of m is estimated as
 
-        V = G / (G - 1) * sum over clusters g of (sum over i in g of (x_i - m)) ** 2 / N ** 2,
+        V = G / (G - 1) * sum over clusters g of u_g ** 2.
 
-    and the interval is m -/+ t * sqrt(V), where t is the quantile of Student's t with G - 1
-    degrees of freedom. This is the estimator CR1 of Cameron and Miller (2015, A Practitioner's
-    Guide to Cluster-Robust Inference, Journal of Human Resources 50(2), section II) for a
-    regression on a constant. Matches count alike, whatever the sizes of their clusters.
+    This is the estimator CR1 of Cameron and Miller (2015, A Practitioner's Guide to
+    Cluster-Robust Inference, Journal of Human Resources 50(2), section II) for a regression on a
+    constant. Matches count alike, whatever the sizes of their clusters.
 
-    With strata (the configurations of a design that were chosen, not drawn), m is replaced by
-    each stratum's own mean, the sum runs over all strata h with G_h / (G_h - 1), and t has the
-    sum of G_h - 1 degrees of freedom (Cochran 1977, Sampling Techniques, sections 5.4 and 9A.5):
-    what differs from configuration to configuration is then no uncertainty, and playing copies of
-    one match adds none and removes none. Strata with one cluster are collapsed into one stratum;
-    a single such stratum collapses the whole cell, which errs on the side of caution (section
-    5A.12).
+    With strata (the configurations of a design that were chosen, not drawn), deviations are from
+    each stratum's own mean, and V is the sum of the strata's V_h with their G_h clusters (Cochran
+    1977, Sampling Techniques, sections 5.4 and 9A.5): what differs from configuration to
+    configuration is then no uncertainty. Strata with one cluster are collapsed into one stratum; a
+    single such stratum collapses the whole cell, which errs on the side of caution (section
+    5A.12). There are f = V ** 2 / sum of (V_h ** 2 / (G_h - 1)) degrees of freedom
+    (Satterthwaite), so that a stratum on a large scale counts for what it adds.
 
-    Where all values of a stratum are equal they add nothing. A single cluster gives no interval.
-    Missing values are left out, and a cell without any value is no row.
+    The interval takes one of three forms, with t the quantile of Student's t:
+
+    - **Means** are freed of skewness by Hall's transformation (1992, On the Removal of Skewness by
+      Transformation, Journal of the Royal Statistical Society B 54(1)). With c the sum of
+      u_g ** 3 over that of u_g ** 2 to the power of 1.5, held within -/+ 0.9 / t, and
+      h(y) = 3 / c * ((1 + c * (y - c / 6)) ** (1 / 3) - 1), the interval is
+      m - h(t) * sqrt(V) to m - h(-t) * sqrt(V), or m -/+ t * sqrt(V) where c is 0.
+    - **Shares**, whose values are all one of their bounds, have Wilson's interval for as many
+      independent observations as have the same variance, p * (1 - p) / V for the share p, and N at
+      the most (Korn and Graubard 1998, Confidence Intervals for Proportions with Small
+      Expected Number of Positive Counts Estimated from Survey Data, Survey Methodology 24(2)).
+    - **What did not vary** over G clusters: what was never seen comes with a probability of no more
+      than q = 1 - (1 - level) ** (1 / G), else it would have been seen with a probability of
+      ``level``; and it lies within the bounds (a, b). The interval is m - q * (m - a) to
+      m + q * (b - m), and there is none without finite bounds.
+
+    No interval leaves the bounds. A single cluster gives none. Missing values are left out, and a
+    cell without any value is no row.
 
     Args:
         frame: one row a match.
@@ -61,11 +91,15 @@ def mean_intervals(
         cluster: the columns that tell the clusters apart.
         strata: those of the cluster columns that tell the strata apart; none: no strata.
         level: the share of such intervals that cover the true mean, in (0, 1).
+        bounds: the least and the most that a value can be, by column; 0 and 1 for a column without
+            bounds that holds nothing else.
 
     Returns:
         One row a cell and value: the columns of ``by``, then ``measure`` (the value's name),
-        ``n`` (matches), ``clusters``, ``mean``, ``error`` (the standard error), ``low`` and
-        ``high``; the last three are null where there is one cluster.
+        ``n`` (matches), ``clusters``, ``mean``, ``freedom`` (degrees of freedom), ``error`` (the
+        standard error, null of one cluster), ``low`` and ``high`` (null where there is no
+        interval), and ``wanted``: how many clusters would do where these are too few to tell a
+        skew that makes the interval too narrow; null where they are enough, and of shares.
     """
     cell = [*by, "measure"]
     long = (
@@ -74,36 +108,141 @@ def mean_intervals(
         .drop_nulls("value")
     )
     long, stratum = _stratified(long, cell, cluster, strata)
-    long = long.with_columns(mean=_exact_mean(cell), centre=_exact_mean([*cell, *stratum]))
-    clusters = long.group_by(*cell, *stratum, *cluster, maintain_order=True).agg(
-        pl.len().alias("n"),
-        pl.col("mean").first(),
-        (pl.col("value") - pl.col("centre")).sum().alias("off"),
+    long = _with_bounds(long, cell, bounds or {})
+    cells = _moments(long, cell, cluster, stratum)
+    low, high = _limits(cells, level)
+    freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
+    few = (freedom.round(6) < ENOUGH - 1) & (pl.col("variance") > 0) & ~pl.col("share")
+    return cells.select(
+        *cell, "n", "clusters", "mean", "freedom",
+        error=pl.when(freedom > 0).then(pl.col("variance").sqrt()),
+        low=pl.Series(low, dtype=pl.Float64).fill_nan(None),
+        high=pl.Series(high, dtype=pl.Float64).fill_nan(None),
+        wanted=pl.when(few).then(
+            (apart * (ENOUGH - 1) / freedom + pl.col("strata")).round(6).ceil().cast(pl.Int64)
+        ),
+    )  # fmt: skip
+
+
+def _with_bounds(
+    long: pl.DataFrame, cell: Sequence[str], bounds: Mapping[str, tuple[float, float]]
+) -> pl.DataFrame:
+    """Values with their bounds, of which those that a value of the cell breaks are none."""
+    given = pl.DataFrame(
+        [(name, *ends) for name, ends in bounds.items()],
+        schema={"measure": pl.String, "least": pl.Float64, "most": pl.Float64},
+        orient="row",
     )
-    count = pl.col("clusters")
-    parts = clusters.group_by(*cell, *stratum, maintain_order=True).agg(
-        pl.col("n").sum(),
-        pl.len().alias("clusters"),
-        pl.col("mean").first(),
-        pl.col("off").pow(2).sum().alias("squares"),
+    value = pl.col("value")
+    binary = value.is_in([0.0, 1.0]).all().over(cell) & pl.col("least").is_null()
+    least = pl.when(binary).then(0.0).otherwise(pl.col("least").fill_null(-math.inf))
+    most = pl.when(binary).then(1.0).otherwise(pl.col("most").fill_null(math.inf))
+    return long.join(given, on="measure", how="left", maintain_order="left").with_columns(
+        least=pl.when(value.min().over(cell) >= least).then(least).otherwise(-math.inf),
+        most=pl.when(value.max().over(cell) <= most).then(most).otherwise(math.inf),
     )
-    cells = parts.group_by(cell, maintain_order=True).agg(
-        pl.col("n").sum(),
-        count.sum(),
-        pl.col("mean").first(),
-        (count - 1).sum().alias("freedom"),
-        (count / (count - 1) * pl.col("squares")).sum().alias("squares"),
-    )
-    quantiles = stdtrit(cells["freedom"].to_numpy(), (1 + level) / 2)
-    mean, width = pl.col("mean"), pl.col("quantile") * pl.col("error")
-    return (
-        cells.with_columns(
-            error=pl.when(pl.col("freedom") > 0).then(pl.col("squares").sqrt() / pl.col("n")),
-            quantile=pl.Series(quantiles, dtype=pl.Float64),
+
+
+def _moments(
+    long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], stratum: Sequence[str]
+) -> pl.DataFrame:
+    """A row a cell: what intervals are made of."""
+    long = long.with_columns(
+        mean=_exact_mean(cell), centre=_exact_mean([*cell, *stratum]), size=pl.len().over(cell),
+        inner=pl.col("value").is_between("least", "most", closed="none"),
+    )  # fmt: skip
+    same = [pl.col("mean", "least", "most").first(), pl.col("n").sum()]
+    off, count = pl.col("off"), pl.col("clusters")
+    clusters = (
+        long.group_by(*cell, *stratum, *cluster, maintain_order=True)
+        .agg(
+            pl.col("mean", "least", "most", "size").first(),
+            pl.len().alias("n"),
+            (pl.col("value") - pl.col("centre")).sum().alias("off"),
+            pl.col("inner").any(),
         )
-        .with_columns(low=mean - width, high=mean + width)
-        .drop("squares", "quantile", "freedom")
+        .with_columns(off / pl.col("size"))
     )
+    parts = (
+        clusters.group_by(*cell, *stratum, maintain_order=True)
+        .agg(
+            *same,
+            pl.col("inner").any(),
+            pl.len().alias("clusters"),
+            off.pow(2).sum().alias("squares"),
+            off.pow(3).sum().alias("cubes"),
+        )
+        .with_columns(
+            variance=pl.when(count > 1)
+            .then(count / (count - 1) * pl.col("squares"))
+            .otherwise(0.0),
+        )
+    )
+    variance = pl.col("variance")
+    return (
+        parts.group_by(cell, maintain_order=True)
+        .agg(
+            *same,
+            ~pl.col("inner").any().alias("share"),
+            count.sum(),
+            pl.len().alias("strata"),
+            variance.sum(),
+            pl.col("squares", "cubes").sum(),
+            (variance.pow(2) / (count - 1)).filter(count > 1).sum().alias("fourths"),
+        )
+        .with_columns(
+            freedom=pl.when(pl.col("fourths") > 0)
+            .then(variance.pow(2) / pl.col("fourths"))
+            .otherwise((count - pl.col("strata")).cast(pl.Float64)),
+        )
+    )
+
+
+def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
+    """The ends of the cells' intervals; not a number where there are none."""
+    mean, squares, variance, freedom, least, most = (
+        cells[name].to_numpy()
+        for name in ("mean", "squares", "variance", "freedom", "least", "most")
+    )
+    quantile = stdtrit(freedom, (1 + level) / 2)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        unseen = 1 - (1 - level) ** (1 / cells["clusters"].to_numpy())
+        constant = mean - unseen * (mean - least), mean + unseen * (most - mean)
+        share = _wilson(mean, variance, quantile, least, most, cells["n"].to_numpy())
+        skew = cells["cubes"].to_numpy() / squares**1.5
+        other = tuple(mean - _hall(end, skew) * variance**0.5 for end in (quantile, -quantile))
+    forms = [freedom <= 0, variance == 0, cells["share"].to_numpy()]
+    low, high = (
+        np.select(forms, [np.nan, constant[end], share[end]], other[end]) for end in (0, 1)
+    )
+    known = np.isfinite(low) & np.isfinite(high)
+    return (
+        np.where(known, np.maximum(low, least), np.nan),
+        np.where(known, np.minimum(high, most), np.nan),
+    )
+
+
+def _hall(quantile: Numbers, skew: Numbers) -> Numbers:
+    """A quantile of Student's t as it is for a mean of this skewness."""
+    most = STEEPEST / np.abs(quantile)
+    symmetric = np.abs(skew) < SYMMETRIC
+    bend = np.where(symmetric, 1, np.clip(skew, -most, most))
+    bent = 3 / bend * (np.cbrt(1 + bend * (quantile - bend / 6)) - 1)
+    return np.where(symmetric, quantile, bent)
+
+
+def _wilson(
+    mean: Numbers, variance: Numbers, quantile: Numbers, least: Numbers, most: Numbers, n: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Wilson's interval of shares, by their effective sizes."""
+    span = most - least
+    share = (mean - least) / span
+    square = share * (1 - share)
+    size = np.minimum(square * span**2 / variance, n)
+    shrunk = 1 + quantile**2 / size
+    centre = (share + quantile**2 / (2 * size)) / shrunk
+    width = quantile / shrunk * np.sqrt(square / size + (quantile / (2 * size)) ** 2)
+    return least + span * (centre - width), least + span * (centre + width)
 
 
 def _exact_mean(over: Sequence[str]) -> pl.Expr:

@@ -42,7 +42,7 @@ def hand_over(
     else:
         for table in shown.values():
             say(f"{table}\n", whole=True)
-            for note in table.notes:
+            for note in table.remarks:
                 say(note)
         for title, why in found.lacking.items():
             say(f"{title}: {why}")

@@ -171,8 +171,7 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     there = means(own, ["alone"], ["player"], bounds=bounds, strata=STRATA)
     squares = (pl.col("choice.error") ** 2, pl.col("alone.error") ** 2)
     total = squares[0] + squares[1]
-    parts = squares[0] ** 2 / (pl.col("choice.clusters") - 1)
-    parts += squares[1] ** 2 / (pl.col("alone.clusters") - 1)
+    parts = squares[0] ** 2 / pl.col("choice.freedom") + squares[1] ** 2 / pl.col("alone.freedom")
     both = here.join(there, on="player", how="left", maintain_order="left").with_columns(
         pl.lit(game).alias("game"),
         pl.lit(GAMES[game]).alias("title"),

@@ -175,7 +175,7 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
     ).join(spread, on=by)
     single = by_run(runs).filter(game=OVERALL).group_by("player")
     overall = (
-        over_games(runs, games, "score")
+        over_games(games, "score")
         .filter(pl.col("games") == runs["game"].n_unique())
         .join(single.agg(pl.col("score").std().alias("score.spread")), on="player", how="left",
               maintain_order="left")

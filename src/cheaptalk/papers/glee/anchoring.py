@@ -139,7 +139,7 @@ def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None
     error, clusters = found["error"], found["clusters"]
     if error is None or abs(r) >= 1:
         return None, None, clusters
-    width = float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) * error / (1 - r**2)
+    width = float(stdtrit(found["freedom"], (1 + LEVEL) / 2)) * error / (1 - r**2)
     return tanh(atanh(r) - width), tanh(atanh(r) + width), clusters
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import HIGH, LOW, Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import Result, game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.text import capital
@@ -213,7 +213,9 @@ def reweighted(
     whole = known.select(by).unique(maintain_order=True)
     for value in values:
         own = _scaled(known.drop_nulls(value), value, by)
-        found = means(own, [value], by, bounds=bounds, cluster=DEALS, strata=STRATA)
+        found = means(own, [value], by, cluster=DEALS, strata=STRATA)
+        least, most = (bounds or {}).get(value, (None, None))
+        found = found.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most))
         covered = own.group_by(by).agg(
             (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
         )

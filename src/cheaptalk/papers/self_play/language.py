@@ -44,6 +44,10 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     )  # fmt: skip
 
 
+KNOWN = {part: end for part, end in PARTS.items() if part not in ("wanted", "freedom")}
+"""What is known of measures of all dialogues together."""
+
+
 def diversity(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How varied the language of all dialogues of self-play is, taken together.
 
@@ -93,7 +97,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     wide = copies.group_by(cell, maintain_order=True).agg(pl.len().alias("matches"))
     for measure in (VOCABULARY, *map(entropy_name, NGRAMS)):
         own = found.filter(measure=measure).rename({"value": "mean"})
-        names = {part: measure + ending for part, ending in PARTS.items()}
+        names = {part: measure + ending for part, ending in KNOWN.items()}
         own = own.select(*cell, *names).rename(names)
         wide = wide.join(own, on=cell, how="left", nulls_equal=True, maintain_order="left")
     return wide
@@ -107,7 +111,7 @@ def _side_by_side(sides: Sides, frame: pl.DataFrame) -> pl.DataFrame:
         kept.select(
             "objective", "player", "iteration",
             series=pl.format("{}, {}", "lineage", pl.lit(kind)) if several else pl.lit(kind),
-            **{f"entropy{end}": pl.col(f"{entropy_name(n)}{end}") for end in PARTS.values()},
+            **{f"entropy{end}": pl.col(f"{entropy_name(n)}{end}") for end in KNOWN.values()},
         )
         for n, kind in KINDS.items()
     )  # fmt: skip

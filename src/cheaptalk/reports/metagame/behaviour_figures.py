@@ -113,9 +113,8 @@ def concession_curves(
 ) -> Panel | None:
     """What each player's offers demand for itself by round: means with 95 % intervals as bands.
 
-    Intervals are clustered by deal within configurations (see :func:`.mean_intervals`), and kept
-    within [0, 1]. A round counts the matches in which the player still made an offer in it. None
-    where nobody made one.
+    Intervals are clustered by deal within configurations (see :func:`.mean_intervals`). A round
+    counts the matches in which the player still made an offer in it. None where nobody made one.
 
     Args:
         game: the name of its rules.
@@ -124,7 +123,9 @@ def concession_curves(
         labels: the players to show.
     """
     made = rounds.join(frame, on="match", how="semi").filter(pl.col("player").is_in(labels))
-    means = mean_intervals(made, [DEMAND], ["player", "round"], strata=STRATA).sort("round")
+    means = mean_intervals(
+        made, [DEMAND], ["player", "round"], strata=STRATA, bounds={DEMAND: SHARE}
+    ).sort("round")
     data = [
         trace
         for place, label in enumerate(labels)
@@ -146,7 +147,7 @@ def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:
     if means.is_empty():
         return []
     colour = COLOURS[place % len(COLOURS)]
-    band = means.drop_nulls("low").with_columns(pl.col("low", "high").clip(*SHARE))
+    band = means.drop_nulls("low")
     there = {"legendgroup": label, "name": short(label), "type": "scatter"}
     shade: Trace = there | {
         "x": [*band["round"], *band["round"].reverse()],

@@ -283,8 +283,7 @@ def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
     changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
     found = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
     means = dict(found.select("measure", "mean").iter_rows())
-    error, clusters, n = found.filter(measure="difference").select("error", "clusters", "n").row(0)
-    freedom = max(clusters - both.select(STRATA).n_unique(), 1)
+    error, freedom, n = found.filter(measure="difference").select("error", "freedom", "n").row(0)
     return Difference(means[key], means[f"{key}.after"], means["difference"], error, freedom, n)
 
 
@@ -299,7 +298,7 @@ def _of_cells(before: pl.DataFrame, after: pl.DataFrame, key: str) -> Difference
         return Difference(first, second, second - first, None, 1.0, size)
     squares = strata["error"].to_numpy() ** 2
     total = float(squares.sum())
-    fourths = float((squares**2 / (strata["clusters"].to_numpy() - 1)).sum())
+    fourths = float((squares**2 / strata["freedom"].to_numpy()).sum())
     freedom = total**2 / fourths if total else 1.0
     return Difference(first, second, second - first, total**0.5, freedom, size)
 

@@ -17,6 +17,7 @@ SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "[": "{[}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
+    "†": r"$^\dagger$",
 }  # fmt: skip
 """Characters that LaTeX takes for something else."""
 SIGNS = {
@@ -71,9 +72,10 @@ def latex(table: ReportTable, label: str = "") -> str:
     \end{table}
     """
     sides = "".join("l" if one.places is None else "r" for one in table.columns)
+    said = f"{table.title}. {table.caption} {table.caution}"
     lines = [
         r"\begin{table}",
-        rf"\caption{{{_escaped(' '.join([f'{table.title}.', *table.caption.split()]))}}}",
+        rf"\caption{{{_escaped(' '.join(said.split()))}}}",
         rf"\label{{tab:{label or table.name}}}",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
@@ -100,7 +102,8 @@ def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> str:
     text = f"${column.number(value, places)}$".replace(",", "{,}")
     if one.low is not None and one.high is not None:
         ends = (fixed(end, places).replace(",", "{,}") for end in (one.low, one.high))
-        return f"{text} [${'$, $'.join(ends)}$]"
+        few = r"$^\dagger$" if one.wanted is not None else ""
+        return f"{text} [${'$, $'.join(ends)}$]{few}"
     return text if one.error is None else f"{text} (${fixed(one.error, places)}$)"
 
 

@@ -97,7 +97,7 @@ class _Board:
         rows = self.rows(self.studies)
         ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
         found = means(rows, ["z"], ["player", "game"], strata=STRATA)
-        overall = over_games(rows, found, "z").drop("games").rename(
+        overall = over_games(found, "z").drop("games").rename(
             lambda name: OVERALL + name[1:] if name.startswith("z") else name
         )  # fmt: skip
         board = ranks.join(overall, on="player", how="left", maintain_order="left")

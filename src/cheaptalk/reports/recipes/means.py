@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from scipy.special import stdtrit
 
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, HIGH, LOW
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, HIGH, LOW, WANTED
 from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
 
-PARTS = {"mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS}
+PARTS = {
+    "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
+    "wanted": WANTED, "freedom": FREEDOM,
+}  # fmt: skip
 """What stands behind a column's name for each column of :func:`.mean_intervals`."""
 
 
@@ -27,42 +30,36 @@ def means(
         frame: one row an observation.
         values: columns to take means of; a cell where one has no value has nulls there.
         by: the columns whose combinations are the cells, in the order in which they first appear.
-        bounds: the least and the most that means can be, by value; no interval leaves them.
-        cluster, strata: see :func:`.mean_intervals`.
+        bounds, cluster, strata: see :func:`.mean_intervals`.
     """
-    found = mean_intervals(frame, values, by, cluster=cluster, strata=strata)
+    found = mean_intervals(frame, values, by, cluster=cluster, strata=strata, bounds=bounds)
     wide = frame.select(by).unique(maintain_order=True)
     for value in values:
         names = {part: value + ending for part, ending in PARTS.items()}
         own = found.filter(measure=value).select(*by, *names).rename(names)
-        least, most = (bounds or {}).get(value, (None, None))
-        own = own.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most))
         wide = wide.join(own, on=list(by), how="left", nulls_equal=True, maintain_order="left")
     return wide
 
 
-def over_games(rows: pl.DataFrame, found: pl.DataFrame, value: str) -> pl.DataFrame:
+def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
     """The mean of each player's games, all of which weigh alike, with a 95 % interval.
 
     The error is the root of the sum of the games' squared errors, over their number; degrees of
     freedom are Welch and Satterthwaite's. There is neither where a game has no error.
 
     Args:
-        rows: one row an observation, with ``player``, ``game`` and ``configuration``.
-        found: one row a player and game, as :func:`means` makes them of these rows, with
-            configurations as strata.
+        found: one row a player and game, as :func:`means` makes them with configurations as
+            strata.
         value: what is averaged.
 
     Returns:
         ``player`` in the order in which players first appear, ``value`` with its interval, error
         and count, and ``games``, how many there are.
     """
-    settings = rows.group_by("player", "game").agg(pl.col("configuration").n_unique().alias("h"))
-    error, freedom = pl.col(value + ERROR), pl.col(value + CLUSTERS) - pl.col("h")
+    error = pl.col(value + ERROR)
     squares = error.pow(2).sum()
-    fourths = (error.pow(4) / pl.max_horizontal(freedom, 1)).sum()
-    games = found.join(settings, on=["player", "game"], maintain_order="left")
-    made = games.group_by("player", maintain_order=True).agg(
+    fourths = (error.pow(4) / pl.max_horizontal(value + FREEDOM, 1)).sum()
+    made = found.group_by("player", maintain_order=True).agg(
         pl.col(value).mean(),
         pl.col(value + COUNT).sum(),
         pl.len().alias("games"),

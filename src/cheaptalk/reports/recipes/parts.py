@@ -13,11 +13,13 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.rules.registry import Registry, instances
-from cheaptalk.text import aligned, fixed
+from cheaptalk.text import aligned, few_text, fixed, interval_text
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
-"""What is added to a column's name for the ends of its interval, its standard error, and how many
-observations and clusters are behind it. Any of these columns can be absent."""
+WANTED, FREEDOM = ".wanted", ".freedom"
+"""What is added to a column's name for the ends of its interval, its standard error, how many
+observations and clusters are behind it, how many clusters would do where these are too few, and
+degrees of freedom. Any of these columns can be absent."""
 Row = Mapping[str, Any]
 """A row of a frame by the names of its columns."""
 
@@ -77,11 +79,13 @@ class TableCell(NamedTuple):
     error: float | None = None
     n: int | None = None
     clusters: int | None = None
+    wanted: int | None = None
 
     def spread(self, places: int) -> str:
         """What stands behind the number: its interval, else its standard error, else nothing."""
-        if self.low is not None and self.high is not None:
-            return f"{fixed(self.low, places)} to {fixed(self.high, places)}"
+        if self.value is not None and self.low is not None and self.high is not None:
+            few = self.wanted is not None
+            return interval_text(self.value, self.low, self.high, self.clusters, places, few=few)
         return "" if self.error is None else f"({fixed(self.error, places)})"
 
 
@@ -121,7 +125,8 @@ class ReportTable(Printed):
 
     def cell(self, row: Mapping[str, Any], column: Header) -> TableCell:
         """A number of a row."""
-        found = [row.get(column.key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)]
+        parts = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
+        found = [row.get(column.key + part) for part in parts]
         return TableCell(*found)
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
@@ -141,6 +146,20 @@ class ReportTable(Printed):
         return f"{column.number(value, places)} {spread}".rstrip()
 
     @property
+    def caution(self) -> str:
+        """What the mark of too few clusters means; empty where it does not stand."""
+        there = set(self.frame.columns)
+        shown = [one.key for one in self.columns if {one.key + LOW, one.key + WANTED} <= there]
+        counts = [self.frame[name + WANTED].max() for name in shown]
+        most = max((count for count in counts if isinstance(count, int)), default=None)
+        return "" if most is None else few_text(most)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Its notes and its caution."""
+        return (*self.notes, self.caution) if self.caution else self.notes
+
+    @property
     def headings(self) -> list[str]:
         """Titles with their units."""
         return [f"{one.title} ({one.unit})" if one.unit else one.title for one in self.columns]
@@ -154,7 +173,7 @@ class ReportTable(Printed):
         return brief(self, f"{self.name}, {counted(len(self.frame), 'row')}: {self.title}")
 
     def _repr_html_(self) -> str:
-        notes = filter(None, (self.caption, *self.notes))
+        notes = filter(None, (self.caption, *self.remarks))
         return html_table(self.title, self.headings, map(self.texts, self.rows), notes)
 
     def __str__(self) -> str:
