@@ -104,15 +104,15 @@ def pareto_optimality(result: Result) -> float:
 
 
 def published_pareto_optimality(result: Result) -> float:
-    """As the released game classes have it: in points, 1 just if player 1 gets all 10.
+    """As the released game classes have it: in points, 1 just if player 2 gets all 10.
 
-    They evaluate both players with player 1's values and claim, and so call 12.6 % of the
-    divisions of the published contexts optimal instead of 23.3 %. Other objectives as above.
+    They mix up whose values and claim they compare, and so call 12.54 % of the divisions of the
+    published contexts optimal instead of 23.3 %. Other objectives as above.
     """
     outcome: Division = result.outcome
     if result.game.objective != 0:
         return pareto_optimality(result)
-    return float(outcome.points is not None and outcome.points[0] == PILE)
+    return float(outcome.points is not None and outcome.points[1] == PILE)
 
 
 def aborted(result: Result) -> float:
