@@ -239,6 +239,16 @@ def test_answers_that_do_not_fit_are_told_with_their_match(
     assert not isinstance(caught.value, OtherVersion)
 
 
+def test_what_makes_the_rules_fail_does_not_replay() -> None:
+    table = played(
+        Persuasion.model_validate({"horizon": 1}), Qualities(qualities=(True,)),
+        (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
+    )  # fmt: skip
+    record = replace(record_of(table), parameters={})
+    with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail at it .*number of rounds"):
+        record.replay()
+
+
 def test_a_match_without_answers_is_no_use_replaying() -> None:
     record = record_of(agreed())
     seed = pack({"seed": SEED})

@@ -20,6 +20,7 @@ from cheaptalk.records.forfeits import Forfeit, blamed, invalid
 from cheaptalk.records.shapes import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.rules import (
+    CheaptalkError,
     Deal,
     Game,
     Given,
@@ -33,6 +34,7 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.rules.play import describe
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -351,12 +353,25 @@ class MatchRecord:
             f"{self.game}; version {self.rules.version} is installed and does not replay it"
         )
 
+    @contextmanager
+    def _replaying(self) -> Iterator[None]:
+        """Let the rules act on the record, which may hold what they never made."""
+        try:
+            yield
+        except ReplayMismatch as mismatch:
+            raise ReplayMismatch(f"match {self.id} does not replay: {mismatch}") from mismatch
+        except CheaptalkError:
+            raise
+        except Exception as error:
+            why = f"the rules of {self.game} fail at it ({describe(error)})"
+            raise ReplayMismatch(f"match {self.id} does not replay: {why}") from error
+
     def table(self) -> Table:
         """The match's table before anyone answered.
 
         Raises:
             OtherVersion: it was played under other rules than those installed.
-            ReplayMismatch: there is nothing to replay.
+            ReplayMismatch: there is nothing to replay, or the rules cannot deal it.
         """
         if "deal" not in self.body:
             over = self.status in (Status.FINISHED, Status.FORFEITED)
@@ -367,7 +382,8 @@ class MatchRecord:
             raise self._other_version()
         with self._fitting():
             deal = rules.deal_type.model_validate(self.body["deal"])
-        return Table(rules, deal, self.body["seed"])
+        with self._replaying():
+            return Table(rules, deal, self.body["seed"])
 
     def give(self, table: Table, answer: AnswerRecord) -> None:
         """Give a table one of the recorded answers.
@@ -375,10 +391,8 @@ class MatchRecord:
         Raises:
             ReplayMismatch: the answer does not fit the rules.
         """
-        try:
+        with self._replaying():
             give(table, answer.request, answer.seat, answer.action)
-        except ReplayMismatch as mismatch:
-            raise ReplayMismatch(f"match {self.id} does not replay: {mismatch}") from mismatch
 
     def replay(self) -> Table:
         """Play the recorded answers again.
