@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cheaptalk.whole_files import whole_file
+from cheaptalk.whole_files import read_whole, whole_file
 
 
 def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
@@ -47,3 +47,11 @@ def test_what_is_no_file_is_written_as_it_is(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"through"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File too large"):
+        read_whole(Path("/dev/zero"), 1000)
+    short = tmp_path / "short"
+    short.write_bytes(b"\xef\xbb\xbf" + "Zürich".encode())
+    assert read_whole(short, 10) == "Zürich"

@@ -1,12 +1,16 @@
-"""Files that are written whole or not at all."""
+"""Files that are written, and read, whole or not at all."""
 
 import errno
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TextIO
+
+LONGEST = 2**28
+"""Bytes of the longest file that is read at once; devices have no end."""
 
 
 @contextmanager
@@ -39,3 +43,20 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
         raise
     finally:
         half.unlink(missing_ok=True)
+
+
+def read_whole(path: Path | Traversable, most: int = LONGEST) -> str:
+    """A file's text, in UTF-8, without a byte order mark.
+
+    Args:
+        most: bytes that it may have.
+
+    Raises:
+        OSError: it cannot be read, or is longer.
+        UnicodeDecodeError: it is no text.
+    """
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return data.decode("utf-8-sig")

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from cheaptalk.rules.errors import shown
+from cheaptalk.whole_files import read_whole
 
 CORRECTIONS = {
     "found character '\\t'": "a tab; indent with spaces",
@@ -120,7 +121,7 @@ def read_yaml(source: Path | Traversable) -> Any:
         ValueError: it is not there, or cannot be read; the message begins with its name.
     """
     try:
-        text = source.read_text(encoding="utf-8")
+        text = read_whole(source, 4 * MOST_CHARACTERS)
     except FileNotFoundError:
         raise ValueError(f"{source}: there is no such file") from None
     except UnicodeDecodeError:

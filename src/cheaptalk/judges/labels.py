@@ -8,6 +8,7 @@ is a person, and all that is done with judges is done with them.
 import csv
 import time
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.display import spreadsheet_text
 from cheaptalk.studies.lookup import reads_study
-from cheaptalk.whole_files import whole_file
+from cheaptalk.whole_files import read_whole, whole_file
 
 COLUMNS = ("match", "item", "record", "judged", "verdict", "reason")
 NEEDED = ("match", "item", "verdict")
@@ -179,9 +180,8 @@ def _found(
 def _read(path: Path) -> list[dict[str, str]]:
     """The rows of a sheet, without space around their texts."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="", strict=True)
-            rows = list(reader)
+        reader = csv.DictReader(StringIO(read_whole(path), ""), restval="", strict=True)
+        rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CheaptalkError(f"{path}: cannot be read as a CSV file: {error}") from error
     missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]

@@ -23,7 +23,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.rules import counted
-from cheaptalk.whole_files import whole_file
+from cheaptalk.whole_files import read_whole, whole_file
 
 MatchArgument = Annotated[
     str,
@@ -202,7 +202,7 @@ def _in_store(match: str, store: str) -> Iterator[ExplainedCall]:
 def _in_file(file: Path) -> Iterator[ExplainedCall]:
     """The call in a file: a call as stores keep it, with the replicate beside it if it has one."""
     try:
-        data = jsonlib.loads(file.read_text(encoding="utf-8"))
+        data = jsonlib.loads(read_whole(file))
         replicate = data.pop("replicate", None)
         call = ct.models.ModelCall.model_validate(data).model_dump(mode="json", exclude_none=True)
         here = replicate and ct.records.Replicate(**replicate)

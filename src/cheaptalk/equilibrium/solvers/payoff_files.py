@@ -26,7 +26,7 @@ from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief, spreadsheet_text, text_of_spreadsheet
 from cheaptalk.rules.errors import shown
-from cheaptalk.whole_files import whole_file
+from cheaptalk.whole_files import read_whole, whole_file
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
@@ -212,7 +212,7 @@ def read_payoffs(path: str | Path) -> PayoffTable:
     """
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_whole(path)
     except OSError as error:
         raise PayoffFileError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

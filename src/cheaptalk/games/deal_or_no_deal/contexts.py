@@ -15,6 +15,7 @@ from typing import Annotated, TypeAlias, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.rules import CheaptalkError, Value, explain
+from cheaptalk.whole_files import read_whole
 
 N = TypeVar("N", int, float)
 KINDS = ("books", "hats", "balls")
@@ -114,7 +115,7 @@ def read_contexts(path: str | Path) -> tuple[Context, ...]:
         BadContexts: the file cannot be read, or a line holds no context.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = read_whole(Path(path)).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadContexts(f"{path}: cannot be read: {error}") from error
     while lines and not lines[-1].strip():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
 from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
+from cheaptalk.whole_files import read_whole
 
 OPTION = "survey"
 ABOUT = (
@@ -97,10 +99,10 @@ def survey(evidence: Evidence) -> Survey:
 
 def _answers(path: Path) -> pl.DataFrame:
     try:
-        read = pl.read_csv(path, infer_schema=False)
+        read = pl.read_csv(StringIO(read_whole(path)), infer_schema=False)
     except OSError as error:
         raise CheaptalkError(f"{path} cannot be read: {error.strerror or error}") from error
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise CheaptalkError(f"{path} is no table of comma-separated values: {error}") from error
     absent = [name for name in KEYS if name not in read.columns]
     if absent:

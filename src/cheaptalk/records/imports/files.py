@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from cheaptalk.records.imports.intake import Skipped, Unfit
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.whole_files import read_whole
 
 
 def walk(root: Path, closed: list[Skipped]) -> Iterator[tuple[Path, list[str]]]:
@@ -49,7 +50,7 @@ def read_text(path: Path) -> str:
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise Unfit(f"{path.name}: is a pipe or a device, and no file")
-        return path.read_bytes().decode("utf-8-sig")
+        return read_whole(path)
     except FileNotFoundError:
         raise Unfit(f"{path.name}: is missing") from None
     except OSError as error:
