@@ -30,12 +30,14 @@ class Known(NamedTuple):
         generosity: standard deviation of what a deal adds to all its payoffs.
         paired: how the bootstrap is to draw.
         more: deals that the first cell has more than the others, which then lack a tenth of theirs.
+        deals: of each cell.
     """
 
     payoffs: NDArray[np.float64]
     generosity: float
     paired: bool
     more: int = 0
+    deals: int = DEALS
 
 
 SEPARATED = np.array([[300.0, 360, 280], [340, 320, 280], [250, 250, 250]])
@@ -54,12 +56,17 @@ GAMES = {
     "well separated, partly shared deals, drawn apart": Known(
         SEPARATED, 60.0, paired=False, more=400
     ),
+} | {
+    f"well separated, {deals} shared deals, paired": Known(
+        SEPARATED, 60.0, paired=True, deals=deals
+    )
+    for deals in (3, 5, 10, 20)
 }
 
 
 def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
     """One study: pairs on the same deals, payoffs with a standard deviation of 60 a match."""
-    truth, size, total = known.payoffs, len(known.payoffs), DEALS + known.more
+    truth, size, total = known.payoffs, len(known.payoffs), known.deals + known.more
     gift = (
         draw.normal(0, known.generosity, (total, 1)) if known.generosity else np.zeros((total, 1))
     )
@@ -67,9 +74,9 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
     for row in range(size):
         for column in range(row, size):
             means = [truth[row, column], truth[column, row]]
-            deals = np.arange(total if row == column == 0 else DEALS)
+            deals = np.arange(total if row == column == 0 else known.deals)
             if known.more and row + column > 0:
-                deals = np.sort(draw.permutation(deals)[: DEALS * 9 // 10])
+                deals = np.sort(draw.permutation(deals)[: known.deals * 9 // 10])
             sums = draw.normal(means, 60.0, (len(deals), 2)) + gift[deals]
             if row == column:
                 sums[:, 1] = sums[:, 0]
@@ -90,9 +97,9 @@ def covered(name: str, study: int) -> tuple[bool, bool]:
     return inside, bool(((estimate > 0) == (true > 0)).all())
 
 
-def main(studies: int) -> None:
-    """Print the coverage of each game."""
-    for name in GAMES:
+def main(studies: int, only: str = "") -> None:
+    """Print the coverage of each game whose name holds a text."""
+    for name in filter(lambda one: only in one, GAMES):
         found = np.array([covered(name, study) for study in range(studies)])
         share, same = found.mean(axis=0)
         error = np.sqrt(share * (1 - share) / studies)
@@ -101,4 +108,4 @@ def main(studies: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES, *sys.argv[2:])

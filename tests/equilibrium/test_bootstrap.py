@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from cheaptalk.equilibrium.empirical.bootstrap import (
     bootstrap_equilibrium,
@@ -157,20 +158,27 @@ def test_tables_hold_estimates_errors_and_intervals() -> None:
 
 
 def test_basic_intervals_mirror_percentiles() -> None:
-    drawn = np.arange(101.0)[:, None]
-    percentile = summary(np.array([40.0]), drawn, level=0.9).row(0, named=True)
-    basic = summary(np.array([40.0]), drawn, level=0.9, basic=True).row(0, named=True)
+    drawn, many = np.arange(101.0)[:, None], 10**9
+    percentile = summary(np.array([40.0]), drawn, many, level=0.9).row(0, named=True)
+    basic = summary(np.array([40.0]), drawn, many, level=0.9, basic=True).row(0, named=True)
     assert (percentile["low"], percentile["high"]) == pytest.approx((5, 95))
     assert (basic["low"], basic["high"]) == pytest.approx((-15, 75))
     with pytest.raises(ValueError, match="between 0 and 1"):
-        summary(np.array([40.0]), drawn, level=95)
+        summary(np.array([40.0]), drawn, many, level=95)
+
+
+def test_percentiles_are_expanded_where_deals_are_few() -> None:
+    drawn = np.arange(101.0)[:, None]
+    few = summary(np.array([40.0]), drawn, 4, level=0.9).row(0, named=True)
+    tail = 100 * stats.norm.cdf(stats.t.ppf(0.05, 4) * (5 / 4) ** 0.5)
+    assert (few["low"], few["high"]) == pytest.approx((tail, 100 - tail))
 
 
 def test_undefined_draws_are_counted() -> None:
-    row = summary(np.array([np.nan]), np.array([[np.nan], [1.0]])).row(0, named=True)
+    row = summary(np.array([np.nan]), np.array([[np.nan], [1.0]]), 9).row(0, named=True)
     assert row == {"estimate": None, "mean": 1.0, "error": None, "low": 1.0, "high": 1.0,
                    "undefined": 0.5}  # fmt: skip
-    none = summary(np.array([np.nan]), np.array([[np.nan]])).row(0, named=True)
+    none = summary(np.array([np.nan]), np.array([[np.nan]]), 9).row(0, named=True)
     assert none["mean"] is None
     assert none["undefined"] == 1
 

@@ -191,6 +191,11 @@ class Analysis(Printed):
         return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
 
     @property
+    def warnings(self) -> list[str]:
+        """What makes the draws less sure than they look."""
+        return [said for said in (self.game.few if self.draws else "", self.broken_ties) if said]
+
+    @property
     def broken_ties(self) -> str:
         """What is lost where exact ties between cells come apart in draws; empty where not."""
         if self.draws and not self.drawn.paired and shares_deals(self.game):
@@ -227,23 +232,26 @@ class Analysis(Printed):
     def payoffs(self) -> list[list[Spread]]:
         """What each strategy gets against each."""
         drawn = self.drawn.payoffs
-        return [spreads(row, drawn[:, at]) for at, row in enumerate(self.game.payoffs())]
+        return [
+            spreads(row, drawn[:, at], self.drawn.freedom)
+            for at, row in enumerate(self.game.payoffs())
+        ]
 
     @cached_property
     def gets(self) -> list[Spread]:
         """What each strategy gets against the equilibrium."""
         first, drawn = (against(one.payoffs, one.mixtures) for one in self._both)
-        return spreads(first[0], drawn)
+        return spreads(first[0], drawn, self.drawn.freedom)
 
     def against(self, metric: str) -> list[Spread]:
         """A metric, the regret or the share at equilibrium of each strategy."""
         first, drawn = (one.against(metric) for one in self._both)
-        return spreads(first[0], drawn)
+        return spreads(first[0], drawn, self.drawn.freedom)
 
     def at_equilibrium(self, metric: str) -> Spread:
         """A metric, or the payoff, where both play the equilibrium."""
         first, drawn = (one.at_equilibrium(metric) for one in self._both)
-        return spreads(first, drawn[:, None])[0]
+        return spreads(first, drawn[:, None], self.drawn.freedom)[0]
 
     @property
     def _both(self) -> tuple[Bootstrap, Bootstrap]:
@@ -372,7 +380,7 @@ def _made(one: Analysis) -> str:
     """How the numbers behind ± were made, or why there are none."""
     if one.unsure:
         return f"No intervals: {one.unsure}."
-    warning = f"\n{one.broken_ties}." if one.broken_ties else ""
+    warning = "".join(f"\n{said}." for said in one.warnings)
     return (
         "The table is of the equilibrium of most entropy, and among several with equally much the "
         f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "

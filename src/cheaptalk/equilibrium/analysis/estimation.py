@@ -146,7 +146,7 @@ def _analysed(
     else:  # the mean payoffs, in the shape of one draw
         values = {metric.name: metric.of(game.value(metric.measure))[None] for metric in metrics}
         drawn = Bootstrap(
-            game.labels, tuple(metrics), False, seed, None, payoffs[None],
+            game.labels, tuple(metrics), False, seed, game.freedom, None, payoffs[None],
             found.mene.mixture[None], values,
         )  # fmt: skip
     next_cells: NextCells | str | None = None

@@ -136,7 +136,7 @@ def providers_of(drawn: Bootstrap, grouping: Mapping[str, str]) -> Providers | N
                 )
                 for one, gift in zip(both, gifts, strict=True)
             ]
-            readings.append(_read(name, *games))
+            readings.append(_read(name, games[0], games[1], drawn.freedom))
         except EquilibriumError as error:
             absent[ABOUT[name][0]] = str(error)
     members = {
@@ -165,15 +165,20 @@ def _lacking(gifts: list[Floats], labels: list[str]) -> str:
     return f"{labels[giver]} {how} to {labels[rival]}"
 
 
-def _read(name: Construction, found: ProviderGame, drawn: ProviderGame) -> ProviderReading:
+def _read(
+    name: Construction, found: ProviderGame, drawn: ProviderGame, freedom: int
+) -> ProviderReading:
     given = None
     if found.given is not None:
-        given = spreads(found.value_given()[0], drawn.value_given())
+        given = spreads(found.value_given()[0], drawn.value_given(), freedom)
     return ProviderReading(
         name, *ABOUT[name],
-        [spreads(row, drawn.payoffs[:, at]) for at, row in enumerate(found.payoffs[0])],
+        [
+            spreads(row, drawn.payoffs[:, at], freedom)
+            for at, row in enumerate(found.payoffs[0])
+        ],
         drawn.best_responses().tolist(),
-        spreads(found.mixtures()[0], drawn.mixtures()),
+        spreads(found.mixtures()[0], drawn.mixtures(), freedom),
         given,
         float(drawn.several.max()),
     )  # fmt: skip

@@ -121,7 +121,7 @@ class SeatsAnalysis(Printed):
         """All pairs, those that most often are an equilibrium first."""
         means = np.array(self.game.payoffs())
         drawn = means[None] if self.drawn is None else self.drawn
-        gets = spreads(means.ravel(), drawn.reshape(len(drawn), -1))
+        gets = spreads(means.ravel(), drawn.reshape(len(drawn), -1), self.game.freedom)
         best = best_replies(*means[:, None])[:, 0]
         replies = best_replies(drawn[:, 0], drawn[:, 1]).mean(axis=1)
         short = [means[side].max(axis=side, keepdims=True) - means[side] for side in (0, 1)]
@@ -191,6 +191,6 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
         f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
         f"payoffs. {one.choice.without:.1%} of draws have none. ±: standard deviation over "
         f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
-        f"({deals}, seed {one.seed})."
+        f"({deals}, seed {one.seed})." + (f" {one.game.few}." if one.game.few else "")
     )
     return [*aligned([head, *rows], {0, 1}), *rest, made]

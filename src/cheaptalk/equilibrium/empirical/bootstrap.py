@@ -25,11 +25,12 @@ from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
 from cheaptalk.statistics.permutation import holm
+from cheaptalk.statistics.resampling import expanded
 from cheaptalk.text import aligned
 
 DRAWS = 1_000
 LEVEL = 0.95
-"""What share of the draws the interval of a :class:`Spread` holds."""
+"""Of the interval of a :class:`Spread`."""
 TIE = 1e-9
 """Payoffs are tied if they differ by no more than this share of the largest."""
 SHARE = 1e-9
@@ -47,6 +48,8 @@ class Bootstrap(Printed):
         metrics: what is measured at equilibrium beside regret.
         paired: whether all cells of a draw had the same deals.
         seed: of the draws.
+        freedom: degrees of freedom of the cell with the fewest deals; intervals reach as much
+            further as Student's t is wider than the normal.
         estimate: what the sample itself says, as a draw of its own.
         payoffs: of each draw, shape (draws, n, n).
         mixtures: the equilibrium of each draw, shape (draws, n).
@@ -57,6 +60,7 @@ class Bootstrap(Printed):
     metrics: tuple[Metric, ...]
     paired: bool
     seed: int
+    freedom: int
     estimate: "Bootstrap | None" = field(repr=False)
     payoffs: Floats = field(repr=False)
     mixtures: Floats = field(repr=False)
@@ -108,8 +112,8 @@ class Bootstrap(Printed):
         Args:
             level: of the intervals, in (0, 1).
             basic: basic bootstrap intervals (twice the estimate less the other quantile), which
-                correct for bias but may leave the range of the number; else percentiles (Davison
-                and Hinkley 1997, sections 5.2 and 5.3).
+                correct for bias but may leave the range of the number; else expanded percentiles
+                (Davison and Hinkley 1997, sections 5.2 and 5.3; :func:`.expanded`).
 
         Returns:
             One row a strategy and metric: ``strategy``, ``metric``, ``estimate`` (of the sample
@@ -120,7 +124,13 @@ class Bootstrap(Printed):
         names = ["mixture", "regret", *self.values]
         parts = [
             pl.DataFrame({"strategy": self.labels, "metric": [name] * len(self.labels)}).hstack(
-                summary(sample.against(name)[0], self.against(name), level=level, basic=basic)
+                summary(
+                    sample.against(name)[0],
+                    self.against(name),
+                    self.freedom,
+                    level=level,
+                    basic=basic,
+                )
             )
             for name in names
         ]
@@ -133,7 +143,7 @@ class Bootstrap(Printed):
         first = np.array([sample.at_equilibrium(name)[0] for name in names])
         drawn = np.column_stack([self.at_equilibrium(name) for name in names])
         return pl.DataFrame({"metric": names}).hstack(
-            summary(first, drawn, level=level, basic=basic)
+            summary(first, drawn, self.freedom, level=level, basic=basic)
         )
 
     def best_responses(self) -> "BestResponses":
@@ -155,7 +165,7 @@ class Bootstrap(Printed):
 
         Args:
             metric: a metric's name, ``regret`` (the lowest leads) or ``mixture``.
-            level: of the percentile intervals, in (0, 1).
+            level: of the intervals, in (0, 1).
 
         Returns:
             One row a pair: ``ahead``, ``behind``, ``difference`` (mean of ahead less behind),
@@ -168,7 +178,8 @@ class Bootstrap(Printed):
         gaps = drawn[:, order[:-1]] - drawn[:, order[1:]]
         side = np.minimum((gaps <= 0).sum(axis=0), (gaps >= 0).sum(axis=0))
         p = np.minimum(1, 2 * (side + 1) / (np.isfinite(gaps).sum(axis=0) + 1))
-        low, high = np.nanquantile(gaps, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        tail = expanded(level, self.freedom)
+        low, high = np.nanquantile(gaps, [tail, 1 - tail], axis=0)
         return pl.DataFrame(
             {
                 "ahead": [self.labels[at] for at in order[:-1]],
@@ -249,7 +260,7 @@ def bootstrap_equilibrium(
         values = {name: metric.of(means[:, at]) for name, (metric, at) in places.items()}
         payoffs = means[:, 0]
         return Bootstrap(
-            game.labels, tuple(metrics), together, seed, estimate, payoffs,
+            game.labels, tuple(metrics), together, seed, game.freedom, estimate, payoffs,
             _solved(payoffs, processes), values,
         )  # fmt: skip
 
@@ -324,7 +335,7 @@ def deals_in_all(game: Empirical) -> tuple[int, int]:
 
 
 def summary(
-    estimate: Floats, drawn: Floats, *, level: float = 0.95, basic: bool = False
+    estimate: Floats, drawn: Floats, freedom: int, *, level: float = 0.95, basic: bool = False
 ) -> pl.DataFrame:
     """Bootstrap means, standard errors and intervals of some numbers.
 
@@ -333,6 +344,7 @@ def summary(
     Args:
         estimate: what the sample itself says, shape (numbers,).
         drawn: shape (draws, numbers).
+        freedom: degrees of freedom, by which percentiles are expanded.
         level: of the intervals, in (0, 1).
         basic: basic intervals instead of percentiles.
 
@@ -344,6 +356,7 @@ def summary(
     """
     if not 0 < level < 1:
         raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
+    tail = expanded(level, freedom)
     rows: list[tuple[float | None, ...]] = []
     for first, column in zip(estimate, drawn.T, strict=True):
         some = column[np.isfinite(column)]
@@ -351,7 +364,7 @@ def summary(
         if not len(some):
             rows.append((_known(first), None, None, None, None, undefined))
             continue
-        low, high = np.quantile(some, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(some, [tail, 1 - tail])
         if basic:
             low, high = 2 * first - high, 2 * first - low
         error = float(some.std(ddof=1)) if len(some) > 1 else None
@@ -368,7 +381,7 @@ class Spread(NamedTuple):
     Attributes:
         estimate: of all matches; None where it is undefined.
         mean, error: the mean and the standard deviation over draws; None without draws.
-        low, high: the ends of the percentile interval; None without draws.
+        low, high: the ends of the interval, expanded percentiles; None without draws.
     """
 
     estimate: float | None
@@ -378,14 +391,15 @@ class Spread(NamedTuple):
     high: float | None = None
 
 
-def spreads(estimate: Floats, drawn: Floats) -> list[Spread]:
+def spreads(estimate: Floats, drawn: Floats, freedom: int) -> list[Spread]:
     """Numbers of all matches with those of the draws.
 
     Args:
         estimate: shape (numbers,).
         drawn: shape (draws, numbers); one draw alone says nothing.
+        freedom: as in :func:`summary`.
     """
-    rows = summary(estimate, drawn, level=LEVEL).select(Spread._fields).iter_rows()
+    rows = summary(estimate, drawn, freedom, level=LEVEL).select(Spread._fields).iter_rows()
     return [Spread(*row) if len(drawn) > 1 else Spread(row[0]) for row in rows]
 
 

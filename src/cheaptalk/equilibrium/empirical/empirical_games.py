@@ -27,6 +27,7 @@ from cheaptalk.frames.reader import places_in
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
+from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import aligned
 
@@ -275,6 +276,19 @@ class Empirical:
     def fewest(self) -> int:
         """The deals of the cell with the fewest."""
         return int(self.deals().min())
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the cell with the fewest: its deals, less one for each sample."""
+        return max(self.fewest - len(self.samples), 1)
+
+    @property
+    def few(self) -> str:
+        """That intervals over so few deals may be too narrow; empty where there are enough."""
+        if not self.sampled or self.freedom >= ENOUGH - 1:
+            return ""
+        deals = f"{counted(self.fewest, 'deal')} a cell"
+        return f"{deals}: too few to tell; intervals may be too narrow, and {ENOUGH} would do"
 
     @property
     def most(self) -> int:

@@ -34,7 +34,7 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
         "paired": one.drawn.paired if one.draws else None,
         "deals_in_all_cells": one.deals_in_all[0],
         "deals_in_some_cell": one.deals_in_all[1],
-        "warning": one.broken_ties or None,
+        "warning": "; ".join(one.warnings) or None,
         "level": LEVEL if one.draws else None,
         "no_intervals_because": one.unsure or None,
         "equilibria": [
