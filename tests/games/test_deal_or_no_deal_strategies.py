@@ -375,11 +375,11 @@ def test_measures_of_an_aborted_match() -> None:
 
 
 @pytest.mark.parametrize(("objective", "published"), [("self", 0), ("coop", 1)])
-def test_the_published_optimality_looks_at_player_1_alone(objective: str, published: int) -> None:
+def test_the_published_optimality_looks_at_player_2_alone(objective: str, published: int) -> None:
     table = Table(DealOrNoDeal.model_validate({"objective": objective}), OPENING, "seed")
     table.answer("player_1", MessageOrProposal(message="Hello."))
-    table.answer("player_2", MessageOrProposal.propose((1, 0, 3)))
-    table.answer("player_1", Proposal(books=0, hats=1, balls=0))
+    table.answer("player_2", MessageOrProposal.propose((1, 0, 0)))
+    table.answer("player_1", Proposal(books=0, hats=1, balls=3))
     measure = BOX.measures["pareto_optimality"]
     result = Result.of(table.game, table.deal, ended(table))
     assert measure.of(result) == 1
