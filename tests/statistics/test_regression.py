@@ -362,3 +362,17 @@ def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
     found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
                 cluster=["deal"])  # fmt: skip
     assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)
+
+
+def test_levels_that_few_clusters_have_are_told() -> None:
+    deal = np.repeat(np.arange(80), 2)
+    rows = {"deal": deal, "treated": deal < 3, "spared": deal < 76, "odd": deal % 2 == 1}
+    frame = pl.DataFrame(rows).with_columns(gain=pl.Series(np.sin(7.0 * deal)))
+    fit = ols(
+        frame, "gain", ["treated", "spared", "odd"],
+        reference=dict.fromkeys(("treated", "spared", "odd"), False), errors="cluster",
+        cluster=["deal"],
+    )  # fmt: skip
+    (note,) = fit.notes
+    assert "few of the 80 clusters have these levels" in note
+    assert note.endswith("too narrow: treated true (3), spared true (4)")

@@ -22,12 +22,15 @@ class Covariance:
         freedom: degrees of freedom of Student's t; 0 where nothing is left to judge by.
         unknown: the columns whose error cannot be estimated.
         why: what makes them so.
+        spread: in how many clusters each column's level occurs, or its factor's reference level
+            where that is in fewer; None where errors are not clustered.
     """
 
     matrix: FloatArray
     freedom: int
     unknown: NDArray[np.bool_]
     why: str = ""
+    spread: NDArray[np.int64] | None = None
 
 
 def classical(design: Design, residuals: FloatArray) -> Covariance:
@@ -64,11 +67,13 @@ def clustered(design: Design, residuals: FloatArray, clusters: NDArray[np.int64]
     """
     rows, count = len(residuals), int(clusters.max()) + 1
     small = count / max(count - 1, 1) * (rows - 1) / max(rows - design.width, 1)
+    spread = _spread(design, clusters, count)
     return Covariance(
         small * _sandwich(design, cluster_scores(design, residuals, clusters)),
         count - 1 if rows > design.width else 0,
-        _in_one_cluster(design, clusters, count),
+        spread == 1,
         "a level that occurs in one cluster alone cannot be told from that cluster's own luck",
+        spread,
     )
 
 
@@ -91,15 +96,18 @@ def _leverage(design: Design) -> FloatArray:
     return np.asarray(np.sum(list(parts), axis=0))
 
 
-def _in_one_cluster(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """The columns whose level, or whose factor's reference level, occurs in one cluster alone."""
-    alone = np.zeros(design.width, dtype=bool)
+def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """In how many clusters each column's level occurs, or its factor's reference level if fewer.
+
+    The constant stands for all reference levels.
+    """
+    found = np.full(design.width, count)
     for place, factor in enumerate(design.factors, start=1):
-        columns = design.columns(factor.name)
+        columns = np.array(design.columns(factor.name))
         levels = np.where(design.active[:, place] < design.width, design.active[:, place], 0)
         pairs = np.unique(levels * count + clusters) // count
-        few = np.unique(pairs)[np.unique(pairs, return_counts=True)[1] == 1]
-        if 0 in few:
-            alone[[0, *columns]] = True
-        alone[few] = True
-    return alone
+        within = np.bincount(pairs, minlength=design.width)
+        reference = within[0] or count
+        found[0] = min(found[0], reference)
+        found[columns] = np.minimum(within[columns], reference)
+    return found

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
@@ -18,6 +19,8 @@ from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
 from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
+ENOUGH_TREATED = 15
+"""Clusters that must have a level, and its reference, for its interval to be wide enough."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,6 +296,8 @@ def _warnings(
         notes.append(few_clusters(clusters))
     if covariance.unknown.any() and covariance.freedom:
         notes.append(covariance.why)
+    if covariance.spread is not None and clusters is not None and clusters >= FEW:
+        notes += _thin(design, covariance.spread, clusters)
     left = len(residuals) - design.width
     if residuals.any() and clusters is not None and clusters >= FEW and 0 < left < FEW:
         notes.append(
@@ -300,6 +305,19 @@ def _warnings(
             "the intervals are likely too narrow"
         )
     return notes
+
+
+def _thin(design: Design, spread: NDArray[np.int64], clusters: int) -> list[str]:
+    """Effects of levels that are in a few clusters alone, or in all but a few of them."""
+    thin = [
+        f"{name} {level} ({count})"
+        for (name, level), count in zip(design.names, spread.tolist(), strict=True)
+        if level is not None and 1 < count < ENOUGH_TREATED
+    ]
+    if not thin:
+        return []
+    few = f"few of the {clusters} clusters have these levels, or their reference, and so their "
+    return [f"{few}intervals are likely too narrow: {', '.join(thin)}"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
