@@ -248,6 +248,21 @@ HURTS = {
         "DROP TABLE purchases", "no such table: purchases: it is damaged", ("status",),
         where="the database",
     ),
+    "a match set back": Hurt(
+        SET.format("status = 'live'"), "it is live, and its row says how it ended"
+    ),
+    "a call of no seat": Hurt(
+        "UPDATE calls SET seat = 'carol' WHERE match_id = :id", 'there are calls of "carol"',
+        ("export",),
+    ),
+    "a call of no study": Hurt(
+        "UPDATE calls SET study_id = 77 WHERE match_id = :id", "study_id names study 77",
+        where="match :id, call 1",
+    ),
+    "JSON nested without end": Hurt(
+        SET.format("outcome = replace(hex(zeroblob(3000)), '00', '[')"), "nested too deeply",
+        ("show", "report", "export"),
+    ),
     "page overwritten": Hurt(page, "malformed", ALL, where="the database"),
 }  # fmt: skip
 

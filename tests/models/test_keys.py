@@ -370,6 +370,8 @@ ROSTER = "players: {tiny: {model: 'vllm/tiny@https://me:hunter22@h/v1'}}"
         ("run", "quickstart", "--player", "x=https://me:hunter22@h/v1"),
         ("run", "quickstart", "--player", "x=openai-compatible/https://me:hunter22@h/v1"),
         ("run", "quickstart", "--player", "x=vllm/tiny@me:hunter22@h:80/v1"),
+        ("run", "quickstart", "--player", "x=openai/me:hunter22@h.example"),
+        ("run", "quickstart", "--player", "x=vllm/tiny@http://h/v1?x=sk-hunter22hunter22"),
         ("run", "quickstart", "--player", "x=vllm/tiny@http://me:hunter/22@h/v1"),
         ("run", "quickstart", "--player", "x=vllm/tiny@h/v1?api_key=hunter22"),
         ("run", "quickstart", "--player", "x=vllm/tiny@https://h/sk-hunter22/v1"),

@@ -102,6 +102,10 @@ def test_what_was_spent_is_that_of_ended_matches_and_of_open_calls(store: Store)
     assert (cost.calls, cost.tokens, cost.dollars) == (7, 21_143, 0.5)
     assert (cost.unpriced, cost.unresolved) == (1, 1)
     assert (spent(store, other.study).calls, spent(store, other.study).tokens) == (51, 20_012)
+    query = "select sum(calls), sum(input_tokens + output_tokens), sum(dollars) from v_costs"
+    with store.reading() as connection:
+        seen = connection.execute(sa.text(f"{query} where study = 'shelf'")).one()
+    assert tuple(seen) == (cost.calls, cost.tokens, cost.dollars)
 
 
 def sharing(store: Store, calls: int) -> tuple[ct.Study, ct.Study, Canned]:

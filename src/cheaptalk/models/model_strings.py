@@ -144,9 +144,11 @@ def _check_at_sign(provider: str, name: str, usual: str) -> None:
     refuse_secrets(f"{provider}/{model}@http://{host}")
     if "." not in host and is_key(host):
         raise _secret(f"{provider}/{model}", "leave the key out")
-    whole = f"{provider}/{name}@{usual or 'http://HOST:PORT/PATH'}"
+    begun, colon, _ = model.partition(":")
+    shown = f"{begun}{colon and ':...'}"  # behind it may stand a password
+    whole = f"{provider}/{shown}@{tail}@{usual or 'http://HOST:PORT/PATH'}"
     raise ValueError(
-        f"{provider}/{model}: a URL begins with http:// or https://: write {provider}/{model}@http://"
+        f"{provider}/{shown}: a URL begins with http:// or https://: write {provider}/{shown}@http://"
         f'{host or "HOST:PORT/PATH"}, or {whole} if "@{tail}" is part of the name'
     )
 

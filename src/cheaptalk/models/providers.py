@@ -265,8 +265,8 @@ def secret_problem(url: str) -> str | None:
     if re.search(r"//[^/?#\s]*@", url):
         return "leave user and password out of the URL"
     query = "&".join(re.split("[?#]", url)[1:])
-    for name, _ in parse_qsl(query, keep_blank_values=True):
-        if SECRET_NAME.search(name):
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if SECRET_NAME.search(name) or is_key(value):
             return f'leave "{name}" out of the URL'
     path = re.split(r"[?#\s]", url.partition("//")[2])[0]
     if any(map(is_key, re.split("[/,'\"}]", unquote(path))[1:])):

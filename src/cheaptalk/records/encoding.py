@@ -25,9 +25,12 @@ def data_of(text: str | bytes) -> Any:
         ValueError: it is no JSON.
     """
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:  # infinities and halves of surrogate pairs, which are rare
-        return json.loads(text)
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:  # infinities and halves of surrogate pairs, which are rare
+            return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
 
 
 def standard_json(data: Any, **layout: Any) -> str:

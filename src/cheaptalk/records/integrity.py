@@ -113,7 +113,7 @@ def _examined(
         for key, hurt in _rows(store, table, found.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (_views, _references, _memberships, _purchases, _sendings):
+    for step in (_views, _references, _memberships, _purchases, _sendings, _open_calls):
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -323,6 +323,36 @@ def _sendings(store: StoreReader) -> Iterator[Hurt]:
             )
 
 
+def _open_calls(store: StoreReader) -> Iterator[Hurt]:
+    """Open calls of seats that their match does not have, or of studies that are not there."""
+    asked = sa.select(calls.c.match_id, calls.c.seat).distinct().order_by(calls.c.match_id)
+    strange = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
+        calls.c.study_id.is_not(None), calls.c.study_id.not_in(sa.select(schema.studies.c.id))
+    )
+    with store.reading() as connection:
+        for id_, match_id, study_id in connection.execute(strange):
+            place = f"{ledger_place(match_id)}, call {id_}"
+            yield Hurt(place, f"study_id names study {study_id}, which is not there")
+        seats = connection.execute(asked).all()
+    for some in chunks(seats, AT_ONCE):
+        wanted = matches.c.id.in_({id_ for id_, _ in some})
+        try:
+            records = {record.id: record for record in store.records(where=wanted)}
+        except CheaptalkError:  # which is told where matches are looked at
+            continue
+        for id_, seat in some:
+            if id_ in records and not _has_seat(records[id_], seat):
+                yield Hurt(f"match {id_}", f"there are calls of {shown(seat)}, a seat it has not")
+
+
+def _has_seat(record: MatchRecord, seat: str) -> bool:
+    """Whether a match has a seat; true where the installed rules cannot tell."""
+    try:
+        return seat in record.at
+    except CheaptalkError:
+        return True
+
+
 # Matches
 
 
@@ -375,7 +405,8 @@ def _of_match(
         CheaptalkError: its record cannot be read, or does not replay.
     """
     if not record.over:
-        _ = record.body  # whose shape is looked at as it is read
+        if record.outcome or record.payoffs or "answers" in record.body:
+            yield f"it is {record.status.value}, and its row says how it ended"
         return
     yield from _of_identity(record)
     for answer in record.answers:

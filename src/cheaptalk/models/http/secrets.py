@@ -1,7 +1,7 @@
 """Secrets in what servers say: keys and proxies' passwords are taken out, however written.
 
 A server may repeat what it was sent as it stands or in another case, with JSON's or a URL's
-escapes, in UTF-16, or in base64, within a longer text or alone.
+escapes, in UTF-16, in base64 or in hexadecimal digits, within a longer text or alone.
 """
 
 import re
@@ -20,11 +20,11 @@ may be a word of a message."""
 BLANK = "[key]"
 """What stands in a secret's place."""
 ESCAPES = re.compile(
-    r"\\+[uU]00([0-9a-fA-F]{2})|%(?:25)*([0-9a-fA-F]{2})"
-    r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\u200b\ufeff]"
+    r"(?:\\+(?:[uU]00|[xX])|%(?:25)*|&#[xX]0*)([0-9a-fA-F]{2});?|&#0*(\d{2,3});"
+    r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\xad\u200b-\u200d\u2060\ufeff]"
 )
-"""What a character may be hidden by: an escape of JSON's or of a URL's, a backslash before it, or
-what stands between the bytes of UTF-16 or breaks a line."""
+"""What a character may be hidden by: an escape of JSON's, of a URL's, of a web page's or of a
+program's, a backslash before it, or what stands between the bytes of UTF-16 or breaks a line."""
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 
 
@@ -32,7 +32,7 @@ class Forms(NamedTuple):
     """How secrets are looked for.
 
     Attributes:
-        lower: they as they are, in small letters.
+        lower: they as they are and in hexadecimal digits, in small letters.
         base64: they in base64, as far as their neighbours leave it alone.
         pattern: matches any of both.
     """
@@ -63,6 +63,7 @@ def _forms(secrets: tuple[str, ...]) -> Forms | None:
     if not long:
         return None
     encoded = tuple(dict.fromkeys(core for one in long for core in _base64(one)))
+    long += [one.encode("utf-8", "surrogatepass").hex() for one in long]
     plain = (f"(?i:{re.escape(one)})" for one in sorted(long, key=len, reverse=True))
     inner = (re.escape(one).replace(r"\+", "[+-]").replace("/", "[/_]") for one in encoded)
     return Forms(
@@ -105,8 +106,7 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
 
 def _unescaped(found: re.Match[str]) -> str:
     """The character that an escape stands for; nothing for what only stands between."""
-    digits = found[1] or found[2]
-    said = chr(int(digits, 16)) if digits else ""
+    said = chr(int(found[1], 16)) if found[1] else chr(int(found[2])) if found[2] else ""
     return "" if said in "\x00\r\n" else said
 
 

@@ -39,7 +39,7 @@ RECORD = {
     "outcome": (JSON, "How it ended, in the game's terms."),
     "payoffs": (JSON, "What each place got, in the game's unit."),
     "kinds": (JSON, "How many answers were of each kind, by place."),
-    "calls": (INTEGER, "How many calls the answers took."),
+    "calls": (INTEGER, "How many calls the answers took; 0 until it has ended (open_calls)."),
     "input_tokens": (INTEGER, "What those calls sent, as providers count."),
     "output_tokens": (INTEGER, "What came back, as providers count."),
     "cached_tokens": (INTEGER, "Those of the input that providers had read before."),

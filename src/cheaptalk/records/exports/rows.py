@@ -207,7 +207,8 @@ MATCH = [
            "stand.in_place_of"),
     _match("planned", BOOLEAN, "", "Whether the study as it now stands has this match; those of "
            "its earlier forms count for nothing.", "stand.planned"),
-    _match("calls", INTEGER, ">= 0", "How many calls the answers took."),
+    _match("calls", INTEGER, ">= 0", "How many calls the answers took; 0 until the match has "
+           "ended, as what it took until then stands in the table calls alone."),
     _match("input_tokens", INTEGER, "tokens", "What those calls sent, as providers count."),
     _match("output_tokens", INTEGER, "tokens", "What came back, as providers count."),
     _match("cached_tokens", INTEGER, "tokens", "Those of the input that providers had read before; "

@@ -41,14 +41,39 @@ left join players on players.id = seats.value
 left join rosters on rosters.study_id = studies.id and rosters.player_id = seats.value
 left join json_each(matches.payoffs) as payoffs on payoffs.key = seats.key;
 
--- A row is a study and a match that ended of which it bought calls.
+-- A row is a study and a match of which it bought calls, those that are in no record included.
 create view v_costs as
-select studies.name as study, matches.id as match_id, purchases.calls, purchases.input_tokens,
-    purchases.output_tokens, purchases.cached_tokens, purchases.reasoning_tokens,
-    purchases.dollars, purchases.unpriced, purchases.uncounted, purchases.implausible
-from purchases
-join studies on studies.id = purchases.study_id
-join matches on matches.number = purchases.match_number;
+select study, match_id, sum(calls) as calls, sum(input_tokens) as input_tokens,
+    sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens,
+    sum(reasoning_tokens) as reasoning_tokens, sum(dollars) as dollars, sum(unpriced) as unpriced,
+    sum(uncounted) as uncounted, sum(implausible) as implausible
+from (
+    select studies.name as study, matches.id as match_id, purchases.calls,
+        purchases.input_tokens, purchases.output_tokens, purchases.cached_tokens,
+        purchases.reasoning_tokens, purchases.dollars, purchases.unpriced, purchases.uncounted,
+        purchases.implausible
+    from purchases
+    join studies on studies.id = purchases.study_id
+    join matches on matches.number = purchases.match_number
+    union all
+    select studies.name, calls.match_id, 1,
+        coalesce(json_extract(calls.reply, '$.usage.input_tokens'), 0),
+        coalesce(json_extract(calls.reply, '$.usage.output_tokens'), 0),
+        coalesce(json_extract(calls.reply, '$.usage.cached_tokens'), 0),
+        coalesce(json_extract(calls.reply, '$.usage.reasoning_tokens'), 0),
+        coalesce(json_extract(calls.reply, '$.dollars'), 0.0),
+        json_extract(calls.reply, '$.dollars') is null,
+        coalesce(json_extract(calls.reply, '$.usage.input_tokens'), 0) = 0
+            and json_extract(calls.reply, '$.status') is null,
+        json_extract(calls.reply, '$.reported') is not null
+    from calls
+    join studies on studies.id = calls.study_id
+    where json_extract(calls.call, '$.model') is not null
+        and calls.match_id in (select id from matches)
+        and not coalesce(json_extract(calls.reply, '$.unreached'), 0)
+        and not coalesce(json_extract(calls.reply, '$.cached'), 0)
+)
+group by study, match_id;
 
 -- A row is a call that is in no record: of a match under way, failed, or unresolved.
 create view v_open_calls as
