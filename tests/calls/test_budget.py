@@ -398,6 +398,15 @@ def test_calls_that_come_back_without_a_count_hold_what_they_may_have_taken(
     assert run(store, again, tokens=1_000_000).left == 0
 
 
+def test_a_cap_on_a_later_run_is_judged_by_what_came_back_before(store: Store) -> None:
+    assert run(store, Canned(counted), cap=Cap(calls=2)).halted
+    models = Canned(counted)
+    again = run(store, models, cap=Cap(tokens=1))
+    assert again.halted == "the cap on this run of 1 token would be exceeded (0 used)"
+    assert models.calls == []
+    assert run(store, models, cap=Cap(tokens=1_000_000)).left == 0
+
+
 def test_a_killed_run_s_calls_hold_what_they_may_have_taken(store: Store) -> None:
     def die(call: ModelCall, number: str) -> Reply:
         raise KeyboardInterrupt

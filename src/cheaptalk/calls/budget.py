@@ -18,7 +18,7 @@ from cheaptalk.models.prices import Prices
 from cheaptalk.models.usage import FEWEST_CHARACTERS, characters, reasoning_of
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost, cost_of
-from cheaptalk.records.ledger.spending import spent, uncounted
+from cheaptalk.records.ledger.spending import latest_replies, spent, uncounted
 from cheaptalk.rules import Value, counted
 from cheaptalk.text import money
 
@@ -265,6 +265,13 @@ class Purse:
         cap = "the match's budget"
         return Account(cap, lambda: self.budget.per_match, spent or Cost(), MatchSpent)
 
+    def learn(self, replies: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Judge the size of calls by replies of earlier runs, and know who counts no tokens."""
+        for call, reply in replies:
+            if not reply.get("cached"):
+                usage = Usage.model_validate(reply.get("usage", {}))
+                self._note(ModelCall.model_validate(call), usage, reply.get("text"))
+
     def hold(self, account: Account, calls: Iterable[Mapping[str, Any]]) -> None:
         """Hold what calls of earlier runs may have taken of which no count came back."""
         for call in calls:
@@ -308,10 +315,14 @@ class Purse:
         parts = {"usage", "status", "cached", "unreached", "dollars"}
         written = None if reply is None else reply.model_dump(include=parts)
         if reply is not None:
-            self._sizes[held.call.model].note(held.call, reply.usage)
-            if reply.text is not None and not reply.usage.input_tokens:
-                self._silent.add(held.call.model)
+            self._note(held.call, reply.usage, reply.text)
         self._release(held, cost_of(written))
+
+    def _note(self, call: ModelCall, usage: Usage, text: str | None) -> None:
+        """Learn from a reply how large calls to its model are."""
+        self._sizes[call.model].note(call, usage)
+        if text is not None and not usage.input_tokens:
+            self._silent.add(call.model)
 
     def _release(self, held: Held, paid: Cost) -> None:
         for account, size in held.accounts:
@@ -347,6 +358,7 @@ def study_purse(
     """The purse of a study in a store: what it spent, or may have, in earlier runs is taken off."""
     before = spent(store, study_id)
     purse = Purse(budget, before, prices, run, batch=batch)
+    purse.learn(latest_replies(store, study_id))
     if before.unknown:
         purse.hold(purse.study, uncounted(store, study_id))
     return purse

@@ -41,6 +41,10 @@ def _sent_by(study_id: int) -> Any:
     return sa.and_(calls.c.study_id == study_id, calls.c.match_id.in_(sa.select(matches.c.id)))
 
 
+SAMPLE = 50
+"""Matches, and open calls, from which one sees what calls take."""
+
+
 def study_cost(store: StoreReader, study: str) -> Cost:
     """What a study has bought so far, by its name."""
     return spent(store, store.study_id(study))
@@ -126,6 +130,31 @@ def uncounted(store: StoreReader, study_id: int) -> Iterator[Mapping[str, Any]]:
         for _, entry, buyer in bought.of(record):
             if "model" in entry["call"] and cost_of(entry["reply"]).unknown and buyer == study:
                 yield entry["call"]
+
+
+def latest_replies(
+    store: StoreReader, study_id: int
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Some calls that a study has bought, with their replies: those that stand in the ledger, and
+    those of the matches that it bought last.
+    """
+    query = sa.select(calls.c.call, calls.c.reply).where(
+        _sent_by(study_id), calls.c.state != "sent", _to_model()
+    )
+    last = (
+        sa.select(purchases.c.match_number)
+        .where(purchases.c.study_id == study_id)
+        .order_by(purchases.c.match_number.desc())
+    )
+    with store.reading() as connection:
+        for call, reply in connection.execute(query.order_by(calls.c.id.desc()).limit(SAMPLE)):
+            yield call, reply or {}
+        numbers = connection.scalars(last.limit(SAMPLE)).all()
+    for record in store.records(bodies=True, where=matches.c.number.in_(numbers)):
+        for answer in record.answers:
+            for entry in answer.calls:
+                if "model" in entry["call"]:
+                    yield entry["call"], entry["reply"] or {}
 
 
 def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
