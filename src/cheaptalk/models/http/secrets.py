@@ -19,9 +19,13 @@ LEAST = 8
 may be a word of a message."""
 BLANK = "[key]"
 """What stands in a secret's place."""
+SIGNS = r"[\\%&\x00\r\n\xad\u200b-\u200d\u2060\ufeff]"
+ESCAPED = re.compile(SIGNS)
+"""What every escape begins with."""
 ESCAPES = re.compile(
+    rf"(?={SIGNS})(?:"
     r"(?:\\+(?:[uU]00|[xX])|%(?:25)*|&#[xX]0*)([0-9a-fA-F]{2});?|&#0*(\d{2,3});"
-    r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\xad\u200b-\u200d\u2060\ufeff]"
+    r"|\\+(?:[nrt]|[uU](?:200[b-d]|[fF][eE][fF]{2}))?|[\x00\r\n\xad\u200b-\u200d\u2060\ufeff])"
 )
 """What a character may be hidden by: an escape of JSON's, of a URL's, of a web page's or of a
 program's, a backslash before it, or what stands between the bytes of UTF-16 or breaks a line."""
@@ -91,7 +95,7 @@ def scrubbed(text: str, secrets: tuple[str, ...]) -> str:
     forms = _forms(secrets)
     if forms is None or not text:
         return text
-    plain = ESCAPES.sub(_unescaped, text)
+    plain = ESCAPES.sub(_unescaped, text) if ESCAPED.search(text) else text
     small, standard = plain.lower(), plain.replace("-", "+").replace("_", "/")
     if not (
         any(one in small for one in forms.lower) or any(one in standard for one in forms.base64)

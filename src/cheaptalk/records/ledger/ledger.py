@@ -34,6 +34,13 @@ SETTLE = (
     .values(state=sa.bindparam("now"), reply=sa.bindparam("said"), received=sa.bindparam("at"))
 )
 
+NOTED = (
+    sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt, calls.c.sent,
+              calls.c.received, schema.studies.c.name)
+    .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
+    .where(calls.c.match_id == sa.bindparam("of"), calls.c.state == "answered")
+)  # fmt: skip
+
 
 class CallKey(NamedTuple):
     """Where a call belongs: the match, the question, and the call's place within the answer."""
@@ -218,14 +225,9 @@ def annotated(
 
 def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
     """The answered calls of a match that did not end yet: when they were made, and for whom."""
-    key = (calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt)
-    query = (
-        sa.select(*key, calls.c.sent, calls.c.received, schema.studies.c.name)
-        .join(schema.studies, schema.studies.c.id == calls.c.study_id, isouter=True)
-        .where(calls.c.match_id == match_id, calls.c.state == "answered")
-    )
     with store.reading() as connection:
-        return {CallKey(*row[:4]): Noted(*row[4:]) for row in connection.execute(query)}
+        rows = connection.execute(NOTED, {"of": match_id}).all()
+    return {CallKey(*row[:4]): Noted(*row[4:]) for row in rows}
 
 
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:

@@ -96,8 +96,11 @@ class SqliteBackend(Backend):
             lock.release()
 
     def _begin(self, connection: sa.Connection) -> None:
-        """Begin a transaction; while the store is held, only in the very file that was taken."""
-        if self._held:
+        """Begin a transaction; while the store is held, write only in the very file that was
+        taken.
+        """
+        writes = connection.get_execution_options().get("writes", False)
+        if writes and self._held:
             found = _identity(self.path)
             self._taken = self._taken or found  # a new store's file is made by the first of them
             if found != self._taken:
@@ -105,7 +108,6 @@ class SqliteBackend(Backend):
                     f"{self.name} was deleted, renamed or replaced while it was written to, and "
                     "nothing more can be recorded; put it back and resume"
                 )
-        writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def cure(self, error: Exception) -> str | None:
