@@ -241,6 +241,10 @@ HURTS = {
         "UPDATE calls SET call = '{}' WHERE match_id = :id", "call: it asks nobody anything",
         where="match :id, call 1",
     ),
+    "call without messages": Hurt(
+        "UPDATE calls SET call = json_remove(call, '$.messages')", "call: it asks nobody anything",
+        ("resume",), where="match :id, call 1",
+    ),
     "view dropped": Hurt(
         "DROP VIEW v_matches", "it is missing", where="view v_matches",
     ),

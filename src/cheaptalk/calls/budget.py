@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from cheaptalk.models import ModelCall, Reply, Usage
 from cheaptalk.models.prices import Prices
@@ -19,7 +19,9 @@ from cheaptalk.models.usage import FEWEST_CHARACTERS, characters, reasoning_of
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.ledger.spending import latest_replies, spent, uncounted
+from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.rules import Value, counted
+from cheaptalk.rules.errors import first_problem
 from cheaptalk.text import money
 
 USUAL_ANSWER = 400
@@ -270,12 +272,12 @@ class Purse:
         for call, reply in replies:
             if not reply.get("cached"):
                 usage = Usage.model_validate(reply.get("usage", {}))
-                self._note(ModelCall.model_validate(call), usage, reply.get("text"))
+                self._note(_recorded(call), usage, reply.get("text"))
 
     def hold(self, account: Account, calls: Iterable[Mapping[str, Any]]) -> None:
         """Hold what calls of earlier runs may have taken of which no count came back."""
         for call in calls:
-            size = self._expected(ModelCall.model_validate(call))
+            size = self._expected(_recorded(call))
             account.held_tokens += size.tokens
             account.held_dollars += size.dollars
 
@@ -345,6 +347,18 @@ class Purse:
             own = (self._own, self._own.per_match)
             self.short = self.short or any(_counts(cap, dollars=costs) for cap in own)
             raise Halted(f"{model} does not say how many tokens a call takes: cap calls instead")
+
+
+def _recorded(call: Mapping[str, Any]) -> ModelCall:
+    """A call as a store keeps it.
+
+    Raises:
+        DamagedStore: it is none.
+    """
+    try:
+        return ModelCall.model_validate(call)
+    except ValidationError as error:
+        raise DamagedStore("a recorded call", first_problem(error)) from error
 
 
 def _counts(cap: Cap, *, dollars: bool) -> bool:
