@@ -116,7 +116,8 @@ def _judged(found: ct.records.Integrity) -> str:
         read += f"; {counted(found.other_rules, 'match')} of other rules than those installed not"
     if not found.hurts:
         return f"is sound: {read}"
-    hurt = counted(found.hurt_matches, "match")
+    n = found.hurt_matches
+    hurt = counted(n, "match") if n else "no match, but what stands above is"
     return (
         f"is damaged: {hurt} hurt ({read}); restore a copy of the store: resume does not play "
         "again what has ended, hurt or not"
