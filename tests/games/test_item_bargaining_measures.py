@@ -1,6 +1,7 @@
 """Item bargaining: measures, maxima and what the paper prints of them."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -125,7 +126,7 @@ def test_without_numpy_maxima_say_what_to_install(monkeypatch: pytest.MonkeyPatc
     best_of.cache_clear()
     monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Missing("numpy"))
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
-        of("opposition", AGREED)
+        of("opposition", replace(AGREED))
     assert of("utilitarian_welfare", AGREED) is not None
 
 

@@ -1,7 +1,6 @@
 """Exports hold everything, exactly, with a codebook that leaves nothing out."""
 
 import csv
-import io
 import json
 import time
 from collections import Counter
@@ -12,17 +11,14 @@ from zipfile import ZipFile
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
-from hypothesis import strategies as st
 
 import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
-from cheaptalk.records.exports import codebook
+from cheaptalk.records.exports import codebook, exporter
 from cheaptalk.records.exports import sheets as writing
-from cheaptalk.records.exports.columns import INTEGER, NUMBER, TEXT, Column
 from cheaptalk.records.exports.exporter import export
-from cheaptalk.records.exports.sheets import Sheet, csv_line, value
+from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.store import schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
@@ -300,24 +296,6 @@ def test_what_is_absent_is_not_an_empty_text(models: Path) -> None:
     assert csv_line(["", None]) == '"",\n'
 
 
-@given(st.lists(st.text(), min_size=1))
-def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
-    (row,) = csv.reader(io.StringIO(csv_line(texts, raw=True), newline=""), strict=True)
-    assert row == texts
-
-
-@pytest.mark.parametrize("form", ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"])
-def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(form: str) -> None:
-    for raw, cell in ((False, f"'{form}"), (True, form)):
-        (row,) = csv.reader(io.StringIO(csv_line([form, -2.5], raw=raw), newline=""), strict=True)
-        assert row == [cell, "-2.5"]
-
-
-@pytest.mark.parametrize("number", ["-3.5", "+1", "-1e-7", "-inf"])
-def test_a_number_is_no_formula_though_it_is_a_text(number: str) -> None:
-    assert csv_line([number]) == f'"{number}"\n'
-
-
 def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
     store: Store, tmp_path: Path, cheaptalk: Command
 ) -> None:
@@ -329,44 +307,11 @@ def test_replies_are_quoted_in_csv_and_come_raw_where_that_is_asked_for(
         assert {row["reply"] for row in read(to / "calls.csv")} == {reply}
 
 
-def test_halves_of_surrogate_pairs_can_be_written() -> None:
-    assert value("a\ud83d", TEXT) == "a\\ud83d"
-    assert value({"a": "\ud83d"}, "JSON") == '{"a": "\\ud83d"}'
-
-
-NOWHERE = float("nan")
-
-
-@pytest.mark.parametrize(
-    ("found", "type_", "cell"),
-    [(NOWHERE, NUMBER, None), ([NOWHERE, -float("inf"), 1.5], "JSON", "[null, null, 1.5]")],
-)
-def test_what_is_undefined_is_absent(found: Any, type_: str, cell: str | None) -> None:
-    assert value(found, type_) == cell
-
-
 def test_lines_are_json_to_any_reader(store: Store, tmp_path: Path) -> None:
     stored(store, "odd", asked_models(REPLY | {"seconds": float("inf")}), study="odd")
     text = (export(store, "odd", tmp_path / "out", "jsonl").path / "matches.jsonl").read_text()
     found = json.loads(text, parse_constant=pytest.fail)
     assert found["answers"][0]["calls"][0]["reply"]["seconds"] is None
-
-
-def test_columns_that_differ_between_games_find_a_common_type() -> None:
-    def column(type_: str, game: str) -> Column:
-        return Column("x", type_, "", "", lambda row: row.x, game=game)
-
-    class Row:
-        def __init__(self, game: str, x: object) -> None:
-            self.game, self.x = game, x
-
-    mixed = Sheet([column(INTEGER, "a"), column(NUMBER, "b")])
-    assert mixed.types == {"x": NUMBER}
-    assert mixed.row(Row("a", 1)) == [1.0]
-    wide = Sheet([column(INTEGER, "a"), column(TEXT, "b")])
-    assert wide.types == {"x": TEXT}
-    assert [wide.row(Row("a", 1)), wide.row(Row("b", "1"))] == [["1"], ["1"]]
-    assert Sheet([column(TEXT, "a")]).row(Row("b", "no column of its")) == [None]
 
 
 def test_any_games_declarations_become_columns() -> None:
@@ -451,6 +396,27 @@ def test_the_codebook_can_be_read_as_a_page(mixed: Path) -> None:
 
 
 # Formats
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_several_processes_write_what_one_writes(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(exporter, "WORTH_WORKERS", 1)
+    alone, together = (
+        export(store, "mixed", tmp_path / f"{workers}", form, workers=workers) for workers in (1, 2)
+    )
+    assert together.rows == alone.rows
+    names = sorted(path.name for path in alone.path.iterdir())
+    assert sorted(path.name for path in together.path.iterdir()) == names
+    for name in names:
+        if form != "parquet":
+            assert (together.path / name).read_bytes() == (alone.path / name).read_bytes()
+        elif name.endswith(".parquet"):
+            polars = pytest.importorskip("polars")
+            assert polars.read_parquet(together.path / name).equals(
+                polars.read_parquet(alone.path / name)
+            )
 
 
 def test_parquet_holds_what_csv_holds(

@@ -4,6 +4,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -39,15 +40,21 @@ def standard_json(data: Any, **layout: Any) -> str:
     These are undefined ones and infinities, which Python would write as no JSON.
 
     Args:
-        layout: what else :func:`json.dumps` is told.
+        layout: what else :class:`json.JSONEncoder` is told.
 
     >>> standard_json({"mean": float("nan"), "most": [float("inf"), 0.5]})
     '{"mean": null, "most": [null, 0.5]}'
     """
+    encoder = _encoder(**layout)
     try:
-        return json.dumps(data, allow_nan=False, **layout)
+        return encoder.encode(data)
     except ValueError:
-        return json.dumps(_finite(data), allow_nan=False, **layout)
+        return encoder.encode(_finite(data))
+
+
+@cache
+def _encoder(**layout: Any) -> json.JSONEncoder:
+    return json.JSONEncoder(allow_nan=False, **layout)
 
 
 def _finite(data: Any) -> Any:

@@ -331,11 +331,16 @@ class MatchRecord:
         if self.status is not Status.FINISHED:
             raise ReplayMismatch(f"match {self.id} has no result: it is {self.status.value}")
         rules = self.rules
-        dealt = {} if rules.deal_type is Deal else self.body["deal"]
+        deal = Deal() if rules.deal_type is Deal else self.deal
         with self._fitting():
-            deal = rules.deal_type.model_validate(dealt)
             outcome = rules.outcome_type.model_validate(self.outcome)
         return Result(rules, deal, outcome, cache(lambda: self.replay().given))
+
+    @cached_property
+    def deal(self) -> Any:
+        """What nature decided, as the rules define it."""
+        with self._fitting():
+            return self.rules.deal_type.model_validate(self.body["deal"])
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -380,8 +385,7 @@ class MatchRecord:
         rules = self.rules
         if rules.version != self.version:
             raise self._other_version()
-        with self._fitting():
-            deal = rules.deal_type.model_validate(self.body["deal"])
+        deal = self.deal
         with self._replaying():
             return Table(rules, deal, self.body["seed"])
 

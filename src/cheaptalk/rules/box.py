@@ -25,6 +25,8 @@ from cheaptalk.rules.game import Deal, Game, Outcome, Value
 from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import Asked, Given
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Result:
@@ -35,6 +37,14 @@ class Result:
     outcome: Any
     given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
     """The answers in order; read only by measures that need more than the outcome."""
+    _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, of: "Callable[[Result], T]") -> T:
+        """What a function reads off this match; what several measures ask for is read once."""
+        if of not in self._found:
+            self._found[of] = of(self)
+        found: T = self._found[of]
+        return found
 
     @classmethod
     def of(cls, game: Game, deal: Deal, outcome: Outcome) -> "Result":
@@ -59,9 +69,6 @@ class Point(NamedTuple):
     round: int
     place: str | None
     value: float | None
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)

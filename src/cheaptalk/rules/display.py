@@ -10,6 +10,8 @@ LONGEST = 120
 """Characters of a line."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How cells begin that a spreadsheet would compute."""
+SUSPECT = {*FORMULAS, "'"}
+"""How cells begin that are looked at more closely."""
 
 
 def brief(thing: object, text: str) -> str:
@@ -55,7 +57,7 @@ def spreadsheet_text(text: str) -> str:
     >>> spreadsheet_text("=1+1"), spreadsheet_text("-3.5"), spreadsheet_text("- 3.5"), "so"
     ("'=1+1", '-3.5', "'- 3.5", 'so')
     """
-    return f"'{text}" if _like_a_formula(text) else text
+    return f"'{text}" if text[:1] in SUSPECT and _like_a_formula(text) else text
 
 
 def text_of_spreadsheet(cell: str) -> str:

@@ -30,7 +30,10 @@ def suggest(name: str, known: Sequence[str]) -> str:
 def _is_boolean_for_number(value: Any, wanted: Any) -> bool:
     """Whether yes or no, or a list with one of them, stands where only numbers make sense."""
     if isinstance(value, list):
-        return any(_is_boolean_for_number(one, kind) for one in value for kind in get_args(wanted))
+        suspect = [one for one in value if isinstance(one, (bool, list))]
+        return any(
+            _is_boolean_for_number(one, kind) for one in suspect for kind in get_args(wanted)
+        )
     if not isinstance(value, bool):
         return False
     kinds = _alternatives(wanted)

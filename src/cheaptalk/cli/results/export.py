@@ -1,5 +1,6 @@
 """The command that writes a study's records to files: export."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,10 @@ def export(
         Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
     ] = Form.CSV,
     raw_cells: RawCellsOption = False,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Processes that write large studies.", show_default="one a core"),
+    ] = os.cpu_count() or 1,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
@@ -45,7 +50,7 @@ def export(
             param_hint="--out",
         )
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
-        done = ct.export(opened, study, to, form.value, raw_cells=raw_cells)
+        done = ct.export(opened, study, to, form.value, raw_cells=raw_cells, workers=workers)
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return

@@ -6,10 +6,8 @@ payoffs is one of the draws' too.
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +19,7 @@ from cheaptalk.equilibrium.empirical.empirical_games import Empirical, Empirical
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
+from cheaptalk.processes import processes
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
@@ -267,13 +266,14 @@ def bootstrap_equilibrium(
     return made(drawn, made(game.means[None], None))
 
 
-def _solved(payoffs: Floats, processes: int) -> Floats:
+def _solved(payoffs: Floats, count: int) -> Floats:
     """The equilibrium of each game, in pieces that one process or several solve."""
     pieces = [payoffs[at : at + PIECE] for at in range(0, len(payoffs), PIECE)]
-    if processes == 1 or len(pieces) == 1:
+    if count == 1 or len(pieces) == 1:
         return np.concatenate(list(map(mene_mixtures, pieces)))
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        return np.concatenate(list(pool.map(mene_mixtures, pieces)))
+    with processes(count, "ask for fewer at once") as pool:
+        solving = [pool.submit(mene_mixtures, piece) for piece in pieces]
+        return np.concatenate([solved.result() for solved in solving])
 
 
 def _near(payoffs: Floats) -> Floats:

@@ -11,7 +11,7 @@ all items together are worth to the player in question, discounted alike and so 
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,9 @@ class Turn(NamedTuple):
         offered: the bundle that it was offered; None where no offer was on the table.
         move: its answer; None where it was invalid.
         quantities, values, outside: what it knew.
+        given: the bundle that this turn offers the other.
+        kept: the worth of what this offer would keep.
+        table: the worth of what this player was offered.
     """
 
     player: int
@@ -38,37 +41,37 @@ class Turn(NamedTuple):
     quantities: Bundle
     values: tuple[int, ...]
     outside: int
+    given: Bundle | None
+    kept: int | None
+    table: int | None
 
     @property
     def action(self) -> str | None:
         return self.move.action if self.move else None
 
-    @property
-    def given(self) -> Bundle | None:
-        """The bundle that this turn offers the other."""
-        return self.move.offer if self.move else None
 
-    @property
-    def kept(self) -> int | None:
-        """The worth of what this turn's offer would keep."""
-        return None if self.given is None else worth(rest(self.quantities, self.given), self.values)
-
-    @property
-    def table(self) -> int | None:
-        """The worth of what this player was offered."""
-        return None if self.offered is None else worth(self.offered, self.values)
-
-
-def turns(result: Result) -> Iterator[Turn]:
+def turns(result: Result) -> Sequence[Turn]:
     """Every turn of a match, in order."""
+    return result.once(_turns)
+
+
+def _turns(result: Result) -> Sequence[Turn]:
     deal: Pool = result.deal
     offered: Bundle | None = None
+    found = []
     for number, (_, _, action) in enumerate(result.given()):
         player, move = number % 2, action if isinstance(action, Move) else None
-        yield Turn(
-            player, offered, move, deal.quantities, deal.values[player], deal.outside[player]
-        )
-        offered = move.offer if move else None
+        values, given = deal.values[player], move.offer if move else None
+        kept = None if given is None else worth(rest(deal.quantities, given), values)
+        table = None if offered is None else worth(offered, values)
+        found.append(
+            Turn(
+                player, offered, move, deal.quantities, values, deal.outside[player],
+                given, kept, table,
+            )
+        )  # fmt: skip
+        offered = given
+    return found
 
 
 def asked_less(turn: Turn) -> bool:
@@ -137,6 +140,10 @@ def false_holdings(turn: Turn) -> bool | None:
 
 def payoffs(result: Result) -> tuple[float, float]:
     """Both players' discounted payoffs."""
+    return result.once(_payoffs)
+
+
+def _payoffs(result: Result) -> tuple[float, float]:
     first, second = result.game.payoffs(result.outcome).values()
     return first, second
 
@@ -186,6 +193,15 @@ def nash_welfare_plus_undiscounted(result: Result) -> float:
     return advantage(result.outcome.worth, result.deal.outside)
 
 
+def best(result: Result) -> dict[str, float]:
+    """The maxima of a match's deal."""
+    return result.once(_best)
+
+
+def _best(result: Result) -> dict[str, float]:
+    return best_of(result.deal)
+
+
 @lru_cache(maxsize=1024)
 def best_of(deal: Pool) -> dict[str, float]:
     """The maxima of one deal; see :class:`~cheaptalk.games.item_bargaining.maxima.Maxima`."""
@@ -204,22 +220,22 @@ def utilitarian_of_maximum(result: Result) -> float | None:
     The paper divides means by means of maxima instead:
     :func:`~cheaptalk.games.item_bargaining.maxima.ratio_of_means`.
     """
-    return share_of(utilitarian_welfare(result), best_of(result.deal)["utilitarian"])
+    return share_of(utilitarian_welfare(result), best(result)["utilitarian"])
 
 
 def utilitarian_of_allocated(result: Result) -> float | None:
     """Utilitarian welfare over the greatest of this deal by allocations alone; can exceed 1."""
-    return share_of(utilitarian_welfare(result), best_of(result.deal)["utilitarian_allocated"])
+    return share_of(utilitarian_welfare(result), best(result)["utilitarian_allocated"])
 
 
 def nash_of_maximum(result: Result) -> float | None:
     """Nash welfare over the greatest of this deal, the outside options included, in [0, 1]."""
-    return share_of(nash_welfare(result), best_of(result.deal)["nash"])
+    return share_of(nash_welfare(result), best(result)["nash"])
 
 
 def nash_of_allocated(result: Result) -> float | None:
     """Nash welfare over the greatest of this deal by allocations alone; can exceed 1."""
-    return share_of(nash_welfare(result), best_of(result.deal)["nash_allocated"])
+    return share_of(nash_welfare(result), best(result)["nash_allocated"])
 
 
 def nash_plus_of_maximum(result: Result) -> float | None:
@@ -227,12 +243,12 @@ def nash_plus_of_maximum(result: Result) -> float | None:
 
     None where no allocation gives both more than their outside options.
     """
-    return share_of(nash_welfare_plus(result), best_of(result.deal)["nash_plus"])
+    return share_of(nash_welfare_plus(result), best(result)["nash_plus"])
 
 
 def opposition(result: Result) -> float:
     """The deal's opposition level: how far from giving both all; 0 is no conflict (appendix J)."""
-    return best_of(result.deal)["opposition"]
+    return best(result)["opposition"]
 
 
 def envy_free_up_to_one(own: Bundle, other: Bundle, values: tuple[int, ...]) -> bool:
@@ -301,8 +317,9 @@ def concession(result: Result, player: int) -> float | None:
 
 def given_away(result: Result, player: int) -> list[int]:
     """What each offer of a player gives away, in that player's values."""
-    offers = ((turn, turn.given) for turn in own(result, player))
-    return [worth(given, turn.values) for turn, given in offers if given is not None]
+    return [
+        worth(turn.given, turn.values) for turn in own(result, player) if turn.given is not None
+    ]
 
 
 def bad_acceptance_by_turn(result: Result, player: int) -> float | None:

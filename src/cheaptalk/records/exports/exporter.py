@@ -8,14 +8,17 @@ judgements); ``jsonl`` makes one file with a whole record a line, readable witho
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import sqlalchemy as sa
+
+from cheaptalk.processes import processes
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
@@ -27,16 +30,31 @@ from cheaptalk.records.exports.rows import (
     JudgementRow,
     MatchRow,
 )
-from cheaptalk.records.exports.sheets import Sheet, csv_sink, parquet_sink, polars
+from cheaptalk.records.exports.sheets import (
+    Sheet,
+    csv_sink,
+    join_parquet,
+    join_text,
+    parquet_sink,
+    polars,
+)
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.record import MatchRecord
+from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import places_of
+from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
+from cheaptalk.rules.registry import Registry
 
 __all__ = ["Exported", "export"]
+
+WORTH_WORKERS = 5_000
+"""Matches below which starting worker processes costs more than it saves."""
+PARTS = 4
+"""Parts for each worker, so that none waits long for another."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +85,7 @@ def export(
     form: str = "csv",
     *,
     raw_cells: bool = False,
+    workers: int = 1,
 ) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
@@ -78,6 +97,9 @@ def export(
         form: ``csv``, ``parquet`` or ``jsonl``.
         raw_cells: write texts in CSV as they are; else one that a spreadsheet would take for a
             formula gets a quotation mark before it.
+        workers: processes that write at the same time, where there is much to write and this
+            program registered nothing of its own. More than one needs a store in a file, and the
+            caller's script to be importable (``if __name__ == "__main__":``).
 
     Raises:
         StoreError: the store holds no such study.
@@ -89,14 +111,12 @@ def export(
         opened.study(study)
         if form not in FORMS:
             raise unknown("format", form, list(FORMS))
-        raw = raw_cells and form == "csv"
         if form == "parquet":
             polars()
         try:
             with _whole(place) as folder:
-                write = partial(_tables, partial(csv_sink, raw=True)) if raw else FORMS[form]
-                rows, found = write(opened, study, folder)
-                write_codebook(folder, found)
+                rows = _written(opened, study, form, folder, raw_cells, workers)
+                write_codebook(folder, _explained(opened, study, form))
         except OSError as error:
             raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
     return Exported(place, dict(rows))
@@ -127,10 +147,54 @@ def _whole(to: Path) -> Iterator[Path]:
         archive.unlink(missing_ok=True)
 
 
-Written = tuple[Counter[str], list[CodebookEntry]]
+def _written(
+    store: Store, study: str, form: str, folder: Path, raw: bool, workers: int
+) -> Counter[str]:
+    """Write a study's files, in this process or in parts that several write and that are joined."""
+    parts = _parts(store, study, workers) if workers > 1 else []
+    if len(parts) < 2:
+        return FORMS[form].write(store, study, folder, raw, None)
+    folders = [folder / str(number) for number in range(len(parts))]
+    with processes(workers, "ask for fewer workers") as pool:
+        writing = [
+            pool.submit(_write_part, str(store.path), study, form, to, raw, part)
+            for to, part in zip(folders, parts, strict=True)
+        ]
+        rows = [written.result() for written in writing]
+    for file in sorted(folders[0].iterdir()):
+        FORMS[form].join([one / file.name for one in folders], folder / file.name)
+    for one in folders:
+        shutil.rmtree(one)
+    return Counter({name: sum(one[name] for one in rows) for name in rows[0]})
 
 
-def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
+def _parts(store: Store, study: str, workers: int) -> list[range]:
+    """The numbers of a study's matches in even parts, several for each worker.
+
+    None where there are few matches, or this process registered what others do not know.
+    """
+    number = schema.matches.c.number
+    query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
+        number.in_(members_of(study, past=True))
+    )
+    with store.reading() as connection:
+        count, first, last = connection.execute(query).one()
+    if count < WORTH_WORKERS or any(one.here for one in Registry.known):
+        return []
+    step = -(-(last + 1 - first) // (PARTS * workers))
+    return [range(at, min(at + step, last + 1)) for at in range(first, last + 1, step)]
+
+
+def _write_part(
+    store: str, study: str, form: str, folder: Path, raw: bool, part: range
+) -> Counter[str]:
+    folder.mkdir()
+    with Store.open(store) as opened:
+        return FORMS[form].write(opened, study, folder, raw, part)
+
+
+def _sheets(store: Store, study: str) -> dict[str, Sheet]:
+    """The tables of a study, by name."""
     places = {game: list(of) for game, of in places_of(store, study, past=True).items()}
     boxes = [box for name, box in games().items() if name in places]
     sheets = {
@@ -138,30 +202,42 @@ def _tables(sink: Any, store: Store, study: str, folder: Path) -> Written:
         "answers": Sheet(answer_columns(boxes)),
         "calls": Sheet(CALL),
     }
-    judges = judges_of(store, study)
-    if judges:
-        sheets["judgements"] = Sheet(JUDGEMENT)
-    rows: Counter[str] = Counter()
-    with ExitStack() as stack:
-        sinks = {name: stack.enter_context(sink(folder, name, sheet.types))
-                 for name, sheet in sheets.items()}  # fmt: skip
-        for name, source in _sources(store, study, judges):
-            sinks[name](sheets[name].row(source))
-            rows[name] += 1
-    found = [
+    return sheets | ({"judgements": Sheet(JUDGEMENT)} if judges_of(store, study) else {})
+
+
+def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
+    """What everything in the files of a study is."""
+    if form == "jsonl":
+        return [
+            CodebookEntry("matches", key, "", kind, "", said)
+            for key, (kind, said) in RECORD.items()
+        ]
+    return [
         CodebookEntry(name, one.name, one.game, one.type, one.range, one.meaning)
-        for name, sheet in sheets.items()
+        for name, sheet in _sheets(store, study).items()
         for one in sheet.columns
     ]
-    return Counter({name: rows[name] for name in sheets}), found
 
 
-def _sources(
-    store: Store, study: str, judges: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, Any]]:
+def _write_tables(
+    sink: Callable[..., Any], store: Store, study: str, folder: Path, raw: bool, part: range | None
+) -> Counter[str]:
+    sheets = _sheets(store, study)
+    rows = Counter(dict.fromkeys(sheets, 0))
+    with ExitStack() as stack:
+        sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
+                 for name, sheet in sheets.items()}  # fmt: skip
+        for name, source in _sources(store, study, part):
+            sinks[name](sheets[name].row(source))
+            rows[name] += 1
+    return rows
+
+
+def _sources(store: Store, study: str, part: range | None) -> Iterator[tuple[str, Any]]:
     """What the rows of the tables are read from, match by match."""
+    judges = judges_of(store, study)
     standing, bought = Standing(store, study), Buyers.of_study(store, study)
-    for record, ledger in _records(store, study):
+    for record, ledger in _records(store, study, part):
         match = MatchRow(standing.of(record), record, bought.of_match(record.id))
         buyers = iter(bought.of(record))
         yield "matches", match
@@ -184,18 +260,24 @@ def _sources(
                 yield "judgements", JudgementRow(match, one, judges[one.judge])
 
 
-def _records(store: Store, study: str) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
-    """The records of a study, each with its calls that are no part of an answer."""
+def _records(
+    store: Store, study: str, part: range | None
+) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
+    """The records of a study, or of a part of it, each with its calls that no answer has."""
+    number = schema.matches.c.number
+    where = None if part is None else number.between(part.start, part.stop - 1)
     open_ = store.with_open_calls()
-    for record in store.records(study, bodies=True, past=True):
+    for record in store.records(study, bodies=True, past=True, where=where):
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 
-def _lines(store: Store, study: str, folder: Path) -> Written:
+def _write_lines(
+    store: Store, study: str, folder: Path, _raw: bool, part: range | None
+) -> Counter[str]:
     count = 0
     standing, bought = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
-        for record, ledger in _records(store, study):
+        for record, ledger in _records(store, study, part):
             data = standing.of(record)._asdict() | record.as_json()
             data["forfeits"] = [one._asdict() for one in record.forfeits]
             data["bought_by"] = bought.of_match(record.id) or None
@@ -203,15 +285,23 @@ def _lines(store: Store, study: str, folder: Path) -> Written:
             data |= {"judgements": said} if said else {}
             file.write(standard_json(data | ({"open_calls": ledger} if ledger else {})) + "\n")
             count += 1
-    about = [
-        CodebookEntry("matches", key, "", kind, "", said) for key, (kind, said) in RECORD.items()
-    ]
-    return Counter(matches=count), about
+    return Counter(matches=count)
 
 
-FORMS: dict[str, Callable[[Store, str, Path], Written]] = {
-    "csv": partial(_tables, csv_sink),
-    "parquet": partial(_tables, parquet_sink),
-    "jsonl": _lines,
+class Form(NamedTuple):
+    """How a study is written in a format.
+
+    Attributes:
+        write: writes the files of a study, or of a part of it, to a folder, and counts rows.
+        join: makes one file of those of several parts.
+    """
+
+    write: Callable[[Store, str, Path, bool, range | None], Counter[str]]
+    join: Callable[[Sequence[Path], Path], None]
+
+
+FORMS: dict[str, Form] = {
+    "csv": Form(partial(_write_tables, csv_sink), partial(join_text, headings=1)),
+    "parquet": Form(partial(_write_tables, parquet_sink), join_parquet),
+    "jsonl": Form(_write_lines, join_text),
 }
-"""How each format is written."""

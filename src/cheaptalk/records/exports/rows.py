@@ -102,7 +102,7 @@ class AnswerRow(_OfMatch):
 
     answer: AnswerRecord
 
-    @property
+    @cached_property
     def replies(self) -> list[Mapping[str, Any]]:
         """The replies to all calls that the answer took."""
         return [call["reply"] for call in self.answer.calls if call.get("reply")]
@@ -162,7 +162,8 @@ def moment(seconds: float | None) -> str | None:
     """
     if seconds is None:
         return None
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
+    utc = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return utc.isoformat(timespec="microseconds") + "Z"
 
 
 def _moment(name: str, of: str, meaning: str) -> Column:
@@ -177,8 +178,8 @@ def _match(name: str, type_: str, range_: str, meaning: str, of: str = "") -> Co
 
 def _told(by: str, name: str, type_: str, range_: str, meaning: str, key: str = "") -> Column:
     """A column that a method tells by its name."""
-    tell = attrgetter(by)
-    return Column(name, type_, range_, meaning, lambda row: tell(row)(key or name))
+    tell, key = attrgetter(by), key or name
+    return Column(name, type_, range_, meaning, lambda row: tell(row)(key))
 
 
 def _used(name: str, meaning: str) -> Column:

@@ -1,7 +1,8 @@
 """Writing tables: CSV with the standard library, Parquet with polars."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,10 @@ BATCH = 5_000
 
 Sink: TypeAlias = Callable[[Sequence[Any]], None]
 """Takes rows, one after the other, their values in the order of the columns."""
+Reader: TypeAlias = Callable[[Any], Any]
+"""Reads a column's value off a row's source; None where there is none."""
+Writer: TypeAlias = Callable[[Any], Any]
+"""Makes a value that is there one of a column's type."""
 
 
 class Sheet:
@@ -36,29 +41,57 @@ class Sheet:
             if known != column.type:
                 both = {known, column.type} == {INTEGER, NUMBER}
                 self.types[column.name] = NUMBER if both else TEXT
-        self._of_game: dict[str, list[Column]] = {}
+        self._of_game: dict[str, list[tuple[int, Reader, Writer]]] = {}
 
     def row(self, source: Any) -> list[Any]:
         """The values of a row, in the order of the columns."""
-        columns = self._of_game.get(source.game)
-        if columns is None:
-            columns = [one for one in self.columns if one.game in ("", source.game)]
-            self._of_game[source.game] = columns
-        found = {one.name: one.of(source) for one in columns}
-        return [value(found.get(name), type_) for name, type_ in self.types.items()]
+        cells: list[Any] = [None] * len(self.types)
+        for place, read, write in self._readers(source.game):
+            found = read(source)
+            if found is not None:
+                cells[place] = write(found)
+        return cells
+
+    def _readers(self, game: str) -> list[tuple[int, Reader, Writer]]:
+        """For each column that a game has: where it stands, how it is read, and made a value."""
+        if game not in self._of_game:
+            places = {name: place for place, name in enumerate(self.types)}
+            self._of_game[game] = [
+                (places[one.name], one.of, VALUES[self.types[one.name]])
+                for one in self.columns
+                if one.game in ("", game)
+            ]
+        return self._of_game[game]
 
 
-def value(found: Any, type_: str) -> Any:
-    """A value as a column of this type holds it; an undefined number is none."""
-    if found is None:
-        return None
-    if type_ == JSON or (type_ == TEXT and not isinstance(found, str)):
-        found = standard_json(found, ensure_ascii=False)
-    if isinstance(found, str):
-        return found.encode(errors="backslashreplace").decode()  # halves of surrogate pairs
-    if type_ != NUMBER:
-        return found
+def _text(found: Any) -> str:
+    return _holdable(found if isinstance(found, str) else _json(found))
+
+
+def _json(found: Any) -> str:
+    return _holdable(standard_json(found, ensure_ascii=False))
+
+
+def _holdable(text: str) -> str:
+    """A plain text that UTF-8 can hold: halves of surrogate pairs are escaped."""
+    if type(text) is str and text.isascii():
+        return text
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _number(found: Any) -> float | None:
+    """A number; an undefined one is none."""
     return None if math.isnan(found) else float(found)
+
+
+def _same(found: Any) -> Any:
+    return _holdable(found) if isinstance(found, str) else found
+
+
+VALUES: Mapping[str, Writer] = {
+    TEXT: _text, JSON: _json, NUMBER: _number, INTEGER: _same, BOOLEAN: _same,
+}  # fmt: skip
+"""What a value that is there becomes in a column of each type."""
 
 
 def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
@@ -70,18 +103,20 @@ def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
     >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
     "Say ""yes"".","",,-0.1,true,"'=1+1"
     """
-    return ",".join(_cell(found, raw) for found in row) + "\n"
+    write = _raw_cell if raw else _cell
+    return ",".join(["" if found is None else write(found) for found in row]) + "\n"
 
 
-def _cell(found: Any, raw: bool) -> str:
-    if found is None:
-        return ""
+def _raw_cell(found: Any) -> str:
+    if isinstance(found, str):
+        return '"' + found.replace('"', '""') + '"' if '"' in found else f'"{found}"'
     if isinstance(found, bool):
         return "true" if found else "false"
-    if not isinstance(found, str):
-        return repr(found)
-    text = found if raw else spreadsheet_text(found)
-    return '"' + text.replace('"', '""') + '"'
+    return repr(found)
+
+
+def _cell(found: Any) -> str:
+    return _raw_cell(spreadsheet_text(found) if isinstance(found, str) else found)
 
 
 @contextmanager
@@ -111,8 +146,14 @@ def polars() -> ModuleType:
 
 
 @contextmanager
-def parquet_sink(folder: Path, name: str, types: dict[str, str]) -> Iterator[Sink]:
-    """A Parquet file in a folder: rows go to files of their own, which are joined at the end."""
+def parquet_sink(
+    folder: Path, name: str, types: dict[str, str], *, raw: bool = True
+) -> Iterator[Sink]:
+    """A Parquet file in a folder: rows go to files of their own, which are joined at the end.
+
+    No spreadsheet takes a text in it for a formula, so it holds all of them raw.
+    """
+    del raw
     pl = polars()
     kinds = {INTEGER: pl.Int64, NUMBER: pl.Float64, BOOLEAN: pl.Boolean}
     schema = {column: kinds.get(type_, pl.String) for column, type_ in types.items()}
@@ -132,6 +173,21 @@ def parquet_sink(folder: Path, name: str, types: dict[str, str]) -> Iterator[Sin
 
     yield add
     flush()
-    pl.scan_parquet(batches).sink_parquet(folder / f"{name}.parquet")
+    join_parquet(batches, folder / f"{name}.parquet")
     for batch in batches:
         batch.unlink()
+
+
+def join_parquet(parts: Sequence[Path], whole: Path) -> None:
+    """Make one Parquet file of several of the same columns."""
+    polars().scan_parquet(parts).sink_parquet(whole)
+
+
+def join_text(parts: Sequence[Path], whole: Path, headings: int = 0) -> None:
+    """Make one text of several, which begin with as many lines of headings: these stand once."""
+    with whole.open("wb") as joined:
+        for number, part in enumerate(parts):
+            with part.open("rb") as lines:
+                for _ in range(headings if number else 0):
+                    lines.readline()
+                shutil.copyfileobj(lines, joined, length=1 << 20)

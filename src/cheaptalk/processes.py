@@ -1,0 +1,85 @@
+"""Work over several processes, which end with the one that began them."""
+
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from threading import Thread, current_thread, main_thread
+from typing import ParamSpec, TypeVar
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.registry import PluginWarning
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Processes:
+    """Processes of this package that work at the same time.
+
+    They hear no signal to stop, which is for the one that began them to hear, and know nothing that
+    was registered in it.
+    """
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function of a module called in one of them."""
+        with _undisturbed():
+            return self._pool.submit(work, *args, **kwargs)
+
+
+@contextmanager
+def processes(count: int, lost: str) -> Iterator[Processes]:
+    """As many processes, started when there is work, and gone at the end.
+
+    Args:
+        lost: what is said after "a process was killed, perhaps for want of memory".
+
+    Raises:
+        CheaptalkError: one was killed.
+    """
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
+    try:
+        yield Processes(pool)
+    except BrokenProcessPool:
+        raise CheaptalkError(f"a process was killed, perhaps for want of memory; {lost}") from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Start processes that hear no signal to stop; this one hears it when they are started."""
+    heard: list[int] = []
+    listening = current_thread() is main_thread()
+    if listening:
+        before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    stopping = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if listening:
+            signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def _begin() -> None:
+    """Let this process end with the one that began it, and leave warnings of plug-ins to that."""
+    warnings.simplefilter("ignore", PluginWarning)
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

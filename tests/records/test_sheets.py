@@ -1,0 +1,63 @@
+"""Cells hold what was found: as CSV, as a column's type, and absent where it is undefined."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.records.exports.columns import INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.exports.sheets import VALUES, Sheet, csv_line
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_csv_is_read_as_it_was_written(texts: list[str]) -> None:
+    (row,) = csv.reader(io.StringIO(csv_line(texts, raw=True), newline=""), strict=True)
+    assert row == texts
+
+
+@pytest.mark.parametrize("form", ["=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "-"])
+def test_a_text_that_a_spreadsheet_would_run_is_quoted_unless_it_is_wanted_raw(form: str) -> None:
+    for raw, cell in ((False, f"'{form}"), (True, form)):
+        (row,) = csv.reader(io.StringIO(csv_line([form, -2.5], raw=raw), newline=""), strict=True)
+        assert row == [cell, "-2.5"]
+
+
+@pytest.mark.parametrize("number", ["-3.5", "+1", "-1e-7", "-inf"])
+def test_a_number_is_no_formula_though_it_is_a_text(number: str) -> None:
+    assert csv_line([number]) == f'"{number}"\n'
+
+
+def test_halves_of_surrogate_pairs_can_be_written() -> None:
+    assert VALUES[TEXT]("a\ud83d") == "a\\ud83d"
+    assert VALUES[JSON]({"a": "\ud83d"}) == '{"a": "\\ud83d"}'
+
+
+NOWHERE = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("found", "type_", "cell"),
+    [(NOWHERE, NUMBER, None), ([NOWHERE, -float("inf"), 1.5], "JSON", "[null, null, 1.5]")],
+)
+def test_what_is_undefined_is_absent(found: Any, type_: str, cell: str | None) -> None:
+    assert VALUES[type_](found) == cell
+
+
+def test_columns_that_differ_between_games_find_a_common_type() -> None:
+    def column(type_: str, game: str) -> Column:
+        return Column("x", type_, "", "", lambda row: row.x, game=game)
+
+    class Row:
+        def __init__(self, game: str, x: object) -> None:
+            self.game, self.x = game, x
+
+    mixed = Sheet([column(INTEGER, "a"), column(NUMBER, "b")])
+    assert mixed.types == {"x": NUMBER}
+    assert mixed.row(Row("a", 1)) == [1.0]
+    wide = Sheet([column(INTEGER, "a"), column(TEXT, "b")])
+    assert wide.types == {"x": TEXT}
+    assert [wide.row(Row("a", 1)), wide.row(Row("b", "1"))] == [["1"], ["1"]]
+    assert Sheet([column(TEXT, "a")]).row(Row("b", "no column of its")) == [None]
