@@ -1,5 +1,6 @@
 """Names, numbers and amounts as people read them."""
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -12,6 +13,8 @@ HIDDEN = re.compile(
 that some scripts and emoji need."""
 COMMANDS = re.compile(f"[\x00-\x08\x0b-\x1f]|{HIDDEN.pattern}")
 """Hidden characters, and those that a terminal takes for commands."""
+DECIMALS = 6
+"""Numbers that need more decimals than this are written with an exponent."""
 LONG = 1e9
 """Numbers from this size on are written with an exponent."""
 
@@ -79,17 +82,21 @@ def fixed(value: float, places: int = 0) -> str:
     >>> fixed(1234.5, 1), fixed(-0.0001, 3), fixed(7)
     ('1,234.5', '0.000', '7')
 
-    Numbers from a billion on are too long for that:
+    Numbers from a billion on are too long for that, and so are more than :data:`DECIMALS`:
 
-    >>> fixed(1e300, 2)
-    '1.000e+300'
+    >>> fixed(1e300, 2), fixed(2.5e-12, 14), fixed(0, 14)
+    ('1.000e+300', '2.500e-12', '0')
     """
     if abs(value) >= LONG:
         return f"{value:.3e}"
+    if places > DECIMALS:
+        return f"{value:.3e}" if abs(value) >= 0.5 / 10.0**places else "0"
     text = f"{value:,.{places}f}"
     return text if text.strip("-0.,") else text.lstrip("-")
 
 
+SMALL = 0.01
+"""Numbers below this have no more than two digits of three decimals."""
 FEW_MARK = "†"
 """What marks an interval of so few deals that it may be too narrow."""
 
@@ -122,13 +129,18 @@ def few_text(wanted: int) -> str:
     )
 
 
-def decimals(values: Sequence[float]) -> int:
-    """How many decimals suit numbers that are to be compared.
+def decimals(values: Sequence[float], *, noise: float = 1e-9) -> int:
+    """How many decimals suit numbers that are to be compared: three digits of the largest, or more.
 
-    >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0])
-    (3, 2, 0)
+    Args:
+        noise: up to this a number may come of rounding, and is as good as 0.
+
+    >>> decimals([0.25, 0.5]), decimals([12.5]), decimals([10_000.0, 3.0]), decimals([0.00025])
+    (3, 2, 0, 6)
     """
     largest = max(map(abs, values), default=0.0)
+    if noise < largest < SMALL:
+        return 2 - math.floor(math.log10(largest))
     return 3 if largest < 10 else 2 if largest < 100 else 1 if largest < 1_000 else 0
 
 

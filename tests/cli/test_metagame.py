@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cheaptalk as ct
@@ -56,6 +57,30 @@ def test_a_payoff_file_is_solved(cheaptalk: Command, payoffs: Path) -> None:
     ]
     assert lines[4].split()[:4] == ["walk", "1.000", "303.50", "0.00"]
     assert "No intervals: the payoffs were given without the matches behind them." in lines
+
+
+def test_small_payoffs_are_no_zeros(cheaptalk: Command, tmp_path: Path) -> None:
+    file = tmp_path / "tiny.csv"
+    file.write_text(",a,b\na,1e-12,3e-12\nb,2e-12,0\n", encoding="utf-8")
+    lines = cheaptalk("metagame", str(file), "--out", str(tmp_path / "t.html")).out.splitlines()
+    assert "  a 0.750, b 0.250: payoff 1.500e-12, regret 0" in lines
+    assert lines[4].split() == ["a", "0.750", "1.500e-12", "0", "50.0%"]
+    assert "1.500e-12" in (tmp_path / "t.html").read_text(encoding="utf-8")
+
+
+def test_a_search_that_stops_at_its_limit_says_so(cheaptalk: Command, tmp_path: Path) -> None:
+    game = np.random.default_rng(4).random((20, 20))
+    names = tuple("abcdefghijklmnopqrst")
+    table = ct.equilibrium.PayoffTable(names, names, game, game.T)
+    ct.equilibrium.write_payoffs(table, tmp_path / "many.csv")
+    done = cheaptalk("metagame", str(tmp_path / "many.csv"), "--limit", "1000")
+    assert "and perhaps others" in done.out
+    assert (
+        "  The search stopped at its limit: an equilibrium that is not listed has an entropy"
+        in (done.out)
+    )
+    whole = cheaptalk("metagame", str(tmp_path / "many.csv"), "--limit", "0")
+    assert "and no others" in whole.out
 
 
 def test_a_study_is_solved_with_intervals(cheaptalk: Command, store: Path, tmp_path: Path) -> None:
@@ -128,7 +153,9 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
     file.write_text(",a,b\na,1,1\nb,1,1\n", encoding="utf-8")
     done = cheaptalk("metagame", str(file))
     assert "1 continuum of symmetric equilibria, and no others" in done.out
-    assert "  a 0.500, b 0.500: payoff 1.00, regret 0, of a continuum" in done.out
+    assert "  a 0.500, b 0.500: payoff 1.000, regret 0, of a continuum" in done.out
+    assert "  Every payoff is 1.000: nobody gains by any choice.\n" in done.out
+    assert "Best reply leaves out ties: several replies are best against a, b.\n" in done.out
 
 
 @pytest.mark.parametrize(
@@ -187,8 +214,8 @@ def test_rounding_is_no_regret_and_numbers_are_no_names(cheaptalk: Command, tmp_
     done = cheaptalk("metagame", str(file))
     assert '  A "1" 0.889, "2" 0.111; B "1" 0.714, "2" 0.286: payoffs ' in done.out
     assert "regrets 0 and 0" in done.out
-    file.write_text('NFG 1 R "t" { "A" "B" } { 2 2 }\n1e300 1e300 0 0 0 0 2e300 2e300\n')
+    file.write_text('NFG 1 R "t" { "A" "B" } { 2 2 }\n5e299 5e299 0 0 0 0 1e300 1e300\n')
     page = tmp_path / "page.html"
     huge = cheaptalk("metagame", str(file), "--out", str(page))
     assert "%{z:.3e}" in page.read_text(encoding="utf-8")
-    assert '  "1" 0.667, "2" 0.333: payoff 6.667e+299, regret 0\n' in huge.out
+    assert '  "1" 0.667, "2" 0.333: payoff 3.333e+299, regret 0\n' in huge.out

@@ -49,9 +49,9 @@ def test_on_a_terminal_it_stays_in_place(
     said = written(monkeypatch, on_terminal=True)
     with StatusLine().shown("a [b]: solving") as tell:
         clock[0] += progress.OFTEN
-        tell("a [b]: solving, 25 % of all sets decided")
+        tell("a [b]: solving, 25 % searched")
     assert "a [b]: solving" in said.getvalue()
-    assert "25 % of all sets decided" in said.getvalue()
+    assert "25 % searched" in said.getvalue()
 
 
 def test_a_line_comes_sooner_where_more_is_done(

@@ -220,6 +220,7 @@ def test_a_profile_regrets_what_its_best_answer_would_gain() -> None:
     [
         ([[1, 2]], [[1], [2]], "payoffs.T"),
         ([[1, np.nan]], [[1, 2]], r"row player's payoff in cell \(0, 1\) is nan"),
+        ([[1e301, 2]], [[1, 2]], r"in cell \(0, 0\) is 1e\+301; none may be beyond"),
         ([[1, 2]], [[np.inf, 2]], r"column player's payoff in cell \(0, 0\) is inf"),
         ([1, 2], [1, 2], "2 dimensions"),
         ([[]], [[]], "at least one cell"),

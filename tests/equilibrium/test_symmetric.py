@@ -300,8 +300,21 @@ def test_a_search_that_was_cut_short_says_what_is_known() -> None:
     assert result.bound is not None
     assert result.mene.entropy <= result.bound + 1e-12 or result.proven
     assert "perhaps others" in str(result)
-    with pytest.raises(EquilibriumError, match="raise the limit"):
-        symmetric_equilibria(np.array(ROCK_PAPER_SCISSORS), limit=1)
+
+
+@pytest.mark.parametrize("size", [3, 12, 48])
+def test_a_search_that_was_cut_short_finds_an_equilibrium_by_pivots(size: int) -> None:
+    game = np.random.default_rng(size).random((size, size))
+    told: list[float] = []
+    result = symmetric_equilibria(game, limit=1, progress=told.append)
+    assert result.components
+    assert told[-1] == 1
+    for found in result.equilibria:
+        assert regret(game, found.mixture) < 1e-9
+    if size == 12:
+        every = [found.mixture for found in symmetric_equilibria(game).equilibria]
+        for found in result.equilibria:
+            assert np.abs(np.array(every) - found.mixture).max(axis=1).min() < 1e-7
 
 
 def test_progress_is_told_and_ends_at_one() -> None:
@@ -329,6 +342,7 @@ def test_it_prints_what_there_is() -> None:
         ([], "square matrix"),
         ([[1, float("nan")], [0, 1]], "strategy 0 against strategy 1 is nan"),
         ([[1, 0], [float("-inf"), 1]], "strategy 1 against strategy 0 is -inf"),
+        ([[1, 0], [1e301, 1]], r"is 1e\+301; none may be beyond 1e\+300: divide all payoffs"),
         ([["1,234.50", "x"], ["2", "3"]], "must be numbers"),
         ([[1, 2], [3]], "must be numbers"),
     ],

@@ -27,6 +27,8 @@ from cheaptalk.rules.errors import Advice
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
+SEARCHED = 100_000_000
+"""Sets of strategies that a search looks at unless told otherwise: some minutes' work."""
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
 OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "port")
@@ -122,6 +124,14 @@ def metagame(
             metavar="LABEL=PROVIDER",
         ),
     ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Sets of strategies to search for equilibria, 0 for all; all sets of more than "
+            "two dozen strategies may take days.",
+        ),
+    ] = SEARCHED,
     budget: Annotated[
         int, typer.Option("--next", min=0, help="Propose where to play so many matches more.")
     ] = 0,
@@ -147,7 +157,7 @@ def metagame(
     _check_source(source, of_file, context, (export, to))
     wishes: ct.equilibrium.AnalysisOptions = {
         "draws": bootstrap, "seed": seed, "without": without or (), "paired": paired,
-        "one_sided": one_sided, "budget": budget,
+        "one_sided": one_sided, "budget": budget, "limit": limit,
     }  # fmt: skip
     seats: ct.equilibrium.SeatsOptions | None = None
     if by_seat:
@@ -275,7 +285,7 @@ def _solving(status: StatusLine, source: str, which: str = "") -> Iterator[Calla
     """Say what is being solved; yields what takes the share of the search that is done."""
     line = f"{source}: solving{which}"
     with status.shown(line) as tell:
-        yield lambda share: tell(f"{line}, {100 * share:.2g} % of all sets decided")
+        yield lambda share: tell(f"{line}, {100 * share:.2g} % searched")
 
 
 def _show(one: AnyAnalysis) -> None:

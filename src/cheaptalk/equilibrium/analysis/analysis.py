@@ -34,7 +34,7 @@ from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.rules import MeasureTable, counted
 from cheaptalk.rules.display import Printed
-from cheaptalk.text import aligned, fixed
+from cheaptalk.text import aligned, decimals, fixed
 
 NOISE = "come out different in a draw, and what looks like a choice between them is noise"
 LEAST = 0.01
@@ -126,6 +126,38 @@ class Analysis(Printed):
             kinds.append(f"{continua} continu{'um' if continua == 1 else 'a'} {of_what}")
         others = "no others" if self.found.complete else "perhaps others"
         return ", ".join([*kinds, f"and {others}"])
+
+    @property
+    def places(self) -> int:
+        """Decimals that suit its payoffs."""
+        return payoff_places(self.game.payoffs())
+
+    @property
+    def reach_in_words(self) -> str:
+        """How much of the search is left, and that nothing can be gained in a constant game."""
+        payoffs = self.game.payoffs()
+        if not np.ptp(payoffs):
+            return (
+                f"Every payoff is {fixed(payoffs[0, 0], self.places)}: nobody gains by any choice"
+            )
+        if self.found.bound is None:
+            return ""
+        return (
+            "The search stopped at its limit: an equilibrium that is not listed has an entropy of "
+            f"at most {self.found.bound:.3f}, that of all strategies alike; a greater limit "
+            "searches on"
+        )
+
+    @property
+    def ties_in_words(self) -> str:
+        """Against which strategies several replies are best, which count for none of them."""
+        if not self.tied:
+            return ""
+        against = ", ".join(
+            called(label) + ("" if share > 1 - LEAST else f" ({share:.1%} of draws)")
+            for label, share in self.tied.items()
+        )
+        return f"Best reply leaves out ties: several replies are best against {against}"
 
     @property
     def tied_entropy(self) -> int:
@@ -304,16 +336,17 @@ class Analysis(Printed):
     def ranking(self) -> list[int]:
         """The strategies in the order of their regret, then of their share."""
         regrets, shares = self.against("regret"), self.against("mixture")
+        unit = float(np.ptp(self.game.payoffs())) or 1.0
         return sorted(
             range(len(self.labels)),
-            key=lambda one: (_placed(regrets[one]), -_placed(shares[one])),
+            key=lambda one: (_placed(regrets[one], unit), -_placed(shares[one])),
         )
 
 
-def _placed(one: Spread) -> float:
-    """The mean over draws where there are any."""
+def _placed(one: Spread, unit: float = 1.0) -> float:
+    """The mean over draws where there are any, in this unit and without rounding errors."""
     value = one.estimate if one.mean is None else one.mean
-    return 0.0 if value is None else round(value, 9)
+    return 0.0 if value is None else round(value / unit, 9)
 
 
 def analysis_text(one: Analysis) -> str:
@@ -328,22 +361,34 @@ def analysis_text(one: Analysis) -> str:
         played = mixed(one.labels, point.support, point.mixture)
         extent = "" if component.isolated else ", of a continuum"
         regret = regret_text(point.regret, one.game.payoffs())
-        lines.append(f"  {played}: payoff {fixed(point.payoff, 2)}, regret {regret}{extent}")
+        lines.append(
+            f"  {played}: payoff {fixed(point.payoff, one.places)}, regret {regret}{extent}"
+        )
         if recurrence:
             exists, chosen = recurrence
             lines[-1] += f"; exists in {exists:.1%} of draws, taken in {chosen:.1%}"
     if len(one.found.components) > SHOWN:
         lines.append(f"  and {len(one.found.components) - SHOWN} more")
-    said = (one.choice_in_words if one.tied_entropy > 1 else "", one.dominated_in_words)
+    said = (
+        one.reach_in_words,
+        one.choice_in_words if one.tied_entropy > 1 else "",
+        one.dominated_in_words,
+    )
     lines += [f"  {words.rstrip('.')}." for words in said if words]
     columns = {
         "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [plus_minus(spread, 2) for spread in one.gets],
-        "Regret": [plus_minus(spread, 2) for spread in one.against("regret")],
+        "Payoff": [plus_minus(spread, one.places) for spread in one.gets],
+        "Regret": [plus_minus(spread, one.places) for spread in one.against("regret")],
         "Best reply": [f"{share:.1%}" for share in one.answering],
     }
     rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
-    return "\n".join([*lines, *aligned([["Strategy", *columns], *rows], {0}), _made(one)])
+    ties = [f"{one.ties_in_words}."] if one.ties_in_words else []
+    return "\n".join([*lines, *aligned([["Strategy", *columns], *rows], {0}), *ties, _made(one)])
+
+
+def payoff_places(payoffs: npt.ArrayLike) -> int:
+    """Decimals that suit a game's payoffs: two at least, more where they are small."""
+    return max(2, decimals(np.ravel(payoffs).tolist(), noise=0.0))
 
 
 def plus_minus(one: Spread, places: int) -> str:

@@ -60,12 +60,15 @@ class AnalysisOptions(DrawOptions, total=False):
             where fewer than two providers have a strategy in the game.
         budget: matches for which to propose cells, 0 for no proposal.
         one_sided: accept cells whose players only ever sat in one order, False.
-        progress: told now and then what share of the search for equilibria is done, in [0, 1].
+        limit: sets of strategies that the search for equilibria looks at, all if not given or 0;
+            where there are more, equilibria may be missing, and the result says so.
+        progress: told now and then what share of that search is done, in [0, 1].
     """
 
     providers: Mapping[str, str]
     budget: int
     one_sided: bool
+    limit: int
     progress: Callable[[float], None]
 
 
@@ -138,9 +141,14 @@ def _analysed(
     seed, paired = options.get("seed", 0), options.get("paired")
     game = whole.without(options.get("without", ()))
     game.check()
-    draws, unsure = _draws(game, options)
     payoffs = game.payoffs()
-    found = symmetric_equilibria(payoffs, labels=game.labels, progress=options.get("progress"))
+    found = symmetric_equilibria(
+        payoffs, labels=game.labels, limit=options.get("limit") or None,
+        progress=options.get("progress"),
+    )  # fmt: skip
+    draws, unsure = _draws(game, options)
+    if draws and not found.complete:
+        draws, unsure = 0, "the search stopped at its limit, as it would in each draw"
     if draws:
         drawn = bootstrap_equilibrium(game, metrics, draws=draws, seed=seed, paired=paired)
     else:  # the mean payoffs, in the shape of one draw

@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.analysis.analysis import called, mixed, plus_minus, regret_text
+from cheaptalk.equilibrium.analysis.analysis import (
+    called,
+    mixed,
+    payoff_places,
+    plus_minus,
+    regret_text,
+)
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import Solved
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
@@ -22,7 +28,7 @@ from cheaptalk.equilibrium.solvers.payoff_files import PayoffTable
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import Printed
-from cheaptalk.text import aligned, decimals, fixed
+from cheaptalk.text import aligned, fixed
 
 SHOWN = 10
 """Equilibria, and pairs, that are told."""
@@ -145,7 +151,7 @@ class SeatsAnalysis(Printed):
     @cached_property
     def places(self) -> int:
         """How many decimals suit its payoffs; at least two, since many are money."""
-        return max(2, decimals(np.ravel(self.game.payoffs()).tolist()))
+        return payoff_places(self.game.payoffs())
 
     @property
     def standing(self) -> list[Pair]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.payoffs import LARGEST, Floats, too_large
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief, spreadsheet_text, text_of_spreadsheet
 from cheaptalk.rules.errors import shown
@@ -409,8 +409,10 @@ def number(text: str, where: str) -> float:
     else:
         advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
         raise PayoffFileError(f"{where}: {shown(text)} is no number; {advice}")
-    if not np.isfinite(value):
-        raise PayoffFileError(f"{where}: {shown(text)} is too large a number")
+    if not abs(value) <= LARGEST:
+        raise PayoffFileError(
+            f"{where}: {shown(text)} is too large a number; {too_large(LARGEST * 2)}"
+        )
     return value
 
 

@@ -14,6 +14,8 @@ Integers = npt.NDArray[np.int64]
 
 GRID = 1e11
 """Scaled payoffs are whole multiples of the inverse of this."""
+LARGEST = 1e300
+"""Payoffs further from zero than this have sums that are no floats any more."""
 NOISE = 1e-12
 """Differences between payoffs below this share of the largest payoff are taken for rounding."""
 
@@ -56,20 +58,28 @@ def many_payoffs(payoffs: npt.ArrayLike) -> Floats:
 
 
 def _numbers(payoffs: npt.ArrayLike) -> Floats:
-    """Payoffs as floats, all of them finite."""
+    """Payoffs as floats, none beyond :data:`LARGEST`."""
     try:
         numbers = np.asarray(payoffs).astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"payoffs must be numbers, a row a strategy; {_fault(payoffs)}") from None
-    missing = np.argwhere(~np.isfinite(numbers))
+    missing = np.argwhere(~(np.abs(numbers) <= LARGEST))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
+        found = numbers[(*game, row, column)]
         raise ValueError(
             f"the payoff of strategy {row} against strategy {column}"
-            f"{f' in game {game[0]}' if game else ''} is {numbers[(*game, row, column)]}; "
-            "play that pair, or leave one of the two out"
+            f"{f' in game {game[0]}' if game else ''} is {found}; "
+            f"{too_large(found) or 'play that pair, or leave one of the two out'}"
         )
     return numbers
+
+
+def too_large(payoff: float) -> str | None:
+    """What to do about a payoff beyond :data:`LARGEST`; None of another."""
+    if not LARGEST < abs(payoff) < np.inf:
+        return None
+    return f"none may be beyond {LARGEST:g}: divide all payoffs by the same number"
 
 
 def _fault(payoffs: Any) -> str:

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cheaptalk.equilibrium.solvers.payoffs import NOISE, EquilibriumError, Flags, Floats
+from cheaptalk.equilibrium.solvers.payoffs import (
+    LARGEST,
+    NOISE,
+    EquilibriumError,
+    Flags,
+    Floats,
+    too_large,
+)
 from cheaptalk.rules.display import Printed
 
 TOLERANCE = 1e-9
@@ -71,11 +78,12 @@ def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Fl
                 f"Payoffs must have {dimensions} dimensions and at least one cell, "
                 f"not shape {payoffs.shape}"
             )
-        if not np.isfinite(payoffs).all():
-            cell = tuple(map(int, np.argwhere(~np.isfinite(payoffs))[0]))
+        wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
+        if wrong.size:
+            cell = tuple(map(int, wrong[0]))
             raise ValueError(
                 f"The {player} player's payoff in cell {cell} is {payoffs[cell]}; "
-                "fill the cell, or leave the strategy out"
+                f"{too_large(payoffs[cell]) or 'fill the cell, or leave the strategy out'}"
             )
     return pair
 

@@ -13,6 +13,8 @@ from cheaptalk.equilibrium.solvers.symmetric import symmetric_equilibria
 from cheaptalk.rules import counted
 from cheaptalk.rules.display import brief
 
+SEARCHED = 10_000_000
+"""Sets of strategies in which Nash averaging looks for its equilibrium."""
 BALANCE = 1e-9
 """By what share a state's inflow may differ from its outflow."""
 SETTLED = 1e-3
@@ -210,12 +212,19 @@ def nash_average(payoffs: ArrayLike) -> NashAverage:
 
     Raises:
         ValueError: the payoffs are no square matrix of finite numbers.
-        EquilibriumError: no equilibrium was found within the solver's tolerance.
+        EquilibriumError: no equilibrium was found within the solver's tolerance, or there are too
+            many strategies to search.
 
     >>> nash_average([[3, 0], [5, 1]]).ratings
     array([-5.,  0.])
     """
     matrix = symmetric_payoffs(payoffs)
     outscored = matrix - matrix.T
-    mene = symmetric_equilibria(outscored).mene
+    found = symmetric_equilibria(outscored, limit=SEARCHED)
+    if not found.complete:
+        raise EquilibriumError(
+            f"there are more than {SEARCHED:,} sets of strategies to search for its equilibrium; "
+            "leave some strategies out"
+        )
+    mene = found.mene
     return NashAverage(outscored @ mene.mixture, mene.mixture, mene.regret)

@@ -103,7 +103,8 @@ def search(
     Args:
         games: scaled payoffs, shape (games, n, n).
         limit: stop when so many sets were visited; without it when all are decided.
-        progress: told now and then what share of all sets is decided, in [0, 1].
+        progress: told now and then what share of all sets is decided, or of the limit visited, in
+            [0, 1].
     """
     count, size, _ = games.shape
     columns = np.ascontiguousarray(np.moveaxis(games, 0, -1))
@@ -121,11 +122,14 @@ def search(
             waiting += _pieces(sets)
         if progress is not None:
             open_ = sum(_undecided(sets, size) for sets in waiting)
-            progress(1 - open_ / (count * (2.0**size - 1)))
+            decided = 1 - open_ / (count * (2.0**size - 1))
+            progress(max(decided, min(1.0, visited / limit)) if limit else decided)
     members = np.concatenate([none, *(sets.members for sets in found)])
     inside = (members[:, None] >> np.arange(size)) & 1 == 1
     game = np.concatenate([none, *(sets.game for sets in found)])
     bound = max((_largest(sets, size) for sets in waiting), default=None)
+    if bound is not None:
+        bound = max([bound, *(log(size - len(sets.outside)) for sets in singular)])
     return Search(game, inside, singular, visited, bound)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from cheaptalk.equilibrium.solvers.bimatrix import MOST_PIVOTS, basic_values, pivot
 from cheaptalk.equilibrium.solvers.dominance import undominated, undominated_by_mixtures
 from cheaptalk.equilibrium.solvers.entropy import entropy, most_entropy
 from cheaptalk.equilibrium.solvers.payoffs import (
@@ -33,6 +34,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     scaled,
     symmetric_payoffs,
 )
+from cheaptalk.equilibrium.solvers.profiles import unit_spread
 from cheaptalk.equilibrium.solvers.solutions import Component, Equilibrium, SymmetricEquilibria
 from cheaptalk.equilibrium.solvers.supports import MOST, ZERO, Search, Singular, search
 
@@ -99,8 +101,10 @@ def symmetric_equilibria(
         labels: what the strategies are called where the result is printed; else their indices.
         tolerance: the largest regret of an equilibrium, as a share of the range of payoffs within
             a column, among the strategies that are not dominated.
-        limit: stop when so many sets were visited, and say what is known; without it none stops.
-        progress: told now and then what share of all sets is decided, in [0, 1].
+        limit: stop when so many sets were visited, and say what is known: at least the equilibria
+            at the ends of Lemke's paths, but no continua. Without it none stops.
+        progress: told now and then what share of all sets is decided, or of the limit visited, in
+            [0, 1].
 
     Raises:
         ValueError: the payoffs are no square matrix of finite numbers, or labels do not fit.
@@ -206,7 +210,12 @@ def _found(
     """The components of a scaled game, and the most entropy that another can have."""
     outcome = search(game[None], limit=limit, progress=progress)
     _, mixtures = _isolated(game[None], outcome, tolerance)
-    found = _components(game, mixtures, equilibrium_faces(game, outcome.singular), tolerance)
+    if outcome.bound is not None:
+        more = lemke_mixtures(game)
+        good = _regrets(game[None].repeat(len(more), 0), more) <= tolerance
+        mixtures = np.concatenate([mixtures, more[good]])
+    singular = outcome.singular if outcome.bound is None else []
+    found = _components(game, mixtures, equilibrium_faces(game, singular), tolerance)
     if not found:
         raise EquilibriumError(
             "no equilibrium has a regret below the tolerance, though every game has one; "
@@ -232,6 +241,36 @@ def _isolated(games: Floats, found: Search, tolerance: float) -> tuple[Integers,
         _regrets(games[game], mixtures) <= tolerance
     )
     return game[good], mixtures[good]
+
+
+def lemke_mixtures(game: Floats) -> Floats:
+    """Symmetric equilibria of a symmetric game at the ends of Lemke's paths, one at least.
+
+    A path begins without any strategy, takes one, and pivots between bases of
+    ``{y >= 0: M y <= 1}``, M positive with the game's best replies, in which each strategy but the
+    first is unplayed or a best reply, until this one is too (Lemke 1965, Bimatrix Equilibrium
+    Points and Mathematical Programming, Management Science 11(7)).
+
+    Args:
+        game: the row player's payoffs, shape (n, n).
+
+    Returns:
+        A mixture for each path that ended, shape (paths, n).
+    """
+    size = len(game)
+    polytope = np.concatenate([unit_spread(game[None])[0] + 2, np.eye(size)], axis=1)
+    system = np.broadcast_to(polytope, (size, *polytope.shape))
+    bases = np.tile(np.arange(size, 2 * size), (size, 1))
+    on_path, entering = np.arange(size), np.arange(size)
+    for _ in range(MOST_PIVOTS):
+        bases[on_path], left = pivot(system[on_path], bases[on_path], entering)
+        going = left % size != on_path
+        on_path, entering = on_path[going], (left[going] + size) % (2 * size)
+        if not len(on_path):
+            break
+    ended = np.setdiff1d(np.arange(size), on_path)
+    weights = basic_values(system[ended], bases[ended])[:, :size]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _regrets(games: Floats, mixtures: Floats) -> Floats:

@@ -16,7 +16,7 @@ from cheaptalk.reports.figures import (
     names_axis,
 )
 from cheaptalk.rules import counted
-from cheaptalk.text import LONG, capital, decimals, fixed
+from cheaptalk.text import DECIMALS, LONG, capital, fixed
 
 OFF = 0.47
 """How far the frame of a cell is from its middle, in cells."""
@@ -33,7 +33,7 @@ def mixture_bars(analysis: Analysis) -> Panel:
 def regret_ranking(analysis: Analysis) -> Panel:
     """The regret of each strategy at equilibrium, the least on top, as dots with intervals."""
     regrets = analysis.against("regret")
-    places = decimals([number(one) for one in regrets])
+    places = analysis.places
     trace = _along(analysis, regrets, analysis.ranking, places)
     trace |= {"type": "scatter", "mode": "markers", "cliponaxis": False,
               "marker": {"color": COLOURS[1], "size": 9}}  # fmt: skip
@@ -45,7 +45,7 @@ def payoff_map(analysis: Analysis) -> Panel:
     labels = list(analysis.labels)
     cells = [[one._replace(mean=one.estimate) for one in row] for row in analysis.payoffs]
     means = [[number(one) for one in row] for row in cells]
-    places = decimals([number(one) for row in cells for one in row])
+    places = analysis.places
     counts, deals = analysis.game.counts(), analysis.game.deals()
     trace: Trace = {
         "type": "heatmap", "x": labels, "y": labels, "z": means,
@@ -69,8 +69,8 @@ def payoff_map(analysis: Analysis) -> Panel:
 
 def in_cells(values: Sequence[Sequence[float]], places: int) -> str:
     """How Plotly writes the numbers of a heat map: with an exponent where some are very long."""
-    long = any(abs(value) >= LONG for row in values for value in row)
-    return "%{z:.3e}" if long else f"%{{z:,.{min(places, 2)}f}}"
+    long = places > DECIMALS or any(abs(value) >= LONG for row in values for value in row)
+    return "%{z:.3e}" if long else f"%{{z:,.{places if places > 3 else min(places, 2)}f}}"
 
 
 def number(one: Spread) -> float:
