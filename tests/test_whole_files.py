@@ -24,10 +24,16 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError), whole_file(path) as file:
         file.writelines(["half", "\udc80"])
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.csv", "old")]
-    missing = tmp_path / "no" / "a.csv"
-    with pytest.raises(FileNotFoundError) as caught, whole_file(missing):
+    inside = path / "a.csv"
+    with pytest.raises(OSError, match="Not a directory") as caught, whole_file(inside):
         pass
-    assert caught.value.filename == str(missing)
+    assert caught.value.filename == str(inside)
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "no" / "such" / "a.csv", new=True) as file:
+        file.write("new")
+    assert (tmp_path / "no" / "such" / "a.csv").read_text() == "new"
 
 
 def test_a_new_file_replaces_none(tmp_path: Path) -> None:

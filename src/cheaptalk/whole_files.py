@@ -18,6 +18,7 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
     """A text file that takes its place once all is written; until then what was there stays.
 
     What is no file, such as a pipe or a device, is written as it is. Line ends stay as written.
+    A folder that is missing on the way is made.
 
     Args:
         new: whether no such file may be there.
@@ -32,6 +33,8 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8", newline="") as file:
             yield file
         return
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with half.open("x", encoding="utf-8", newline="") as file:
@@ -42,7 +45,8 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
             error.filename = str(path)
         raise
     finally:
-        half.unlink(missing_ok=True)
+        if half.exists():
+            half.unlink()
 
 
 def read_whole(path: Path | Traversable, most: int = LONGEST) -> str:

@@ -261,6 +261,23 @@ def test_the_published_score_never_credits_the_refusal_of_one_coin() -> None:
     assert measured("score", outcome, published=True) == pytest.approx(69.72, abs=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("gold", "ballots", "score"),
+    [
+        (4, [((4, *[0] * 9), "+---------"), ((4, *[0] * 8), "+----+++-"),
+             ((1, 1, 1, 1, 0, 0, 0, 0), "++++---+")], 73.8),
+        (400, [((400, *[0] * 9), "+---------"), ((200, 99, 0, 0, 0, 0, 0, 100, 1), "++----+++")],
+         83.6),
+    ],
+)  # fmt: skip
+def test_the_published_score_of_other_gold_is_that_of_table_8_gama_bench(
+    gold: int, ballots: list[tuple[tuple[int, ...], str]], score: float
+) -> None:
+    """The two voyages as they were recorded."""
+    voyage = Voyage(ballots=tuple(ballot(plan, votes, False) for plan, votes in ballots))
+    assert measured("score", voyage, published=True, gold=gold) == pytest.approx(score, abs=0.05)
+
+
 def test_the_rule_of_thumb_is_not_backward_induction() -> None:
     """The next in rank would get 96 coins if the plan failed, and should refuse 96."""
     plan = (4, 96, *[0] * 8)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.papers.gama.importer.importer import read_gama
+from cheaptalk.papers.gama.importer.names import FileName
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store, transcript
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
@@ -182,6 +183,159 @@ def test_choices_are_those_of_the_players_records(games: Path) -> None:
     assert one(games, data).table.given == game.table.given
 
 
+def test_any_other_word_for_a_dish_is_kept_and_counted(cheaptalk: Command, games: Path) -> None:
+    data = diners()
+    data["player_data"][2]["records"][0] = data["round_records"][0]["responses"][2] = "Cheap"
+    data["player_data"][0]["records"][1] = data["round_records"][1]["responses"][0] = "Cheap"
+    write(games, "game", data)
+    done = cheaptalk("import", "gama", str(games))
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[1:-1] == [
+        "read otherwise than written:",
+        '  "Cheap" counted as the costly dish: 2 times',
+        '  "cheap_dish" counted as the costly dish: 1 time',
+        '  "costly_or_cheap" counted as the costly dish: 1 time',
+    ]
+    told = json.loads(cheaptalk("import", "gama", str(games), "--study", "b", "--json").out)
+    assert told["notes"]['"Cheap" counted as the costly dish'] == 2
+
+
+MODELS = {
+    # the file's name, name_exp, meta.models, the players' model: whose it is
+    "named": ("gpt-3.5-turbo-0613_bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0613"),
+    "in the settings": ("game", "gpt-3.5-turbo-0613_bar_game_v1", None, "gpt-3.5-turbo", "0613"),
+    "nowhere": ("bar_game_implicit_v1_1", None, None, "gpt-3.5-turbo", "0125"),
+    "contradicted": ("gpt-3.5-turbo-0613_bar_game_v1_1", None, "gpt-3.5-turbo-0125",
+                     "gpt-3.5-turbo", "0613"),
+    "by the players": ("bar_game_v1_1", None, "gpt-3.5-turbo", "gpt-3.5-turbo-0613", "0613"),
+    "not at all": ("gpt-3.5-turbo-1106_bar_game_v1_1", None, None, ..., "1106"),
+    "in short": ("gpt_bar_game_v1_1", None, None, "openai/gpt-3.5-turbo-0613", "0613"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_the_version_of_a_model_stands_in_the_files_name(games: Path, case: str) -> None:
+    name, called, models, model, expected = MODELS[case]
+    data = bar()
+    put("meta", "name_exp")(data, called or "bar_game_implicit_v1_1")
+    if models:
+        put("meta", "models")(data, models)
+    for player in data["player_data"]:
+        put("model")(player, model)
+    (label,) = {seat.label for seat in one(games, data, name).seats.values()}
+    assert label == f"gpt-3.5-turbo-{expected}"
+
+
+def test_a_model_that_stands_nowhere_is_asked_for(games: Path) -> None:
+    data = bar()
+    put(*PLAYER, "model")(data, None)
+    assert reason(games, data) == '"player_data.0.model": is missing, and no name tells it'
+
+
+def test_people_and_answers_given_beforehand_are_no_models(games: Path) -> None:
+    data = bar()
+    put("meta", "models")(data, "gpt-4o")
+    put(*PLAYER, "model")(data, "user")
+    put("player_data", 1, "model")(data, "specified=go/stay")
+    labels = [seat.label for seat in one(games, data, "gpt-4o_bar_game_v1_t1").seats.values()]
+    assert labels == ["human", "specified=go/stay", "gpt-4o-2024-08-06 (temperature 0.2)"]
+
+
+def test_two_names_are_one_player(cheaptalk: Command, games: Path) -> None:
+    data = bar()
+    for player, model in zip(
+        data["player_data"], ("gpt-4o", "gpt-4o-2024-08-06", "x/A"), strict=True
+    ):
+        player["model"] = model
+    labels = [seat.label for seat in one(games, data).seats.values()]
+    assert labels == ["gpt-4o-2024-08-06", "gpt-4o-2024-08-06", "A"]
+    (game,) = read_gama(games, {"A": "B", "gpt-4o": "gpt-4o"}).games
+    assert isinstance(game, ForeignGame)
+    assert [seat.label for seat in game.seats.values()] == ["gpt-4o", "gpt-4o-2024-08-06", "B"]
+    done = cheaptalk("import", "gama", str(games), "--alias", "A=gpt-4o-2024-08-06", "--json")
+    assert json.loads(done.out)["notes"] == {
+        'the model "gpt-4o" read as gpt-4o-2024-08-06': 1,
+        'the model "x/A" read as gpt-4o-2024-08-06': 1,
+    }
+    wrong = cheaptalk("import", "gama", str(games), "--alias", "A")
+    assert wrong.status == 2
+    assert "--alias A: write OTHER=NAME, two names of one model" in wrong.said
+
+
+def test_a_misspelt_game_is_that_of_the_files_name(games: Path) -> None:
+    data = dollar()
+    data["meta"]["name_exp"] = "gemini-1.5-pro_divide_dillar_v1_t1"
+    game = one(games, data, "gemini-1.5-pro_divide_dollar_v1_t1")
+    assert game.table.game.name == "divide_the_dollar"
+    assert game.notes == {
+        'the game "gemini-1.5-pro_divide_dillar" read as divide_dollar': 1,
+    }
+    assert '"gemini-1.5-pro_divide_dillar_v1_t1" names none of the games' in reason(
+        games / "b", data
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "called"), [("explicit/game", "bar_game"), ("bar_game_explicit_v1_1", "bar_game")]
+)
+def test_a_missing_mode_is_that_of_the_name_or_the_folder(
+    games: Path, name: str, called: str
+) -> None:
+    data = bar()
+    put("meta", "mode")(data, ...)
+    data["meta"]["name_exp"] = called
+    game = one(games, data, name)
+    assert parameters(game)["feedback"] == "explicit"
+    assert game.notes == {'"meta.mode" missing, read as explicit': 1}
+    assert "mode" not in game.source["meta"]
+    assert reason(games / "b", data) == '"meta.mode": is missing'
+
+
+def test_a_missing_price_is_what_the_winners_paid(games: Path) -> None:
+    data = auction()
+    put("meta", "mode")(data, ...)
+    assert parameters(one(games, data))["price"] == "first"
+    data["round_records"][1]["bid_winner_payment"] = 80
+    assert parameters(one(games, data))["price"] == "second"
+    data["round_records"][1]["bid_winner_payment"] = 50
+    assert '"round_records.1.bid_winner_payment": is 50' in reason(games, data)
+
+
+TREATMENTS: dict[str, dict[str, str | float]] = {
+    "bar_game_implicit_v1_3": {},
+    "public_goods": {},
+    "gpt-4o_public_goods_v1": {"style": "v1"},
+    "gpt-4o_public_goods_v1_t0": {"temperature": 0.0},
+    "battle_royale_t1": {"temperature": 0.2},
+    "battle_royale_v1_t5": {"temperature": 1.0},
+    "bar_game_explicit_v1_cot1": {"chain_of_thought": "step_by_step"},
+    "pirate_game_v1_cot4": {"chain_of_thought": "phrase_4"},
+    "divide_dollar_v1_role2": {"persona": "selfish"},
+    "guessing_game_v1_r12": {"experiment": "settings"},
+    "llama-3.1-70b_sealed_bid_auction_v1_vr0": {"experiment": "settings"},
+    "diner_dilemma_v1_p6": {"experiment": "settings"},
+    "guessing_game_v1_p1": {"experiment": "p1"},
+    "gpt-4o_diner_dilemma_v1_jailbreak3": {"experiment": "jailbreak"},
+    "divide_dollar_v1_savept1_0": {"experiment": "savept1_0"},
+    "battle_royale_v1_t7": {"experiment": "t7"},
+}
+
+
+@pytest.mark.parametrize("name", TREATMENTS)
+def test_the_treatment_stands_in_the_files_name(name: str) -> None:
+    assert FileName.of(name).treatment("v1") == TREATMENTS[name]
+
+
+def test_other_prompts_stand_in_the_file(games: Path) -> None:
+    data = dollar()
+    data["meta"]["version"] = "v3"
+    labels = {seat.label for seat in one(games, data, "divide_dollar_v3").seats.values()}
+    assert labels == {"Talker-7B (style v3)"}
+    other = one(games / "b", data, "divide_dollar_v3_t0")
+    labels = {seat.label for seat in other.seats.values()}
+    assert labels == {"Talker-7B (style v3, temperature 0.0)"}
+
+
 def test_models_have_short_names_and_the_version_meant(games: Path) -> None:
     data = bar()
     data["player_data"][1]["model"] = "gpt-3.5-turbo"
@@ -241,9 +395,9 @@ def extra_player(data: Written, _: Any) -> None:
 ROUND = ("round_records", 0)
 PLAYER = ("player_data", 0)
 BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any, str]] = {
-    "no meta": (bar, put("meta"), ..., '"meta.name_exp": names none of the games'),
-    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": names none of the games'),
-    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '"meta.name_exp": names none'),
+    "no meta": (bar, put("meta"), ..., '"meta.name_exp": null names none of the games'),
+    "meta is text": (bar, put("meta"), "bar_game", '"meta.name_exp": null names none of'),
+    "unknown game": (bar, put("meta", "name_exp"), "chess_v1", '": "chess_v1" names none'),
     "two games": (bar, put("meta", "name_exp"), "bar_game divide_dollar", "names none of the game"),
     "no players": (bar, put("player_data"), ..., '"player_data": is missing'),
     "no rounds": (bar, put("round_records"), [], '"round_records": is empty'),
@@ -256,7 +410,7 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "text for a number": (bar, put("meta", "home"), "5", '"meta.home": should be a valid integer'),
     "truth for a number": (bar, put("meta", "player_num"), True, '"meta.player_num": should be'),
     "ratio above one": (bar, put("meta", "ratio"), 1.5, '"round_records.0.winner": is stay'),
-    "other mode": (bar, put("meta", "mode"), "loud", "\"meta.mode\": should be 'implicit' or"),
+    "other mode": (bar, put("meta", "mode"), "loud", "'implicit' or 'explicit', not \"loud\""),
     "extra player": (bar, extra_player, None, '"player_data": is 4 players; by the rest of the'),
     "nobody else": (auction, alone, None, '"player_data": holds fewer than 2 players'),
     "fewer players": (bar, put("player_data", 2), ..., '"player_data": is 2 players; by the rest'),
@@ -281,7 +435,8 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "tokens kept": (goods, put("meta", "reset"), False, '"meta.reset": should be True'),
     "bill": (diners, put(*ROUND, "total_cost"), 60, '"round_records.0.total_cost": is 60; by'),
     "share of it": (diners, put(*ROUND, "avg_cost"), 16.0, '"round_records.0.avg_cost": is 16.0'),
-    "unknown dish": (diners, put(*PLAYER, "records", 0), "soup", '"player_data.0.records.0": shou'),
+    "no dish": (diners, put(*PLAYER, "records", 0), 7, '"player_data.0.records.0": should be a'),
+    "other dish": (diners, put(*PLAYER, "records", 0), "soup", '"round_records.0.responses": is'),
     "highest bid": (auction, put(*ROUND, "bid_winner_proposed"), 60, "bid_winner_proposed"),
     "price": (auction, put(*ROUND, "bid_winner_payment"), 10, "bid_winner_payment"),
     "nobody won": (auction, put(*ROUND, "bid_winner"), "player_9", 'there is no player "player_9"'),
@@ -315,8 +470,8 @@ def test_a_file_that_does_not_fit_is_named_by_field(games: Path, case: str) -> N
 FILES = {
     "truncated": (b'{"meta": {"name_', "is not JSON"),
     "empty": (b"", "is not JSON"),
-    "a list": (b"[1, 2]", '"meta.name_exp": names none of the games'),
-    "a number": (b"7", '"meta.name_exp": names none of the games'),
+    "a list": (b"[1, 2]", '"meta.name_exp": null names none of the games'),
+    "a number": (b"7", '"meta.name_exp": null names none of the games'),
     "deep": (b"[" * 200_000, "is not JSON"),
     "latin-1": (b'{"meta": "caf\xe9"}', "is not UTF-8 text (byte 13)"),
 }
@@ -337,7 +492,7 @@ def test_a_file_without_any_one_of_its_parts_is_left_out(games: Path, kind: str)
     for part, inner in KINDS[kind]().items():
         held = inner if isinstance(inner, dict) else inner[0]
         for name in held:
-            if name in ("removed_player_info", "gold"):
+            if name in ("removed_player_info", "gold", "mode"):
                 continue
             data = KINDS[kind]()
             del (data[part] if isinstance(inner, dict) else data[part][0])[name]

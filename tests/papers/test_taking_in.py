@@ -115,6 +115,14 @@ def test_an_imported_player_cannot_be_asked() -> None:
     assert ImportedSeat.model_validate(seat.model_dump(mode="json")) == seat
 
 
+def test_a_treatment_makes_another_player_and_none_leaves_it_as_it_was() -> None:
+    plain = ImportedSeat(imported="gama", model="m")
+    assert plain.model_dump(mode="json") == {"imported": "gama", "model": "m", "person": None}
+    warm = ImportedSeat(imported="gama", model="m", treatment={"temperature": 0.2})
+    assert (plain.label, warm.label) == ("m", "m (temperature 0.2)")
+    assert ImportedSeat.model_validate(warm.model_dump(mode="json")) == warm
+
+
 # The command
 
 
@@ -138,7 +146,7 @@ def test_the_command_ends_with_what_was_imported_and_skipped(
     assert "Traceback" not in plain.err
 
 
-def test_the_command_lists_some_of_many_that_were_skipped(
+def test_the_command_names_each_reason_once(
     cheaptalk: Command, games: Path, tmp_path: Path
 ) -> None:
     for number in range(25):
@@ -152,8 +160,18 @@ def test_the_command_lists_some_of_many_that_were_skipped(
     write_agreed(games, "whole")
     done = cheaptalk("import", "glee", str(games), "--redact-names", "--name", "Zelda")
     assert done.status == 1
-    assert done.out.count("game.csv: is missing") == 20
-    assert "and 5 more; --json lists all" in done.out
+    assert "G00 and 24 others: game.csv: is missing" in done.out
+    assert done.out.count("game.csv: is missing") == 1
+
+
+def test_the_command_lists_some_of_many_reasons(cheaptalk: Command, games: Path) -> None:
+    write_agreed(games, "whole")
+    for number in range(25):
+        (write_agreed(games, f"G{number:02}") / "config.json").write_text(" " * number + "{")
+    done = cheaptalk("import", "glee", str(games))
+    assert done.status == 1
+    assert done.out.count("\n  ") == 21
+    assert "  and 5 more; --json lists all" in done.out
 
 
 def test_a_wrong_folder_makes_no_store(cheaptalk: Command, tmp_path: Path) -> None:

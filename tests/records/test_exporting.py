@@ -385,6 +385,11 @@ def test_units_ranges_and_meanings_are_the_games_own(mixed: Path) -> None:
     assert explained["matches", "discounts_bob", "bargaining"]["meaning"].endswith("Here: bob.")
     fairness = explained["matches", "fairness", "negotiation"]
     assert fairness["meaning"].startswith("1 - 4 * ((p - p_f) / M) ** 2")
+    assert [
+        (column.name, column.range)
+        for column in match_columns([game_box("sealed_bid_auction")])
+        if column.name.startswith("score")
+    ] == [("score", "100 at most"), ("score_published", "0 to 100")]
     assert explained["answers", "decision", "negotiation"]["range"] == "accept | reject | john"
 
 
@@ -527,6 +532,7 @@ def test_a_folder_in_use_is_not_written_to(store: Store, tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (tmp_path / "empty").mkdir()
     assert (export(store, "mixed", tmp_path / "empty").path / "matches.csv").exists()
+    assert (export(store, "mixed", tmp_path / "a" / "b").path / "matches.csv").exists()
 
 
 def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
@@ -534,8 +540,9 @@ def test_what_cannot_be_exported_is_named(store: Store, tmp_path: Path) -> None:
         export(store, "mixd", tmp_path / "out")
     with pytest.raises(UnknownName, match='unknown format "xlsx"'):
         export(store, "mixed", tmp_path / "out", "xlsx")
-    with pytest.raises(CheaptalkError, match="cannot be written: No such file or directory"):
-        export(store, "mixed", tmp_path / "missing" / "out")
+    (tmp_path / "file").touch()
+    with pytest.raises(CheaptalkError, match="cannot be written: Not a directory"):
+        export(store, "mixed", tmp_path / "file" / "out")
 
 
 def test_the_command_says_what_it_wrote(cheaptalk: Command, store: Store, tmp_path: Path) -> None:

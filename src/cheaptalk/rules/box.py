@@ -81,6 +81,7 @@ class Quantity(Generic[T]):
         published: the variant that the published system's code computes, where it differs.
         unit: what it is counted in, for tables and axes.
         bounds: the least and the most that it can be, published or not. No interval leaves them.
+        published_unit: what the variant is counted in, where that is something else.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Quantity(Generic[T]):
     published: Callable[[Result], T] | None = None
     unit: str = ""
     bounds: tuple[float, float] = (-inf, inf)
+    published_unit: str = ""
 
     @property
     def meaning(self) -> str:

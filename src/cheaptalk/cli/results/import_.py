@@ -1,5 +1,6 @@
 """The commands that take in games of other systems: import glee, gama, dond and others."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +10,11 @@ from typer.core import TyperGroup
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, out, print_json, say
-from cheaptalk.records.imports import IMPORTERS, Collection, Importer, Intake, with_a_game
+from cheaptalk.records.imports import IMPORTERS, Collection, Importer, Intake, Skipped, with_a_game
 from cheaptalk.rules import counted
 
 SHOWN = 20
-"""Skipped games that are listed; ``--json`` lists all."""
+"""Reasons and notes that are listed; ``--json`` lists all, with every game."""
 
 PathsArgument = Annotated[
     list[Path], typer.Argument(help="Files or folders with games.", metavar="PATH...")
@@ -87,13 +88,20 @@ def gama(
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "gama-import",
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--alias", help="A model's other name and its name, one player.", metavar="OTHER=NAME"
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Import recorded games of GAMA-Bench; games that are in the store are not stored again.
 
-    The published variants of the measure called score are the scores of its paper.
+    The published variants of the measure called score are the scores of its paper. Players of one
+    model whose temperature, prompts or persona differ by the names of their files stay apart.
     """
-    _take_in(ct.read_gama(folder), store, study, json)
+    _take_in(ct.read_gama(folder, _aliases(alias or [])), store, study, json)
 
 
 @commands.command()
@@ -114,6 +122,35 @@ def dond(
     _take_in(ct.read_dond(paths), store, study, json)
 
 
+def _list(lines: Sequence[str]) -> None:
+    """The first of some lines, and how many more there are."""
+    for line in lines[:SHOWN]:
+        say(f"  {line}")
+    if len(lines) > SHOWN:
+        out.print(f"  and {len(lines) - SHOWN:,} more; --json lists all")
+
+
+def _reasons(skipped: Sequence[Skipped]) -> Iterator[str]:
+    """Why games were left out, each reason once, with the first game and the number of others."""
+    by: dict[str, list[str]] = {}
+    for game, reason in skipped:
+        by.setdefault(reason, []).append(game)
+    for reason, (first, *others) in by.items():
+        more = f" and {counted(len(others), 'other')}" if others else ""
+        yield f"{first}{more}: {reason}"
+
+
+def _aliases(written: Sequence[str]) -> dict[str, str]:
+    """Names of models by the other names that stand for them."""
+    found = {}
+    for one in written:
+        other, _, name = one.partition("=")
+        if not (other.strip() and name.strip()):
+            raise ct.CheaptalkError(f"--alias {one}: write OTHER=NAME, two names of one model")
+        found[other.strip()] = name.strip()
+    return found
+
+
 def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
     """Store a collection that holds a game, and say what became of it."""
     with err.status(study):
@@ -131,6 +168,7 @@ def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
                 "store": store,
                 "present": intake.present,
                 "redactions": intake.redactions,
+                "notes": dict(intake.notes.most_common()),
                 "imported": intake.imported,
                 "skipped": [one._asdict() for one in intake.skipped],
             }
@@ -142,10 +180,12 @@ def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
             f"{intake.present:,} were there before, "
             f"{len(intake.skipped):,} skipped{redacted}"
         )
-        for one in intake.skipped[:SHOWN]:
-            say(f"  {one.game}: {one.reason}")
-        if len(intake.skipped) > SHOWN:
-            out.print(f"  and {len(intake.skipped) - SHOWN:,} more; --json lists all")
+        _list(list(_reasons(intake.skipped)))
+        if intake.notes:
+            out.print("read otherwise than written:")
+            _list(
+                [f"{note}: {counted(count, 'time')}" for note, count in intake.notes.most_common()]
+            )
         if intake.imported or intake.present:
             out.print(f"report on it with: cheaptalk report {study} --store {store}")
     if intake.skipped:

@@ -47,7 +47,13 @@ def published_score(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="0 to 100"),
+    Measure(
+        "score",
+        score,
+        published_score,
+        unit="0 to 100",
+        published_unit="0 to 100 * MAX / (MAX - MIN)",
+    ),
     Measure("mean_number", mean_number, unit="number", bounds=COUNT),
     Measure("first_round", first_round, unit="number", bounds=COUNT),
 )

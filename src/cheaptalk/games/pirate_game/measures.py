@@ -4,14 +4,17 @@ With N pirates, G coins and k ballots; P_j the plan of ballot j and O_j the opti
 ballot give plans and votes, with how right they are.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
 
 from cheaptalk.games.pirate_game.rules import Ballot, PirateGame, Voyage
-from cheaptalk.games.pirate_game.theory import optimal_plan, prices
+from cheaptalk.games.pirate_game.theory import Majority, optimal_plan, prices
 from cheaptalk.rules import COUNT, PERCENT, SHARE, Measure, Point, Result, Series
 
 Right = Callable[[Ballot, int], bool]
 """Whether the vote of a rank is right; ranks count from the proposer's 0."""
+PUBLISHED_GOLD = 100
+"""The coins that the published code takes every plan to share out."""
 
 
 def plan_distance(result: Result) -> float:
@@ -27,10 +30,14 @@ def plan_distance(result: Result) -> float:
 
 def distance(game: PirateGame, ballot: Ballot) -> int:
     """The L1 distance of a ballot's plan from the optimal one; 0 where no plan could have won."""
-    best = optimal_plan(len(ballot.plan), game.gold, game.majority)
+    return int(_apart(ballot.plan, game.gold, game.majority))
+
+
+def _apart(plan: Sequence[float], gold: int, majority: Majority) -> float:
+    best = optimal_plan(len(plan), gold, majority)
     if best is None:
         return 0
-    return sum(abs(made - wanted) for made, wanted in zip(ballot.plan, best, strict=True))
+    return sum(abs(made - wanted) for made, wanted in zip(plan, best, strict=True))
 
 
 def vote_accuracy(result: Result) -> float:
@@ -68,19 +75,29 @@ def score(result: Result) -> float | None:
     Half for plans (``plan_distance``), half for votes (``vote_accuracy``). None under a strict
     majority, for which the paper has no score.
     """
-    return _score(result, vote_accuracy)
+    game: PirateGame = result.game
+    return _score(game, plan_distance(result) / (2 * game.gold), vote_accuracy(result))
 
 
 def published_score(result: Result) -> float | None:
-    """As the published code has it: rejecting one coin is never right."""
-    return _score(result, published_vote_accuracy)
+    """As the published code has it: rejecting one coin is never right, and gold is always 100.
 
-
-def _score(result: Result, accuracy: Callable[[Result], float]) -> float | None:
+    A plan is stretched to 100 coins and held against the best plan for 100: of 4 coins, one counts
+    as 25. Votes are judged by the coins that there were.
+    """
     game: PirateGame = result.game
-    if game.majority != "half":
-        return None
-    return (1 - plan_distance(result) / (2 * game.gold)) * 50 + accuracy(result) * 50
+    outcome: Voyage = result.outcome
+    stretch = PUBLISHED_GOLD / game.gold
+    apart = fmean(
+        _apart([coins * stretch for coins in ballot.plan], PUBLISHED_GOLD, game.majority)
+        for ballot in outcome.ballots
+    )
+    return _score(game, apart / (2 * PUBLISHED_GOLD), published_vote_accuracy(result))
+
+
+def _score(game: PirateGame, wrong: float, accuracy: float) -> float | None:
+    """Half for plans, of which ``wrong`` is the share that is not as is best, half for votes."""
+    return (1 - wrong) * 50 + accuracy * 50 if game.majority == "half" else None
 
 
 def ballots(result: Result) -> float:

@@ -77,7 +77,7 @@ def gain(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="0 to 100"),
+    Measure("score", score, published_score, unit="100 at most", published_unit="0 to 100"),
     Measure("bid_share", bid_share, unit="share of the valuation", bounds=COUNT),
     Measure("overbids", overbids, unit="share of bids", bounds=SHARE),
     Measure("efficiency", efficiency, unit="share of rounds", bounds=SHARE),

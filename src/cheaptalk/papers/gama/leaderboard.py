@@ -11,16 +11,19 @@ from cheaptalk.papers.gama.scores import (
     OVERALL,
     TITLES,
     by_run,
+    default_players,
     default_runs,
     lead,
     ranked,
     scored,
     scores,
+    treated,
     varied,
 )
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
+from cheaptalk.rules import counted
 from cheaptalk.text import fixed, plain, readable
 
 UNIT = "0 to 100"
@@ -37,13 +40,14 @@ def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players who sit alone at their tables, in the paper's default settings.
 
     Where a game was played in several settings and one of them is the paper's, only that one
-    counts; else all do, and a note says so. Each score is a mean over runs, with a 95 % interval
+    counts; else all do, and a note says so. Of imported games, the paper's experiments stand
+    apart. Each score is a mean over runs, with a 95 % interval
     clustered by deal (CR1, Student's t) and cut to what a score can be. Overall is the mean of the
     games' means, its interval by Welch and Satterthwaite from the games' errors. Behind a rank
     stand the ranks that the player has in 95 % of bootstrap draws over deals, game by game; with
     five deals of a game these are a little too sure.
     """
-    runs = default_runs(scored(evidence))
+    runs = default_runs(default_players(scored(evidence)))
     found = scores(runs)
     wide = side_by_side(found, "score", "game")
     if OVERALL not in wide.columns:
@@ -106,6 +110,8 @@ def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterat
         own = runs.filter(pl.col("game") == game)
         if not own["standard"].any():
             yield f"{GAMES[game]}: all {own['configuration'].n_unique()} settings count alike."
+    if apart := set(evidence.once(treated)) - set(runs["player"]):
+        yield f"Recorded experiments have tables of their own: {counted(len(apart), 'player')}."
     settings = {game: varied(evidence.scored(game)) for game in present}
     for game, by in settings.items():
         chosen = set(runs.filter(pl.col("game") == game)["configuration"])
@@ -120,7 +126,7 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
     A run is one deal (and repeat) of each game; overall, a run's score is the mean over its games.
     The spread is the sample standard deviation over runs, the paper's figure behind ±.
     """
-    runs = default_runs(scored(evidence))
+    runs = default_runs(default_players(scored(evidence)))
     found = scores(runs)
     numbers = [f"run {number}" for number in sorted(runs["run"].unique())]
     wide = by_run(runs).with_columns(pl.format("run {}", "run").alias("run")).pivot(

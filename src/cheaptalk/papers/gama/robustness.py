@@ -5,14 +5,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import (
     GAMES,
     OVERALL,
     TITLES,
+    VARIANTS,
     by_run,
     default_runs,
+    entries,
     scored,
     scores,
     varied,
@@ -22,18 +25,21 @@ from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.rules import game_box
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
 
 REASONING = "reasoning strategy"
 VERSION = "prompt version"
+TEMPERATURE = "temperature"
 CALLED = {"chain_of_thought": REASONING, "persona": REASONING, "style": VERSION}
 """Settings that are called otherwise here; those of one name are one treatment."""
-IDENTITY = ("model", "strategy", "person", "recorded")
+IDENTITY = ("model", "strategy", "person", "recorded", "experiment")
 """Settings in which players differ who are others altogether."""
+PAPER = {TEMPERATURE: "1", VERSION: "v1"}
+"""What imported players who are left alone have, and some of the paper's experiments again."""
 LEFT = "default"
 """The value of a setting that is left alone."""
-TEMPERATURE = "temperature"
 ROSTER = ", as the roster gama-treatments does"
 
 
@@ -101,7 +107,7 @@ def others(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     Mean and spread are over the values, each of which counts once; the spread is a sample
     standard deviation. Intervals are as on the leaderboard.
     """
-    rest = {one.setting for one in families(evidence.players)} - {TEMPERATURE, VERSION, REASONING}
+    rest = {one.setting for one in families(entries(evidence))} - {TEMPERATURE, VERSION, REASONING}
     yield from _shown(evidence, sorted(rest), "any other setting", "history: {last: 5}")
 
 
@@ -110,9 +116,10 @@ def _shown(
 ) -> Iterator[ReportTable | Charts]:
     """A table for each family that differs in one of these settings, then a figure a setting."""
     runs = default_runs(scored(evidence))
+    again = {} if evidence.players else PAPER
     present = set(runs["player"])
     found = []
-    for family in families(evidence.players):
+    for family in families(entries(evidence)):
         kept = {label: value for label, value in family.values.items() if label in present}
         if family.setting in settings and len(kept) > 1:
             here = family._replace(values=kept)
@@ -126,7 +133,7 @@ def _shown(
             f"such as by {example}"
         )
     for family, means in found:
-        yield _table(family, means)
+        yield _table(family, means, again.get(family.setting))
         yield from _tests(family, runs, evidence)
     for setting in dict.fromkeys(family.setting for family, _ in found):
         of = [one for one in found if one[0].setting == setting]
@@ -147,15 +154,23 @@ def _name(family: SettingFamily) -> str:
     return anchor(f"{family.setting}-{family.name}").lower()
 
 
-def _table(family: SettingFamily, means: pl.DataFrame) -> ReportTable:
+def _table(family: SettingFamily, means: pl.DataFrame, again: str | None) -> ReportTable:
+    """Scores by value.
+
+    Args:
+        again: the value that those left alone have, too, and which counts once.
+    """
     keys = {f"{family.setting} {value}": value for value in family.values.values()}
     named = dict(zip(family.values, keys, strict=True))
     found = means.with_columns(
         pl.col("player").replace_strict(named), title=pl.col("game").replace_strict(TITLES)
     )
     frame = side_by_side(found, "score", "player")
-    every = pl.concat_list(list(keys)).list
-    whole = pl.all_horizontal(pl.col(list(keys)).is_not_null())
+    columns = {value: pl.col(key) for key, value in keys.items()}
+    if again in columns and LEFT in columns:
+        columns[again] = pl.coalesce(columns[again], columns.pop(LEFT))
+    every = pl.concat_list(list(columns.values())).list
+    whole = pl.all_horizontal(one.is_not_null() for one in columns.values())
     frame = frame.with_columns(
         mean=pl.when(whole).then(every.mean()), spread=pl.when(whole).then(every.std())
     )
@@ -278,11 +293,12 @@ MANY = 4
 def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Scores of players alone at their tables, setting by setting of each game.
 
-    A setting is what varies in the game's parameters. Intervals are clustered by deal (CR1,
-    Student's t). The last rows take each setting once: the mean over settings, and the spread, a
-    sample standard deviation over settings. Figures show the same.
+    A setting is what varies in the game's parameters. Of imported games, those stand here that were
+    played in several settings, with the bar's feedback that the paper scores. Intervals are
+    clustered by deal (CR1, Student's t). The last rows take each setting once: the mean over
+    settings, and the spread, a sample standard deviation over settings. Figures show the same.
     """
-    runs = scored(evidence)
+    runs = scored(evidence) if evidence.players else _several(evidence)
     several = [game for game in GAMES
                if runs.filter(pl.col("game") == game)["configuration"].n_unique() > 1]  # fmt: skip
     if not several:
@@ -298,11 +314,22 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % intervals.")
 
 
+def _several(evidence: Evidence) -> pl.DataFrame:
+    """The imported matches of players in games that they played in several settings."""
+    runs = scored(evidence)
+    for game, name in VARIANTS.items():
+        if evidence.played([game]):
+            default = getattr(game_box(game).rules(), name)
+            known = parameters_in(evidence.scored(game))
+            other = [key for key, values in known.items() if values[name] != default]
+            runs = runs.filter(~pl.col("configuration").is_in(other))
+    return runs.filter(pl.col("configuration").n_unique().over("player", "game") > 1)
+
+
 def _settings_means(evidence: Evidence, runs: pl.DataFrame, game: str) -> pl.DataFrame:
     """One row a setting and player, settings in order of their values."""
     own = runs.filter(pl.col("game") == game)
-    named = varied(evidence.scored(game))
-    used = {key: named[key] for key in own["configuration"].unique(maintain_order=True)}
+    used = varied(evidence.scored(game).join(own, on="configuration", how="semi"))
     order = sorted(used, key=lambda key: [_sortable(value) for value in used[key].values()])
     parts = [
         scores(own.filter(pl.col("configuration") == key)).filter(game=game)

@@ -9,7 +9,7 @@ import polars as pl
 from cheaptalk.frames import round_frames
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama import charts as drawing
-from cheaptalk.papers.gama.scores import GAMES, alone, default_runs, lead
+from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -102,7 +102,7 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     paper plots and does not score, stand apart. Bids are in multiples of the gold, contributions
     of the tokens, and bids at auctions of the valuation.
     """
-    runs = default_runs(evidence.once(alone), variants=True)
+    runs = default_runs(default_players(evidence.once(alone)), variants=True)
     kept = runs.select("match", pl.col("variant").fill_null(""))
     found = {game: choices(evidence, game).join(kept, on="match") for game in CHOICES}
     found = {game: frame for game, frame in found.items() if not frame.is_empty()}

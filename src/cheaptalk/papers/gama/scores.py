@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
+from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
 from cheaptalk.reports.recipes.parts import Lacking, Lead
@@ -26,9 +27,33 @@ COLUMNS = ("configuration", "standard", "variant", "deal", "repeat", "match", "s
 RANKS = {"rank": pl.Int64, "rank.low": pl.Int64, "rank.high": pl.Int64, "sure": pl.String,
          "first": pl.Float64}  # fmt: skip
 """What is said of a player's rank; see :func:`ranked`."""
+TREATMENT = "treatment"
+"""Where imported players have the settings in which they differ from the paper's default."""
 OVERALL = "overall"
 """What stands in place of a game for the mean of all games."""
 TITLES = GAMES | {OVERALL: "Overall"}
+
+
+def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """The players by label with their settings: as the study writes them, or as imported."""
+    return evidence.players or {
+        label: {name: value for name, value in spec.items() if name != TREATMENT}
+        | spec.get(TREATMENT, {})
+        for label, spec in evidence.once(_imported).items()
+    }
+
+
+def treated(evidence: Evidence) -> list[str]:
+    """The players of imported games that were played as an experiment, and not by default."""
+    return [label for label, spec in evidence.once(_imported).items() if spec.get(TREATMENT)]
+
+
+def _imported(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """The imported players by label, as the store keeps them; none of games that were played."""
+    if evidence.players:
+        return {}
+    specs = specs_of(evidence.store, evidence.study)
+    return {label: spec for label, (spec, *_) in specs.items()}
 
 
 def alone(evidence: Evidence) -> pl.DataFrame:
@@ -38,8 +63,8 @@ def alone(evidence: Evidence) -> pl.DataFrame:
     game's parameters has the rules' defaults, which are the paper's), ``variant`` (a value that
     the paper plots but does not score, if all else is standard), ``deal``, ``repeat``, ``match``,
     ``score`` (0 to 100, null where there is none), ``seats`` (how many, where the player also sits
-    with others in the game, else null), and ``run``, which counts deals and repeats from 1, the
-    same in all games.
+    with others in the game, else null), ``treated`` (see :func:`treated`), and ``run``, which
+    counts deals and repeats from 1, the same in all games.
 
     Raises:
         Lacking: there is no such match.
@@ -51,8 +76,9 @@ def alone(evidence: Evidence) -> pl.DataFrame:
             "preset gama, or write pairing: self"
         )
     number = pl.col("deal").str.extract(NUMBER).cast(pl.Int64)
-    place = pl.struct(number.fill_null(-1), pl.col("repeat")).rank("dense")
-    return found.with_columns(place.cast(pl.Int64).alias("run"))
+    place = pl.struct(number.fill_null(-1), pl.col("repeat")).rank("dense").over("treated")
+    apart = pl.col("player").is_in(evidence.once(treated))
+    return found.with_columns(treated=apart).with_columns(place.cast(pl.Int64).alias("run"))
 
 
 def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
@@ -86,6 +112,12 @@ def _standards(frame: pl.DataFrame, game: str) -> pl.DataFrame:
         rows.append((key, not other, variant))
     kinds = {"configuration": pl.String, "standard": pl.Boolean, "variant": pl.String}
     return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def default_players(runs: pl.DataFrame) -> pl.DataFrame:
+    """The matches of players who are none of an imported experiment's; all if there is no other."""
+    kept = runs.filter(~pl.col("treated"))
+    return runs if kept.is_empty() else kept
 
 
 def default_runs(runs: pl.DataFrame, *, variants: bool = False) -> pl.DataFrame:

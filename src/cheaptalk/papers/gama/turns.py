@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.papers.gama.rounds import by_round
-from cheaptalk.papers.gama.scores import alone, default_runs, lead
+from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead
 from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -67,7 +67,7 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 
 def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:
-    runs = default_runs(evidence.once(alone)).filter(game=game)
+    runs = default_runs(default_players(evidence.once(alone))).filter(game=game)
     if runs.is_empty():
         raise Lacking(f"{lacking}; run the preset gama")
     return runs

@@ -131,7 +131,7 @@ def _whole(to: Path) -> Iterator[Path]:
     folder = to.with_name(f".{to.name}.{secrets.token_hex(4)}")
     archive = folder.with_name(f"{folder.name}.part")
     try:
-        folder.mkdir()
+        folder.mkdir(parents=True)
         yield folder
         if to.suffix == ".zip":
             with ZipFile(archive, "w", ZIP_DEFLATED) as packed:

@@ -82,10 +82,13 @@ def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
             count = methodcaller("count", place, kind.value)
             yield own(f"answers_{place}_{kind}", INTEGER, ">= 0", said, count, "answers")
     for measure in box.measures.values():
-        for name, of in (("", measure.of), ("_published", measure.published)):
+        unit = measure.published_unit or measure.unit
+        for name, of, counted_in in (
+            ("", measure.of, measure.unit), ("_published", measure.published, unit),
+        ):  # fmt: skip
             if of is not None:
                 said, value = paragraph(inspect.getdoc(of) or ""), methodcaller("measured", of)
-                yield own(measure.name + name, NUMBER, measure.unit, said, value, "measure")
+                yield own(measure.name + name, NUMBER, counted_in, said, value, "measure")
 
 
 def _actions(box: GameBox) -> list[Column]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from cheaptalk.records.imports.intake import Skipped, Unfit
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.errors import shown
 from cheaptalk.whole_files import read_whole
 
 
@@ -74,12 +75,14 @@ def read_json(path: Path) -> Any:
 def faults(error: ValidationError) -> str:
     """What is wrong with a file's data, in one line: each field and why."""
     parts = []
-    for problem in error.errors(include_url=False, include_input=False):
+    for problem in error.errors(include_url=False):
         field = ".".join(map(str, problem["loc"])) or problem["type"]
         message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if problem["type"] == "extra_forbidden":
             message = "is a setting that the importer does not know"
         elif problem["type"] == "missing":
             message = "is missing"
+        elif problem["type"] == "literal_error":
+            message += f", not {shown(problem['input'])}"
         parts.append(f'"{field}": {message}')
     return "; ".join(parts)

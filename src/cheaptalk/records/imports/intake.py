@@ -1,6 +1,7 @@
 """Taking in the games of another system: what an importer yields, and how it is stored."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -45,6 +46,7 @@ class ForeignGame(NamedTuple):
         source: where it comes from and what our record has no other place for.
         redactions: how many names were taken out of its messages.
         failures: what became of the questions that were not answered, by request.
+        notes: what was read otherwise than it is written, such as a misspelt word, and how often.
     """
 
     id: str
@@ -54,6 +56,7 @@ class ForeignGame(NamedTuple):
     source: dict[str, Any]
     redactions: int = 0
     failures: Mapping[int, Kind] = MappingProxyType({})
+    notes: Mapping[str, int] = MappingProxyType({})
 
 
 class Collection(NamedTuple):
@@ -96,12 +99,14 @@ class Intake:
         present: games that the store held already.
         redactions: names taken out of the messages of both.
         skipped: games left out, each with the reason.
+        notes: what was read otherwise than it is written, and how often.
     """
 
     imported: int = 0
     present: int = 0
     redactions: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
 
     @property
     def read(self) -> int:
@@ -184,6 +189,7 @@ class _Clerk:
         if known is None:
             self.known[one.id] = entry.id
             self.intake.redactions += one.redactions
+            self.intake.notes.update(one.notes)
             return entry
         if known == entry.id:
             self.intake.present += 1

@@ -1,16 +1,19 @@
 """What all files of GAMA hold: settings, rounds and players, each checked."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cheaptalk.papers.gama.importer.names import FileName, is_exacter
 from cheaptalk.records.imports.intake import Unfit
 from cheaptalk.rules import numbered
 
 FEWEST = 2
 """Players without whom there is no game."""
+PERSON = "user"
+"""What stands for a model where a person played."""
 
 
 RecordedAnswer: TypeAlias = tuple[str, Mapping[str, Any], str]
@@ -52,11 +55,16 @@ T = TypeVar("T")
 class GamaPlayer(GamaModel, Generic[T]):
     """A player, who made choices of type T."""
 
-    model: str = Field(min_length=1)
+    model: str | None = Field(None, min_length=1)
     id: str
     prompt: list[GamaMessage]
     records: list[T]
     utility: list[float]
+
+
+def is_special(model: str) -> bool:
+    """Whether a model's name stands for a person, or for answers that are given beforehand."""
+    return model == PERSON or model.startswith("specified")
 
 
 S = TypeVar("S", bound=Meta)
@@ -79,10 +87,32 @@ class GamaFile(GamaModel, Generic[S, R, P]):
         """Our names of the players: GAMA's player_0 is player_1."""
         return list(numbered("player", len(self.player_data)))
 
-    @property
-    def models(self) -> list[str]:
-        """The players' models: their own names, or the more exact one of the settings."""
-        return [self.meta.models or player.model for player in self.player_data]
+    @classmethod
+    def told_elsewhere(cls, name: FileName, folder: str) -> dict[str, Any]:
+        """The settings that a file may lack, as far as its name or its folder tells them."""
+        return {}
+
+    def models(self, named: str | None) -> list[str]:
+        """The players' models as they are recorded.
+
+        The name in the settings counts before a player's own, unless this is more exact or no
+        model; the file's name where neither is there.
+
+        Args:
+            named: the model in the file's name.
+
+        Raises:
+            Unfit: a model stands nowhere.
+        """
+        found = []
+        for number, player in enumerate(self.player_data):
+            own, model = player.model, self.meta.models
+            if own and (model is None or is_special(own) or is_exacter(own, model)):
+                model = own
+            if model is None and named is None:
+                raise Unfit(f'"player_data.{number}.model": is missing, and no name tells it')
+            found.append(model or str(named))
+        return found
 
     def check(self) -> None:
         """See that the parts of the file agree with each other.
@@ -128,6 +158,10 @@ class GamaFile(GamaModel, Generic[S, R, P]):
     def unused(self) -> dict[str, Any]:
         """What our record has no other place for, settings and prompts aside."""
         return {}
+
+    def notes(self) -> Iterable[str]:
+        """What was read otherwise than it is written, each time that it was."""
+        return ()
 
 
 def agree(field: str, found: object, expected: object) -> None:

@@ -1,7 +1,7 @@
 """GAMA's eight games as their files hold them: six in which all choose at once, two by turns."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
@@ -16,11 +16,13 @@ from cheaptalk.papers.gama.importer.files import (
     S,
     agree,
 )
+from cheaptalk.papers.gama.importer.names import FileName
 from cheaptalk.records.imports.intake import Unfit
 from cheaptalk.rules import game_box
+from cheaptalk.rules.errors import shown
 
-MISWORDED = ("costly_dish", "cheap_dish", "costly_or_cheap")
-"""Orders that GAMA let pass; it charged and reported each as a costly dish."""
+CHEAP, COSTLY = "cheap", "costly"
+"""The dishes; GAMA let any other word pass, and charged and reported it as the costly dish."""
 
 
 class Round(GamaModel):
@@ -108,6 +110,10 @@ class Guess(Rounds[_GuessMeta, _GuessRound, GamaPlayer[int]]):
         }  # fmt: skip
 
 
+MODES = ("implicit", "explicit")
+"""Names of folders, too."""
+
+
 class _BarMeta(Meta):
     crowded: int = Field(alias="min")
     fun: int = Field(alias="max")
@@ -129,6 +135,11 @@ class Bar(Rounds[_BarMeta, _BarRound, GamaPlayer[Literal["go", "stay"]]]):
 
     game = "el_farol_bar"
     key = "decision"
+
+    @classmethod
+    def told_elsewhere(cls, name: FileName, folder: str) -> dict[str, Any]:
+        mode = name.mode or (folder if folder in MODES else None)
+        return {"mode": mode} if mode else {}
 
     def results(self, number: int, choices: Sequence[str]) -> dict[str, Any]:
         share = choices.count("go") / len(choices)
@@ -194,32 +205,33 @@ class _DinersRound(Round):
     avg_cost: float
 
 
-_Dish = Literal["cheap", "costly", "costly_dish", "cheap_dish", "costly_or_cheap"]
-
-
-class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[_Dish]]):
+class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
     """Diner's dilemma."""
 
     game = "diners_dilemma"
     key = "chosen_dish"
 
     def choice(self, written: str) -> str:
-        return "costly" if written in MISWORDED else written
+        return CHEAP if written == CHEAP else COSTLY
 
     def results(self, number: int, choices: Sequence[str]) -> dict[str, Any]:
-        cheap, costly = choices.count("cheap"), choices.count("costly")
+        cheap, costly = choices.count(CHEAP), choices.count(COSTLY)
         bill = cheap * self.meta.cheap_price + costly * self.meta.costly_price
         return {"cheap_player": cheap, "total_cost": bill, "avg_cost": bill / len(choices)}
 
     def unused(self) -> dict[str, Any]:
         """Orders that were counted as a costly dish under another word."""
-        words = [
-            {"request": number, "seat": seat, self.key: word}
-            for seat, player in zip(self.places, self.player_data, strict=True)
-            for number, word in enumerate(player.records)
-            if word in MISWORDED
-        ]
+        words = list(self._odd())
         return {"counted_as_costly": words} if words else {}
+
+    def notes(self) -> Iterable[str]:
+        return [f"{shown(odd[self.key])} counted as the costly dish" for odd in self._odd()]
+
+    def _odd(self) -> Iterator[dict[str, Any]]:
+        for seat, player in zip(self.places, self.player_data, strict=True):
+            for number, word in enumerate(player.records):
+                if word not in (CHEAP, COSTLY):
+                    yield {"request": number, "seat": seat, self.key: word}
 
 
 class _AuctionMeta(Meta):
@@ -227,12 +239,7 @@ class _AuctionMeta(Meta):
     high: int = Field(alias="valuation_max")
     step: int = Field(alias="interval")
     seed: int
-    mode: Literal["highest bid", "second highest bid"]
-
-    @property
-    def price(self) -> str:
-        """Whose bid the winner paid."""
-        return "first" if self.mode == "highest bid" else "second"
+    mode: Literal["highest bid", "second highest bid"] | None = None
 
 
 class _AuctionRound(Round):
@@ -250,7 +257,13 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
     key = "bid"
 
     def parameters(self) -> dict[str, Any]:
-        return super().parameters() | {"price": self.meta.price}
+        return super().parameters() | {"price": self._price()}
+
+    def _price(self) -> str:
+        """Whose bid the winners paid: as the settings have it, else as the rounds do."""
+        first = [one.bid_winner_payment == one.bid_winner_proposed for one in self.round_records]
+        mode = self.meta.mode or ("highest bid" if all(first) else "second highest bid")
+        return "first" if mode == "highest bid" else "second"
 
     def check(self) -> None:
         super().check()
@@ -277,7 +290,7 @@ class Auction(Rounds[_AuctionMeta, _AuctionRound, GamaPlayer[int]]):
 
     def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
         highest, second, *_ = sorted(choices, reverse=True)
-        paid = highest if self.meta.price == "first" else second
+        paid = highest if self._price() == "first" else second
         return {"bid_winner_proposed": highest, "bid_winner_payment": paid}
 
 

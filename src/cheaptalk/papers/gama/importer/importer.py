@@ -9,9 +9,14 @@ is, stands in ``meta.name_exp``. In our terms:
 * Moves that our rules refuse by default are legal under the parameters that an imported game has:
   contributions above the tokens that a player has, shots at oneself or at the dead.
 * An order other than ``cheap`` counts as a costly dish, ``cheap_dish`` too, since GAMA charged and
-  reported it so; the word is kept in the record under ``source``.
-* A model is called by its short name; ``gpt-3.5-turbo`` is ``gpt-3.5-turbo-0125``, with which the
-  paper played all games that do not say more (section 3).
+  reported it so; the word is kept in the record under ``source``, and counted.
+* A model is called by its short name, with the version that the file's name tells;
+  ``gpt-3.5-turbo`` is else ``gpt-3.5-turbo-0125``, with which the paper played all games that do
+  not say more (section 3).
+* Temperature, phrase and persona stand in the names of files alone. Players of one model who differ
+  in them are players of their own, each with its treatment; see :mod:`.names`.
+* Where a setting is missing that the file's name, its folder or its rounds tell, it is taken from
+  there.
 * Every answer counts as ``ok``: GAMA asked again until it could read one, and does not say how
   often.
 
@@ -19,13 +24,15 @@ The parts of a file must agree: what a round is said to have come to is worked o
 choices. A file that does not fit is left out, with field and reason.
 """
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from cheaptalk.papers.gama.importer.files import GamaFile
+from cheaptalk.papers.gama.importer.files import PERSON, GamaFile, is_special
 from cheaptalk.papers.gama.importer.games import (
     Auction,
     Bar,
@@ -36,11 +43,13 @@ from cheaptalk.papers.gama.importer.games import (
     Guess,
     Pirates,
 )
+from cheaptalk.papers.gama.importer.names import ALIASES, FileName, Treatment, exact_model
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
 from cheaptalk.rules import CheaptalkError, ReplayMismatch, Table, game_box, give
+from cheaptalk.rules.errors import shown
 
 M = TypeVar("M", bound=BaseModel)
 AnyFile: TypeAlias = GamaFile[Any, Any, Any]
@@ -52,12 +61,16 @@ FILES: dict[str, type[AnyFile]] = {
     "pirate_game": Pirates,
 }  # fmt: skip
 """The kinds of files, by a part of their ``name_exp``."""
-EXACT = {"gpt-3.5-turbo": "gpt-3.5-turbo-0125"}
-"""Which version of a model is meant where its name leaves it open."""
+VERSIONED = re.compile(r"_v\d.*", re.DOTALL)
+"""What stands behind the game in a name."""
 
 
-def read_gama(folder: Path | str) -> Collection:
+def read_gama(folder: Path | str, aliases: Mapping[str, str] | None = None) -> Collection:
     """The games in a folder and all folders below it, for :func:`take_in`.
+
+    Args:
+        aliases: models' names and what they are to be called, so that two names are one player;
+            beside :data:`~cheaptalk.papers.gama.importer.names.ALIASES`, and before them.
 
     Raises:
         CheaptalkError: there is no such folder, or no JSON file in it.
@@ -68,43 +81,78 @@ def read_gama(folder: Path | str) -> Collection:
              for name in names if name.endswith(".json")]  # fmt: skip
     if not files and not skipped:
         raise CheaptalkError(f"{folder}: no folder in it holds a .json file")
-    return Collection(SYSTEM, folder.resolve().name, _games(folder, files, skipped))
+    names = ALIASES | dict(aliases or {})
+    return Collection(SYSTEM, folder.resolve().name, _games(folder, files, skipped, names))
 
 
 def _games(
-    root: Path, files: list[Path], skipped: list[Skipped]
+    root: Path, files: list[Path], skipped: list[Skipped], aliases: Mapping[str, str]
 ) -> Iterator[ForeignGame | Skipped]:
     yield from skipped
     for path in files:
         place = place_name(root, path)
         try:
-            yield _game(path, place)
+            yield _game(path, place, aliases)
         except Unfit as reason:
             yield Skipped(place, str(reason).removeprefix(f"{path.name}: "))
 
 
-def _game(path: Path, place: str) -> ForeignGame:
+def _game(path: Path, place: str, aliases: Mapping[str, str]) -> ForeignGame:
     written = read_json(path)
-    meta = written.get("meta") if isinstance(written, dict) else None
-    name = meta.get("name_exp") if isinstance(meta, dict) else None
-    kinds = [kind for part, kind in FILES.items() if part in str(name)]
-    if len(kinds) != 1:
-        raise Unfit(f'"meta.name_exp": names none of the games {", ".join(FILES)}')
-    file = _checked(kinds[0], written)
+    stem = place_name(path.parent, path).removesuffix(".json")
+    folder = place_name(path.parent, path.parent)
+    notes: Counter[str] = Counter()
+    name, file = _read(written, stem, folder, notes)
     file.check()
-    name = place_name(path.parent, path).removesuffix(".json")
-    id_ = f"{place_name(path.parent, path.parent)}/{name}"
+    recorded = file.models(name.model)
+    treatment = name.treatment(file.meta.version)
+    seats = {seat: _seat(model, name.model, aliases, treatment)
+             for seat, model in zip(file.places, recorded, strict=True)}  # fmt: skip
+    notes.update(file.notes())
+    notes.update({
+        f"the model {shown(model)} read as {seat.model}"
+        for model, seat in zip(recorded, seats.values(), strict=True)
+        if seat.model and not model.endswith(seat.model)
+    })  # fmt: skip
+    id_ = f"{folder}/{stem}"
     table = _replayed(file, f"{SYSTEM}/{id_}")
     source = {
         "system": SYSTEM, "id": id_, "folder": place, "meta": written["meta"],
-        "models": sorted({player.model for player in file.player_data}),
+        "models": sorted({player.model for player in file.player_data if player.model}),
         "opening": file.player_data[0].prompt[0].text if file.player_data[0].prompt else None,
         "unused": file.unused(),
     }  # fmt: skip
-    short = [model.rpartition("/")[2] or model for model in file.models]
-    seats = {seat: ImportedSeat(imported=SYSTEM, model=EXACT.get(model, model))
-             for seat, model in zip(file.places, short, strict=True)}  # fmt: skip
-    return ForeignGame(id_, place, table, seats, source)
+    return ForeignGame(id_, place, table, seats, source, notes=notes)
+
+
+def _read(written: Any, stem: str, folder: str, notes: Counter[str]) -> tuple[FileName, AnyFile]:
+    """What a file holds and what its name tells, where the file leaves it open."""
+    meta = written.get("meta") if isinstance(written, dict) else None
+    called = meta.get("name_exp") if isinstance(meta, dict) else None
+    name = FileName.of(stem, str(called))
+    kinds = [part for part in FILES if part in str(called)]
+    if not kinds and name.game and isinstance(called, str):
+        kinds = [name.game]
+        notes[f'the game "{VERSIONED.sub("", called)}" read as {name.game}'] += 1
+    if len(kinds) != 1 or not isinstance(meta, dict):
+        raise Unfit(f'"meta.name_exp": {shown(called)} names none of the games {", ".join(FILES)}')
+    kind = FILES[kinds[0]]
+    told = {
+        key: value for key, value in kind.told_elsewhere(name, folder).items() if key not in meta
+    }
+    notes.update(f'"meta.{key}" missing, read as {value}' for key, value in told.items())
+    return name, _checked(kind, written | {"meta": told | meta})
+
+
+def _seat(
+    recorded: str, named: str | None, aliases: Mapping[str, str], treatment: Treatment
+) -> ImportedSeat:
+    if recorded == PERSON:
+        return ImportedSeat(imported=SYSTEM, person=True)
+    if is_special(recorded):
+        return ImportedSeat(imported=SYSTEM, model=recorded)
+    model = exact_model(recorded, named, aliases)
+    return ImportedSeat(imported=SYSTEM, model=model, treatment=treatment)
 
 
 def _checked(model: type[M], data: Any, part: str | None = None) -> M:
