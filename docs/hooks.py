@@ -18,7 +18,7 @@ from cheaptalk.cli.main import app
 from cheaptalk.cli.shared.printing import as_yaml
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.views import VIEWS
-from cheaptalk.rules import GameBox, Quantity, field_meanings, games, strategies
+from cheaptalk.rules import GameBox, Quantity, field_meanings, field_ranges, games, strategies
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
@@ -112,14 +112,16 @@ def game_page(box: GameBox) -> Iterator[str]:
     rules = box.rules
     yield f"# {title(box)}\n"
     yield inspect.getdoc(rules) or ""
-    yield f"\nThe rules are of version {rules.version}. Roles: {', '.join(rules.roles)}.\n"
+    yield f"\nThe rules are of version {rules.version}. Roles: {', '.join(rules.roles)}."
+    yield f"In Python they are {code(f'ct.games.{rules.__name__}')}.\n"
     places = ", ".join(map(code, rules().places))
     yield f"With the defaults the places, each filled by one player, are {places}.\n"
     yield "## Parameters\n"
     yield from table(["name", "default", "legal", "meaning"], parameter_rows(box))
     yield "## Payoffs\n"
     yield f"{inspect.getdoc(rules.payoffs)}\n"
-    yield "With the defaults the payoff of a place, over all its seats together, lies in:\n"
+    unit = f", in {rules.payoff_unit}," if rules.payoff_unit else ""
+    yield f"With the defaults the payoff of a place{unit} over all its seats together, lies in:\n"
     bounds = [[role, *map(as_yaml, pair)] for role, pair in rules().payoff_bounds().items()]
     yield from table(["place of role", "from", "to"], bounds)
     yield f"Forfeit: {rules.forfeit}\n"
@@ -140,33 +142,9 @@ def game_page(box: GameBox) -> Iterator[str]:
 
 def parameter_rows(box: GameBox) -> Iterator[list[str]]:
     """A game's parameters, their defaults as a study file has them."""
-    defaults = box.rules()
-    schema = box.rules.model_json_schema()
+    defaults, legal = box.rules(), field_ranges(box.rules)
     for name, meaning in field_meanings(box.rules).items():
-        legal = legal_values(schema["properties"][name])
-        yield [code(name), code(as_yaml(getattr(defaults, name))), legal, meaning]
-
-
-def legal_values(spec: dict[str, Any]) -> str:
-    """What a JSON schema allows, in words."""
-    if "$ref" in spec:
-        name = spec["$ref"].rpartition("/")[2]
-        return "rounds, or `{rounds: 99, hidden: true}`" if name == "Horizon" else name
-    if "enum" in spec:
-        return " or ".join(code(option) for option in spec["enum"])
-    if spec.get("type") == "array":
-        items = spec.get("prefixItems") or [spec.get("items", {})]
-        each = legal_values(items[0])
-        return f"{len(items)} times {each}" if "prefixItems" in spec else f"list of {each}"
-    words = {"boolean": "`true` or `false`", "number": "number", "integer": "whole number",
-             "string": "text", "object": "mapping"}  # fmt: skip
-    bounds = [
-        f"{sign} {spec[key]:,.15g}"
-        for key, sign in (("exclusiveMinimum", ">"), ("minimum", ">="),
-                          ("exclusiveMaximum", "<"), ("maximum", "<="))
-        if key in spec
-    ]  # fmt: skip
-    return " ".join([words.get(spec.get("type", ""), "value"), " and ".join(bounds)]).strip()
+        yield [code(name), code(as_yaml(getattr(defaults, name))), code(legal[name]), meaning]
 
 
 def word_rows(box: GameBox) -> Iterator[list[str]]:

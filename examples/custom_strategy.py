@@ -35,7 +35,7 @@ def tit_for_tat(asked: ct.Asked, *, first: Share = 0.8) -> ct.Action:
 
 def main() -> None:
     """Play Bob against every strategy that Alice may have, and print what each of them gets."""
-    game: ct.Game = bargaining.rules.Bargaining(money=100, discounts=(0.95, 0.95))
+    game = ct.games.Bargaining(money=100, discounts=(0.95, 0.95))
     print(f"{'Alice':<18}{'Alice gets':>12}{'tit_for_tat gets':>18}")
     for name, rival in ct.game_box("bargaining").strategies.items():
         total = {"alice": 0.0, "bob": 0.0}
@@ -43,7 +43,7 @@ def main() -> None:
             seed = f"tit for tat/{number}"
             deal = game.deal(ct.Chance(seed))
             table = ct.play(game, deal, seed, {"alice": rival, "bob": tit_for_tat})
-            for seat, dollars in game.payoffs(table.outcome).items():
+            for seat, dollars in game.payoffs(table.result().outcome).items():
                 total[seat] += dollars / DEALS
         print(f"{name:<18}{total['alice']:>12.2f}{total['bob']:>18.2f}")
 

@@ -9,9 +9,7 @@ import cheaptalk as ct
 def main() -> None:
     """Play, print what Bob lived through, and what each of them got."""
     box = ct.game_box("bargaining")
-    game: ct.Game = ct.games.bargaining.rules.Bargaining(
-        money=100, discounts=(0.9, 0.9), horizon=12
-    )
+    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=12))
     seed = "my first match"
     deal = game.deal(ct.Chance(seed))
     players = {"alice": box.strategies["linear"], "bob": box.strategies["boulware"]}
@@ -24,9 +22,8 @@ def main() -> None:
             print(f"Bob answers: {words.codec.write(moment.action)}")
         print()
 
-    assert table.outcome is not None
-    result = ct.Result(game, deal, table.outcome)
-    for seat, dollars in game.payoffs(table.outcome).items():
+    result = table.result()
+    for seat, dollars in game.payoffs(result.outcome).items():
         print(f"{seat} gets ${dollars:.2f}")
     for measure in box.measures.values():
         print(f"{measure.name}: {measure.of(result):.3f}")

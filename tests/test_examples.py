@@ -1,5 +1,6 @@
 """Every example runs and shows what it is there to show."""
 
+import doctest
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 STUDIES = sorted((EXAMPLES / "studies").glob("*.yaml"))
 ULTIMATUM = EXAMPLES / "ultimatum"
+TENDER = EXAMPLES / "tender"
 
 SHOWS = {
     "first_match": r"^The proposal of round 12 was accepted: \$50 for Alice and \$50 for Bob\.",
@@ -53,15 +55,16 @@ def test_a_study_in_python_resumes(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose commands know the example's game, installed as its package says."""
+    """A folder whose commands know the examples' games, installed as their packages say."""
     folder = tmp_path_factory.mktemp("installed")
-    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM], folder)
+    run([sys.executable, "-m", "pip", "install", "--quiet", ULTIMATUM, TENDER], folder)
     return folder
 
 
-def test_the_example_game_keeps_every_law(installed: Path) -> None:
+@pytest.mark.parametrize("game", [ULTIMATUM, TENDER], ids=lambda game: game.name)
+def test_the_example_game_keeps_every_law(installed: Path, game: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
-    shown = run([*command, "--rootdir", installed, ULTIMATUM], installed)
+    shown = run([*command, "--rootdir", installed, game], installed)
     assert re.search(r"^15 passed", shown, re.MULTILINE)
 
 
@@ -75,6 +78,17 @@ def test_study(path: Path, installed: Path) -> None:
         with ct.Store.open(store_path) as store:
             (summary,) = store.studies()
         assert set(summary.counts) == {"finished"}
+
+
+@pytest.mark.slow
+def test_the_first_match_of_the_readme_is_typed(tmp_path: Path) -> None:
+    readme = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text())
+    (tmp_path / "first.py").write_text("".join(example.source for example in readme))
+    (tmp_path / "wrong.py").write_text("import cheaptalk as ct\nct.games.Bargaining(monei=1)\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
+    assert "no issues found" in run([*command, "first.py"], tmp_path)
+    with pytest.raises(AssertionError, match='Unexpected keyword argument "monei"'):
+        run([*command, "wrong.py"], tmp_path)
 
 
 def test_the_example_game_is_small() -> None:

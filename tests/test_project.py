@@ -232,6 +232,16 @@ def test_what_a_package_offers_is_not_hidden_by_a_module() -> None:
     assert hidden == []
 
 
+def test_the_rules_of_every_game_have_a_typed_name() -> None:
+    ours = [box.rules for box in games().values() if box.rules.__module__.startswith("cheaptalk.")]
+    assert len(ours) > 10
+    assert [one for one in ours if getattr(cheaptalk.games, one.__name__, None) is not one] == []
+    listed = offered("cheaptalk.games")
+    assert {one.__name__ for one in ours} <= listed.keys()
+    folders = {path.parent.name for path in (ROOT / "src/cheaptalk/games").glob("*/__init__.py")}
+    assert folders <= set(cheaptalk.games.__all__)
+
+
 def test_source_keeps_the_house_rules() -> None:
     optional = {
         Requirement(line).name for extra in EXTRAS if extra != "dev" for line in EXTRAS[extra]

@@ -79,6 +79,18 @@ def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
     assert data["places"] == places
     assert list(data["parameters"]["properties"]) == list(box.rules.model_fields)
     assert data["strategies"] == list(strategies(name))
+    assert data["payoffs"]["unit"] == box.rules.payoff_unit != ""
+    assert data["payoffs"]["bounds"] == {
+        role: list(pair) for role, pair in box.rules().payoff_bounds().items()
+    }
+
+
+def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk: Command) -> None:
+    shown = " ".join(cheaptalk("games", "bargaining").out.split())
+    assert " 2 times number > 0 " in shown
+    assert "true or false" in shown
+    assert "Payoffs of a place (dollars), with the defaults role from to alice 0 10,000" in shown
+    assert "0 and 0 without one." in shown
 
 
 def test_a_parameter_stands_as_one_writes_it(cheaptalk: Command) -> None:

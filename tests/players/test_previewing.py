@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.models.scripted import ScriptedModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.language_model import replies as forms
-from cheaptalk.players.language_model.preview import STAND_IN, preview
-from cheaptalk.rules import Chance, Decide, Game, Table, game_box, games, strategies
+from cheaptalk.players.language_model.preview import STAND_IN, messages, preview
+from cheaptalk.rules import Chance, Deal, Decide, Game, Table, game_box, games, strategies
 
 
 def game(name: str = "bargaining", **parameters: Any) -> Game:
@@ -112,3 +113,30 @@ def test_calls_go_to_whoever_is_asked() -> None:
     found = [preview(seat(), rules, "bob", rivals, "0", turn) for turn in (1, 2, 3)]
     assert len({one.seat for one in found if one is not None}) == 3
     assert all(len(one.calls[0].messages) == 2 for one in found if one is not None)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"persona": "You are in a hurry."}, {"history": "summary"}]
+)
+def test_the_chat_of_a_seat_is_what_a_model_there_would_be_sent(settings: dict[str, Any]) -> None:
+    rules, spec = game(messages=False), seat(**settings)
+    rivals = others(rules, "bob")
+    shown = preview(spec, rules, "bob", rivals, "seed", 1)
+    assert shown is not None
+    table = Table(rules, rules.deal(Chance("seed").apart("deal")), "seed")
+    table.answer("alice", rivals["alice"](table.asked("alice")))
+    assert messages(table, "bob", spec) == shown.calls[0].messages
+    with pytest.raises(ValueError, match='seat "alice" has no open question'):
+        messages(table, "alice")
+
+
+def test_the_chat_of_a_seat_holds_its_earlier_answers() -> None:
+    table = Table(game(messages=False), Deal(), "seed")
+    events = ct.games.bargaining.events
+    table.answer("alice", events.Offer(alice_gain=7_500, bob_gain=2_500))
+    table.answer("bob", events.Reply(decision="reject"))
+    table.answer("bob", events.Offer(alice_gain=4_000, bob_gain=6_000))
+    chat = messages(table, "alice")
+    assert [one.role for one in chat] == ["system", "user", "assistant", "user"]
+    assert "7500" in chat[2].content
+    assert "$4,000" in chat[3].content

@@ -1,6 +1,8 @@
 """Players that a study in Python is given themselves: functions, strategies, seats and strings."""
 
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +56,77 @@ def test_a_function_plays_for_one_role_too() -> None:
     assert names == {"stern", "linear"}
 
 
+def written(folder: Path, share: float) -> Callable[[ct.Asked], ct.Action]:
+    """A function of a user's script, as it stands in the file at the time."""
+    script = folder / f"script_{share}.py"
+    script.write_text(
+        "import cheaptalk as ct\n"
+        "def mine(asked):\n"
+        '    half = ct.game_box("bargaining").strategies["fixed_demand"]\n'
+        f"    return half(asked, share={share})\n"
+    )
+    function: Callable[[ct.Asked], ct.Action] = runpy.run_path(str(script))["mine"]
+    return function
+
+
+def test_a_function_that_changed_is_another_player(store: ct.Store, tmp_path: Path) -> None:
+    def played(share: float) -> ct.Progress:
+        players = {"mine": written(tmp_path, share), "fair": "equal_split"}
+        return ct.run(study(players=players, pairing="all"), store)
+
+    assert played(0.5).left == 0
+    assert played(0.5).before == 4
+    changed = played(0.6)
+    assert (changed.before, changed.set_aside) == (1, 3)
+    assert "4 of 4 matches done, 0 failed, 3 of earlier forms set aside" in repr(changed)
+    assert "set aside, of earlier forms" in changed._repr_html_()
+    assert played(0.5).before == 4
+
+
+def test_a_function_replaced_since_it_was_seated_does_not_play(tmp_path: Path) -> None:
+    one, other = written(tmp_path, 0.5), written(tmp_path, 0.6)
+    with pytest.raises(ct.StudyError, match=r'^players.one: the function "mine" is another one'):
+        ct.plan(study(players={"one": one, "other": other}, pairing="all"))
+    planned = ct.plan(study(players={"one": one, "fair": "equal_split"}, pairing="all"))
+    ct.plan(study(players={"one": other, "fair": "equal_split"}, pairing="all"))
+    seats = [player.spec for player in planned.players().values() if player.label == "one"]
+    with pytest.raises(ct.CheaptalkError, match="make the study again after changing one"):
+        seats[0].decide()
+
+
+class Stubborn:
+    """A player that remembers."""
+
+    def demand(self, asked: ct.Asked) -> ct.Action:
+        return stern(asked)
+
+
+def made(share: float) -> Callable[[ct.Asked], ct.Action]:
+    def closed(asked: ct.Asked) -> ct.Action:
+        return stern(asked, share=share)
+
+    return closed
+
+
+def untold(asked: ct.Asked, *, share: float) -> ct.Action:
+    return stern(asked, share=share)
+
+
+async def slow(asked: ct.Asked) -> ct.Action:
+    return stern(asked)
+
+
+def plain(asked, share=0.7):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201 - a notebook's
+    return stern(asked, share=share)
+
+
+def test_a_setting_needs_no_type() -> None:
+    made = ct.plan(
+        study(players={"a": plain, "b": {"strategy": plain, "share": 0.4}}, pairing="all")
+    )
+    assert len(made.players()) == 2
+
+
 def linear(asked: ct.Asked) -> ct.Action:
     return stern(asked)
 
@@ -66,6 +139,10 @@ def elsewhere(asked: ct.Asked) -> ct.Action:
 @pytest.mark.parametrize(
     ("player", "saying"),
     [
+        (made(0.5), 'what "closed" does depends on share, which no store can check'),
+        (Stubborn().demand, 'what "demand" does depends on its object'),
+        (untold, 'players.a: the setting "share" of untold needs a default'),
+        (slow, r"write def slow\(asked\): ..., which returns an action at once"),
         (linear, 'bargaining has a strategy named "linear" already; give the function another'),
         (elsewhere, "players.a: can play none of bargaining"),
         ("gpt-4o", "for the model write openai/gpt-4o"),

@@ -1,9 +1,10 @@
 """What fields mean is read from the docstrings beneath them."""
 
+import pytest
 from pydantic import create_model
 
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.rules import Value, field_meanings
+from cheaptalk.rules import Value, field_meanings, field_ranges, game_box
 from tests.toys import own_card
 
 
@@ -47,3 +48,20 @@ def test_a_game_explains_its_parameters() -> None:
 def test_a_model_without_source_explains_nothing() -> None:
     assert field_meanings(own_card.settings) == {"plus": ""}
     assert field_meanings(create_model("Made", number=(int, 1))) == {"number": ""}
+
+
+@pytest.mark.parametrize(
+    ("game", "field", "text"),
+    [
+        ("bargaining", "money", "number > 0 and <= 1,000,000,000,000"),
+        ("bargaining", "discounts", "2 times number > 0 and <= 1"),
+        ("bargaining", "horizon", "rounds, or {rounds: 99, hidden: true}"),
+        ("bargaining", "messages", "true or false"),
+        ("deal_or_no_deal", "objective", "number >= -1 and <= 1"),
+        ("item_bargaining", "least_outside", "0 or 1"),
+        ("item_bargaining", "quantities", "list of whole number >= 0 and <= 99, or Drawn"),
+        ("chip_trading", "colours", "list of text"),
+    ],
+)
+def test_what_a_field_may_be_is_said_in_words(game: str, field: str, text: str) -> None:
+    assert field_ranges(game_box(game).rules)[field] == text

@@ -111,7 +111,7 @@ def test_a_game_s_own_strategy_goes_before_one_registered_beside_it(
 ) -> None:
     installed.append(point("bargaining.toys", "tests.toys", "players"))
     _look_again()
-    with pytest.warns(registry.PluginWarning, match='bargaining has a strategy named "random"'):
+    with pytest.warns(registry.PluginWarning, match='strategy named "random" for bargaining'):
         found = strategies("bargaining")
     assert found["random"] is BARGAINING.strategies["random"]
     assert found["own_card"] is toys.own_card

@@ -1,8 +1,9 @@
 """A table: what is asked, what is heard, and what an answer or a failure does."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field, model_validator
 
 from cheaptalk.rules import (
     Action,
@@ -13,10 +14,12 @@ from cheaptalk.rules import (
     IllegalAction,
     Moment,
     Play,
+    Result,
     Step,
     Table,
     Tell,
 )
+from cheaptalk.rules.actions import listed
 from tests.toys import (
     Cards,
     Guess,
@@ -225,3 +228,84 @@ def test_rules_may_change_course_after_a_forfeit() -> None:
     assert here.heard["right"] == [Moment(Reveal(0))]
     here.answer("right", Guess(number=9))
     assert here.outcome == Score(left=0, right=9)
+
+
+def test_a_clone_has_lived_through_the_same_and_goes_its_own_way() -> None:
+    here = table(horizon=3, lenient=True)
+    here.answer("left", Guess(number=1))
+    here.forfeit("right")
+    here.answer("right", Guess(number=2))
+    other = here.clone()
+    assert (other.heard, other.given, other.requests) == (here.heard, here.given, here.requests)
+    assert [ask.seat for ask in other.unanswered()] == ["left"]
+    assert other.asked("left").chance("x").uniform() == here.asked("left").chance("x").uniform()
+    other.answer("left", Guess(number=4))
+    assert other.requests == here.requests + 1
+    assert [ask.seat for ask in here.unanswered()] == ["left"]
+    here.answer("left", Guess(number=5))
+    assert here.given[-1] != other.given[-1]
+
+
+def test_a_clone_may_stand_where_an_earlier_question_was_asked() -> None:
+    here = table(horizon=3, lenient=True)
+    for number in (2, 3):
+        here.answer("left", Guess(number=number))
+        here.answer("right", Guess(number=number))
+    back = here.clone(1)
+    assert back.given == here.given[:2]
+    assert back.asked("right").event == GuessNow(2)
+    assert here.clone(0).given == []
+
+
+def test_legal_answers_are_listed_where_they_can_be() -> None:
+    assert table().legal("left") == [Guess(number=number) for number in range(1, 17)]
+    assert table(talk=True).legal("left") is None
+    here = table()
+    here.answer("left", Guess(number=1))
+    with pytest.raises(ValueError, match='seat "left" has no open question'):
+        here.legal("left")
+
+
+class Choice(Action):
+    """Few values of every kind."""
+
+    sure: bool
+    colour: Literal["red", "blue"] | None
+    number: Annotated[int, Field(ge=-1, le=1)]
+
+    @model_validator(mode="after")
+    def _blue_is_sure(self) -> "Choice":
+        if self.colour == "blue" and not self.sure:
+            raise ValueError("blue is sure")
+        return self
+
+
+class Pair(Action):
+    """Too many to list."""
+
+    one: Annotated[int, Field(ge=0, le=999)]
+    other: Annotated[int, Field(ge=0, le=999)]
+
+
+@pytest.mark.parametrize(("kind", "count"), [(Choice, 3 * 3 + 2 * 3), (Pair, None)])
+def test_what_a_type_allows_is_listed(kind: type[Action], count: int | None) -> None:
+    found = listed(kind)
+    assert (found and len(set(found))) == count
+
+
+def test_a_result_is_there_when_there_is_an_outcome() -> None:
+    here = scripted()
+    assert here.result() == Result(here.game, DEAL, Score(left=0, right=0))
+    with pytest.raises(ValueError, match="the match has no outcome: asks left, right"):
+        table().result()
+    assert [*here.result().given()] == here.given
+    failed = table()
+    failed.forfeit("left")
+    failed.answer("right", Guess(number=3))
+    with pytest.raises(ValueError, match="no outcome: forfeited by left"):
+        failed.result()
+
+
+def test_who_is_not_asked_has_no_question() -> None:
+    with pytest.raises(ValueError, match='seat "left" has no open question'):
+        scripted().asked("left")

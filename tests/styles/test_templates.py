@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from cheaptalk.rules import Ask, GameBox, Moment, StyleFile, UnknownName
+from cheaptalk.rules import Ask, CheaptalkError, GameBox, Moment, StyleFile, UnknownName
 from cheaptalk.styles import Style, dollars, number, percent, style, style_in
 from tests.toys import BOX, Guess, Guesses, Guessing, GuessNow, Reveal, SpokenGuess, YourCard
 
@@ -190,3 +190,37 @@ def test_shares_read_as_percentages() -> None:
     assert percent(1 / 3) == "33.33%"
     assert percent(0.05125, 3) == "5.125%"
     assert percent(1 - 0.9) == "10%"
+
+
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        (
+            "{% block turn %}",
+            r"cannot be read: line 1 of plain\.jinja: Unexpected end",
+        ),
+        ('{% extends "plain.jinja" %}', "plain.jinja extends itself; give it a name of its own"),
+        (
+            '{% extends "plan.jinja" %}',
+            "cannot be read: there is no template plan.jinja",
+        ),
+    ],
+)
+def test_a_template_that_cannot_be_read_is_told(tmp_path: Path, text: str, saying: str) -> None:
+    with pytest.raises(CheaptalkError, match=saying):
+        written(tmp_path / "words", {"plain.jinja": text})
+
+
+def test_a_style_of_another_folder_extends_the_game_s_templates(tmp_path: Path) -> None:
+    (tmp_path / "loud.jinja").write_text(
+        '{% extends "guessing_curt.jinja" %}{% block guess_now %}GUESS!{% endblock %}'
+    )
+    loud = StyleFile("loud.jinja", folder=tmp_path)
+    words = style_in(dataclasses.replace(BOX, styles={"loud": loud}))
+    assert words.tell(GuessNow(2), GAME, "left") == "GUESS!"
+    assert words.tell(Reveal(3), GAME, "left") == CURT.tell(Reveal(3), GAME, "left")
+
+
+def test_an_unknown_codec_is_told() -> None:
+    with pytest.raises(UnknownName, match='unknown codec "jsn" \\(did you mean "json"'):
+        style_in(dataclasses.replace(BOX, styles={"a": StyleFile("plain.jinja", "jsn")}))

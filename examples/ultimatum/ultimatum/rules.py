@@ -71,6 +71,7 @@ class Ultimatum(ct.Game):
     """
 
     name = "ultimatum"
+    payoff_unit = "dollars"
     roles = ("proposer", "responder")
     events = (Briefing, Turn, OfferMade, Over)
     actions = (Offer, Reply)

@@ -1,9 +1,5 @@
-"""The games: one folder each, loaded when first used."""
-
-from pkgutil import iter_modules
+"""The games: a folder each, and the rules of each by their own name; loaded when first used."""
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, [one.name for one in iter_modules(__path__)]
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,8 +13,6 @@ from cheaptalk.studies.study import read_yaml
 from cheaptalk.yaml_files import yaml_files
 
 OURS = yaml_files(__file__, "rubrics")
-RUBRICS: Registry[Path] = Registry("rubric", "cheaptalk.rubrics", instances(Path), several)
-"""All rubrics by name; an entry point refers to a mapping of their files."""
 RubricText = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(pattern=r"^[\w.-]{1,80}$")]
 CategoryName = Annotated[str, Field(min_length=1, max_length=80)]
@@ -141,6 +139,12 @@ class Rubric(Value):
         return self.games is None or game in self.games
 
 
+RUBRICS: Registry["Path | Rubric"] = Registry(
+    "rubric", "cheaptalk.rubrics", instances(Path, Rubric), several
+)
+"""All rubrics by name; an entry point refers to a mapping of them or their files."""
+
+
 def rubric_names() -> list[str]:
     """The rubrics that come with this and other packages."""
     return sorted(RUBRICS)
@@ -157,11 +161,12 @@ def find_rubric(name: Rubric | Path | str) -> Rubric:
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         return load_rubric(path)
-    if name not in rubric_names():
+    found = RUBRICS.get(str(name))
+    if found is None:
         raise RubricError(
             f"no rubric {suggest(str(name), rubric_names())}; a file's name ends in .yaml"
         )
-    return load_rubric(RUBRICS.find(str(name)))
+    return found if isinstance(found, Rubric) else load_rubric(found)
 
 
 def load_rubric(source: Path | str) -> Rubric:

@@ -1,6 +1,6 @@
 from .imported import ImportedSeat
 from .language_model.player import LanguageModel
-from .language_model.preview import Preview, preview
+from .language_model.preview import Preview, messages, preview
 from .language_model.seat import ModelSeat
 from .language_model.treatments import LastTurns, Prompt, Refine
 from .person import MEDIA, Person, PersonSeat, since_answer
@@ -39,6 +39,7 @@ __all__ = [
     "Sources",
     "StrategySeat",
     "Thinking",
+    "messages",
     "preview",
     "roster",
     "roster_names",

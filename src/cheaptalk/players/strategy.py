@@ -5,16 +5,21 @@ On a roster ``{strategy: fixed_demand, share: 0.7}`` is a strategy with its sett
 game, or for each role or place of it. In Python a function may stand for a strategy's name.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from textwrap import dedent
 from typing import Any, ClassVar, TypeGuard
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from cheaptalk.models.model_strings import hint
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import (
     Asked,
+    CheaptalkError,
     Decide,
     Game,
     Strategy,
@@ -53,9 +58,14 @@ class Scripted:
 
 
 class StrategySeat(SeatSpec):
-    """A seat filled by a scripted strategy; ``settings`` hold every setting, defaults included.
+    """A seat filled by a scripted strategy.
 
-    ``game`` is whose strategy it is: strategies of one name in two games are two players.
+    Attributes:
+        game: whose strategy it is: strategies of one name in two games are two players.
+        strategy: its name.
+        settings: every setting, defaults included.
+        source: of a function of this program, a digest of its source: another function of the
+            name is another player. None for strategies of packages.
     """
 
     instant: ClassVar[bool] = True
@@ -63,6 +73,22 @@ class StrategySeat(SeatSpec):
     game: str
     strategy: str
     settings: dict[str, Any] = Field(default_factory=dict)
+    source: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A strategy of a package has no source, and is stored as it always was."""
+        data: dict[str, Any] = whole(self)
+        return {key: value for key, value in data.items() if value is not None}
+
+    def check(self) -> None:
+        """Refuse a function that another one of its name has replaced since.
+
+        Raises:
+            CheaptalkError: with the cure.
+            UnknownName: the game has no such strategy.
+        """
+        self.decide()
 
     def seat(self, game: Game, place: str) -> "StrategySeat | None":
         return StrategiesForm.model_validate(self.written()).seat(game, place)
@@ -71,8 +97,18 @@ class StrategySeat(SeatSpec):
         return {"strategies": {self.game: {"strategy": self.strategy} | self.settings}}
 
     def decide(self) -> Decide:
-        """The strategy with its settings."""
-        return strategy_named(self.game, self.strategy).with_settings(**self.settings)
+        """The strategy with its settings.
+
+        Raises:
+            CheaptalkError: it is another one than when it was seated.
+        """
+        found = strategy_named(self.game, self.strategy)
+        if _source_of(self.game, found) != self.source:
+            raise CheaptalkError(
+                f'the function "{self.strategy}" is another one than when it was seated; give two '
+                "functions two names, and make the study again after changing one"
+            )
+        return found.with_settings(**self.settings)
 
     @property
     def searches(self) -> bool:
@@ -84,8 +120,42 @@ class StrategySeat(SeatSpec):
 
     def portable(self) -> bool:
         """Whether an installed package has the strategy, not this program alone."""
-        here = f"{self.game}.{self.strategy}" in STRATEGIES.here or self.game in GAMES.here
-        return not here
+        return not (_is_here(self.game, self.strategy) or self.game in GAMES.here)
+
+
+def _is_here(game: str, name: str) -> bool:
+    """Whether this program has registered the strategy."""
+    return f"{game}.{name}" in STRATEGIES.here
+
+
+def _source_of(game: str, found: Strategy) -> str | None:
+    """A digest of the source of a strategy that this program registered; None for others, and
+    where Python does not know the source, as of what is typed at a bare prompt.
+
+    What the function calls is not looked at.
+
+    Raises:
+        ValueError: what it does follows from more than its source.
+    """
+    return _digest(found.function) if _is_here(game, found.name) else None
+
+
+@lru_cache(256)
+def _digest(function: Callable[..., Any]) -> str | None:
+    """Twenty hexadecimal digits that stand for a function's source."""
+    function = inspect.unwrap(function)
+    free: tuple[str, ...] = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    if inspect.ismethod(function) or free:
+        name, takes = function.__name__, ", ".join(free) or "its object"
+        raise ValueError(
+            f'what "{name}" does depends on {takes}, which no store can check: write a function '
+            f"that stands by itself, with settings: def {name}(asked, *, ...)"
+        )
+    try:
+        source = dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return None
+    return sha256(source.encode()).hexdigest()[:20]
 
 
 class StrategyForm(RosterForm):
@@ -216,6 +286,9 @@ def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
 
     Returns:
         None where the strategy does not play the role.
+
+    Raises:
+        ValueError: it is not legal, or what a function of this program does cannot be checked.
     """
     data = {"strategy": written} if isinstance(written, str) or callable(written) else written
     _check_strategy(data)
@@ -224,4 +297,6 @@ def strategy_seat(game: str, role: str, written: Any) -> StrategySeat | None:
         return None
     chosen = {key: value for key, value in data.items() if key != "strategy"}
     settings = found.settings.model_validate(chosen).model_dump(mode="json")
-    return StrategySeat(game=game, strategy=found.name, settings=settings)
+    return StrategySeat(
+        game=game, strategy=found.name, settings=settings, source=_source_of(game, found)
+    )

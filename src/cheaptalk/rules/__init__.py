@@ -12,7 +12,6 @@ from cheaptalk.rules.box import (
     Measure,
     Point,
     Quantity,
-    Result,
     Series,
     Strategy,
     StyleFile,
@@ -28,7 +27,7 @@ from cheaptalk.rules.empirical_view import (
     ScaledMeasure,
 )
 from cheaptalk.rules.errors import CheaptalkError, counted
-from cheaptalk.rules.field_docs import field_meanings
+from cheaptalk.rules.field_docs import field_meanings, field_ranges
 from cheaptalk.rules.game import (
     Deal,
     Game,
@@ -48,6 +47,7 @@ from cheaptalk.rules.play import (
     give,
     play,
     play_async,
+    play_on,
     replay,
 )
 from cheaptalk.rules.registry import (
@@ -62,7 +62,7 @@ from cheaptalk.rules.registry import (
     unknown,
 )
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Play, Step, Tell
-from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Table
+from cheaptalk.rules.table import Asked, Given, IllegalAction, Moment, Result, Table
 
 __all__ = [
     "COUNT", "MESSAGE_LIMIT", "PERCENT", "SHARE", "Action", "Ask", "Asked", "Chance",
@@ -71,7 +71,7 @@ __all__ = [
     "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar", "Registry",
     "ReplayMismatch", "Result", "ScaledMeasure", "Seat", "Secret", "Series", "Step", "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
-    "by_name", "counted", "decided", "explain", "field_meanings", "game_box", "games", "give",
-    "numbered", "play", "play_async", "register", "replay", "strategies", "strategy",
-    "strategy_named", "suggest", "unknown",
+    "by_name", "counted", "decided", "explain", "field_meanings", "field_ranges", "game_box",
+    "games", "give", "numbered", "play", "play_async", "play_on", "register", "replay",
+    "strategies", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -7,6 +7,10 @@ reason for a refusal is what the player is told.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import product
+from math import prod
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -54,6 +58,49 @@ Whole = Annotated[int, BeforeValidator(_read_whole), Field(strict=True)]
 
 Message = Annotated[str, StringConstraints(max_length=MESSAGE_LIMIT, strict=True)]
 """Words for another player, kept character for character."""
+
+
+MOST_LISTED = 10_000
+"""Answers of a type up to which they are listed."""
+
+
+@cache
+def listed(kind: type[Action]) -> tuple[Action, ...] | None:
+    """All answers of a type that its schema allows.
+
+    None where they cannot be listed: it has text, amounts, numbers without bounds or lists, or more
+    than :data:`MOST_LISTED`.
+    """
+    fields = {name: _values(one) for name, one in kind.model_json_schema()["properties"].items()}
+    known = {name: values for name, values in fields.items() if values is not None}
+    if len(known) < len(fields) or prod(map(len, known.values())) > MOST_LISTED:
+        return None
+    found = []
+    for chosen in product(*known.values()):
+        with suppress(PydanticError):  # a validator of the type may refuse some together
+            found.append(kind.model_validate(dict(zip(known, chosen, strict=True))))
+    return tuple(found)
+
+
+def _values(schema: dict[str, Any]) -> Sequence[Any] | None:
+    """All values of a part of a JSON schema; None where they are too many to list.
+
+    >>> _values({"type": "integer", "minimum": 0, "maximum": 2}), _values({"type": "string"})
+    (range(0, 3), None)
+    """
+    if "anyOf" in schema:
+        parts = [_values(one) for one in schema["anyOf"]]
+        return None if None in parts else [value for part in parts for value in part or ()]
+    if "const" in schema or "enum" in schema:
+        return [schema["const"]] if "const" in schema else list(schema["enum"])
+    match schema:
+        case {"type": "null"}:
+            return [None]
+        case {"type": "boolean"}:
+            return [False, True]
+        case {"type": "integer", "minimum": low, "maximum": high} if high - low < MOST_LISTED:
+            return range(low, high + 1)
+    return None
 
 
 SHAPES = {

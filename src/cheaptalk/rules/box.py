@@ -20,36 +20,10 @@ from pydantic import BaseModel, create_model
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
-from cheaptalk.rules.errors import counted
-from cheaptalk.rules.game import Deal, Game, Outcome, Value
+from cheaptalk.rules.errors import CheaptalkError, counted
+from cheaptalk.rules.game import Game, Value
 from cheaptalk.rules.play import Decide
-from cheaptalk.rules.table import Asked, Given
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Result:
-    """A finished match as measures see it."""
-
-    game: Any
-    deal: Any
-    outcome: Any
-    given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
-    """The answers in order; read only by measures that need more than the outcome."""
-    _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def once(self, of: "Callable[[Result], T]") -> T:
-        """What a function reads off this match; what several measures ask for is read once."""
-        if of not in self._found:
-            self._found[of] = of(self)
-        found: T = self._found[of]
-        return found
-
-    @classmethod
-    def of(cls, game: Game, deal: Deal, outcome: Outcome) -> "Result":
-        return cls(game, deal, outcome)
-
+from cheaptalk.rules.table import Asked, Result
 
 SHARE: Final = (0.0, 1.0)
 PERCENT: Final = (0.0, 100.0)
@@ -69,6 +43,9 @@ class Point(NamedTuple):
     round: int
     place: str | None
     value: float | None
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -158,18 +135,28 @@ class Strategy:
 def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Action]], Strategy]:
     """Make a strategy of a function: ``@strategy("alice", "bob")``.
 
-    The function's first argument is what the seat sees; its keyword-only arguments are settings
-    and must have types and defaults. Its docstring must say what it does and where it is from.
+    The function's first argument is what the seat sees; the others are settings, each with a
+    default, and a type if it is to be checked. Its docstring says what it does and its source.
 
     Args:
         searches: whether it looks through what may follow, which may take minutes: plans and
             estimates then let another strategy sit in its place.
+
+    Raises:
+        CheaptalkError: it takes nothing, a setting has no default, or it does not answer at once.
     """
 
     def wrap(function: Callable[..., Action]) -> Strategy:
+        name = function.__name__
+        taken = list(inspect.signature(function, eval_str=True).parameters.values())
+        if not taken or inspect.iscoroutinefunction(function):
+            raise CheaptalkError(f"write def {name}(asked): ..., which returns an action at once")
         fields: dict[str, Any] = {}
-        for setting in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
-            fields[setting.name] = (setting.annotation, setting.default)
+        for setting in taken[1:]:
+            if setting.default is setting.empty:
+                raise CheaptalkError(f'the setting "{setting.name}" of {name} needs a default')
+            kind = Any if setting.annotation is setting.empty else setting.annotation
+            fields[setting.name] = (kind, setting.default)
         settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
         return Strategy(function.__name__, roles, function, settings, searches)
 
@@ -178,10 +165,22 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
 
 @dataclass(frozen=True)
 class StyleFile:
-    """Where a style's words lie and how its answers are written down."""
+    """Where a style's words lie and how its answers are written down.
+
+    Attributes:
+        template: the file's name.
+        codec: the name of the codec.
+        folder: where the file lies; None for the game's own folder of templates, which those of
+            every style may extend.
+    """
 
     template: str
     codec: str = "json"
+    folder: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.folder is not None and not (self.folder / self.template).is_file():
+            raise FileNotFoundError(f"there is no template {self.folder / self.template}")
 
 
 PARTS = {"strategies": "strategy", "measures": "measure", "styles": "style"}

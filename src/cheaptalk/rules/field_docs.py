@@ -1,10 +1,11 @@
-"""What fields mean, read from the docstrings beneath them when somebody asks."""
+"""What fields mean, read from the docstrings beneath them, and what they may be."""
 
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -36,3 +37,43 @@ def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
                 yield name, " ".join(inspect.cleandoc(text).split())
+
+
+def field_ranges(model: type[BaseModel]) -> dict[str, str]:
+    """What each field of a model may be, in words; what the model demands beyond is not said."""
+    return {
+        name: legal_values(spec) for name, spec in model.model_json_schema()["properties"].items()
+    }
+
+
+KINDS = {
+    "boolean": "true or false", "number": "number", "integer": "whole number", "string": "text",
+    "object": "mapping", "null": "null",
+}  # fmt: skip
+"""Types of values by their names in a schema."""
+SIGNS = {
+    "exclusiveMinimum": ">", "gt": ">", "minimum": ">=", "ge": ">=",
+    "exclusiveMaximum": "<", "lt": "<", "maximum": "<=", "le": "<=",
+}  # fmt: skip
+"""Bounds by their names in a schema; the short ones stand where another type is read first."""
+
+
+def legal_values(spec: Mapping[str, Any]) -> str:
+    """What a JSON schema allows, in words.
+
+    >>> legal_values({"type": "integer", "minimum": 1, "maximum": 1000})
+    'whole number >= 1 and <= 1,000'
+    """
+    if "$ref" in spec:
+        name = spec["$ref"].rpartition("/")[2]
+        return "rounds, or {rounds: 99, hidden: true}" if name == "Horizon" else name
+    if "anyOf" in spec:
+        return ", or ".join(dict.fromkeys(map(legal_values, spec["anyOf"])))
+    if "enum" in spec or "const" in spec:
+        return " or ".join(map(str, spec.get("enum", [spec.get("const")])))
+    if spec.get("type") == "array":
+        items = spec.get("prefixItems") or [spec.get("items", {})]
+        each = legal_values(items[0])
+        return f"{len(items)} times {each}" if "prefixItems" in spec else f"list of {each}"
+    bounds = [f"{sign} {spec[key]:,.15g}" for key, sign in SIGNS.items() if key in spec]
+    return " ".join([KINDS.get(spec.get("type", ""), "value"), " and ".join(bounds)]).strip()

@@ -166,6 +166,8 @@ class Game(Value):
     actions: ClassVar[tuple[type[Action], ...]]
     deal_type: ClassVar[type[Deal]] = Deal
     outcome_type: ClassVar[type[Outcome]]
+    payoff_unit: ClassVar[str] = ""
+    """What payoffs are counted in, such as dollars, for those who read them."""
     tries: ClassVar[int] = 3
     """How often a model is asked in all, unless its seat says otherwise, before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."

@@ -39,16 +39,26 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
         StrategyError: a strategy failed or answered illegally.
         CheaptalkError: a place has no player, or what is no function.
     """
-    table = Table(game, deal, seed)
+    return play_on(Table(game, deal, seed), players)
+
+
+def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
+    """Let scripted players, given by place or by role, play a table on to its end.
+
+    Raises:
+        StrategyError: a strategy failed or answered illegally.
+        CheaptalkError: a place has no player, or what is no function.
+    """
+    game = table.game
     seated = {
         seat.name: _player(players, seat.place, game.places[seat.place]) for seat in game.seats
     }
     while table.pending:
-        for seat in tuple(table.pending):
-            asked = table.asked(seat)
-            action = decided(asked, seated[seat])
+        for ask in table.unanswered():
+            asked = table.asked(ask.seat)
+            action = decided(asked, seated[ask.seat])
             try:
-                table.answer(seat, action)
+                table.answer(ask.seat, action)
             except IllegalAction as illegal:
                 raise StrategyError.illegal(asked, str(illegal)) from illegal
     return table

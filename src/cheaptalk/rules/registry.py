@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
@@ -81,6 +83,7 @@ class Registry(Mapping[str, T]):
         self._here: dict[str, T] = {}
         self._packaged: dict[str, T] | None = None
         self._found: dict[str, T] | None = None
+        self._owners: dict[str, str] = {}
         Registry.known.append(self)
 
     def __getitem__(self, name: str) -> T:
@@ -99,6 +102,10 @@ class Registry(Mapping[str, T]):
     def here(self) -> frozenset[str]:
         """The names that this process registered; other processes do not know them."""
         return frozenset(self._here)
+
+    def origin(self, name: str) -> str:
+        """Who registers a name: a package, or this program."""
+        return "this program" if name in self._here else self._owners.get(name, OURS)
 
     def __repr__(self) -> str:
         return brief(self, f"{self.what}, {counted(len(self), 'name')}")
@@ -124,7 +131,7 @@ class Registry(Mapping[str, T]):
             raise CheaptalkError(f"{thing!r} is no {self.what}")
         if name in self._installed():
             raise CheaptalkError(
-                f'an installed package registers a {self.what} named "{name}"; take another name'
+                f'{self.origin(name)} registers a {self.what} named "{name}"; take another name'
             )
         self._here[name] = thing
         self._changed()
@@ -158,16 +165,13 @@ class Registry(Mapping[str, T]):
 
     def _look(self) -> dict[str, T]:
         found: dict[str, T] = {}
-        owners: dict[str, str] = {}
+        owners = self._owners = {}
         points = _entry_points().select(group=self.group)
         for point in sorted(points, key=lambda one: (_owner(one) != OURS, _owner(one), one.name)):
             owner = _owner(point)
             for name, thing in self._loaded(point).items():
                 if name in found:
-                    _warn(
-                        f'{owners[name]} and {owner} both register a {self.what} named "{name}": '
-                        f"the one of {owners[name]} is used; uninstall one of them"
-                    )
+                    _warn_of_two(owners[name], owner, f'{self.what} named "{name}"')
                 else:
                     found[name], owners[name] = thing, owner
         return found
@@ -213,15 +217,28 @@ def _warn(message: str) -> None:
     warnings.warn(message, PluginWarning, stacklevel=2)
 
 
+def _warn_of_two(first: str, second: str, thing: str) -> None:
+    """Warn that two register what can stand for one thing only."""
+    _warn(
+        f"{first} and {second} both register a {thing}: the one of {first} is used; "
+        f"rename that of {second}, or uninstall one of them"
+    )
+
+
 def _of_game(kind: type[T]) -> Callable[[str, Any], Mapping[str, T]]:
-    """Reads entry points named ``GAME.NAME``: a thing for a game, or all that a module holds."""
+    """Reads entry points named ``GAME.NAME``: a thing for a game, several, or a module of them."""
 
     def read(name: str, loaded: Any) -> Mapping[str, T]:
         game = name.partition(".")[0]
-        held = vars(loaded).values() if isinstance(loaded, ModuleType) else (loaded,)
-        found = {f"{game}.{one.name}": one for one in held if isinstance(one, kind)}  # type: ignore[attr-defined]  # what a game has has a name
+        values = vars(loaded).values() if isinstance(loaded, ModuleType) else (loaded,)
+        listed = chain.from_iterable(v if type(v) in (list, tuple) else (v,) for v in values)
+        found: dict[str, T] = {}
+        for one in (one for one in listed if isinstance(one, kind)):
+            own = one.name  # type: ignore[attr-defined]  # what a game has has a name
+            if found.setdefault(f"{game}.{own}", one) is not one:
+                raise TypeError(f'two of them are named "{own}"')
         if not found:
-            raise TypeError(f"it is no {kind.__name__}, nor a module that holds one")
+            raise TypeError(f"it is no {kind.__name__}, nor a list or module that holds one")
         return found
 
     return read
@@ -261,15 +278,19 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
 
     Raises:
         UnknownName: there is no such game.
-        CheaptalkError: no registry holds such things, it has no name, or an installed package
-            registers the name.
+        CheaptalkError: no registry holds such things, it has no name, or the game or an installed
+            package has the name already.
     """
+    if isinstance(thing, Path):
+        raise CheaptalkError(
+            f"{thing} may be a preset, a roster or a rubric: add it to that registry itself, "
+            "as in ct.judges.RUBRICS.add(NAME, PATH)"
+        )
     named = name or getattr(thing, "name", None)
     if not isinstance(named, str):
         raise CheaptalkError(f"{thing!r} has no name of its own; give it one: name=...")
     if game is not None:
         game_box(game)
-        named = f"{game}.{named}"
     apart = set(PARTS.values())
     holding = [
         one for one in Registry.known if (one in apart) is (game is not None) and one.holds(thing)
@@ -280,12 +301,27 @@ def register(thing: Any, *, name: str | None = None, game: str | None = None) ->
     if not holding:
         of = f" of {game}" if game else "; what belongs to a game is registered with game=..."
         raise CheaptalkError(f"{thing!r} is nothing that can be registered{of}")
+    if game is not None:
+        field = next(one for one, registry in PARTS.items() if registry is holding[0])
+        if named in getattr(GAMES[game], field):
+            raise CheaptalkError(
+                f'{game} has a {holding[0].what} named "{named}" already; take another name'
+            )
+        named = f"{game}.{named}"
     holding[0].add(named, thing)
 
 
 @cache
 def games() -> dict[str, GameBox]:
     """All registered games by name, with what is registered for them elsewhere."""
+    for registry in PARTS.values():
+        for name in registry:
+            game, dot, _ = name.partition(".")
+            if not dot or game not in GAMES:
+                _warn(
+                    f'the {registry.what} "{name}" of {registry.origin(name)} belongs to no game: '
+                    f"it is named GAME.NAME, and there is no game {suggest(game, sorted(GAMES))}"
+                )
     return {name: _whole(box) for name, box in sorted(GAMES.items())}
 
 
@@ -300,10 +336,8 @@ def _whole(box: GameBox) -> GameBox:
             if name.startswith(f"{box.name}.")
         }
         for name in own.keys() & more.keys():
-            _warn(
-                f'{box.name} has a {registry.what} named "{name}" of its own; the one registered '
-                "beside it is not used"
-            )
+            first, second = GAMES.origin(box.name), registry.origin(f"{box.name}.{name}")
+            _warn_of_two(first, second, f'{registry.what} named "{name}" for {box.name}')
         if more:
             added[field] = {**own, **{name: one for name, one in more.items() if name not in own}}
     return replace(box, **added) if added else box

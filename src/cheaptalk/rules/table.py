@@ -1,9 +1,10 @@
 """A match in progress: the rules' generator, the open questions and what every seat has heard."""
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
-from cheaptalk.rules.actions import Action
+from cheaptalk.rules.actions import Action, listed
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import counted, expect
@@ -63,6 +64,32 @@ class Asked(NamedTuple):
         return self.heard[0].event
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished match as measures see it."""
+
+    game: Any
+    deal: Any
+    outcome: Any
+    given: Callable[[], Sequence[Given]] = field(default=tuple, compare=False)
+    """The answers in order; read only by measures that need more than the outcome."""
+    _found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def once(self, of: "Callable[[Result], T]") -> T:
+        """What a function reads off this match; what several measures ask for is read once."""
+        if of not in self._found:
+            self._found[of] = of(self)
+        found: T = self._found[of]
+        return found
+
+    @classmethod
+    def of(cls, game: Game, deal: Deal, outcome: Outcome) -> "Result":
+        return cls(game, deal, outcome)
+
+
 made = tuple.__new__
 """Makes a named tuple of all its fields, in half the time that calling its class takes."""
 
@@ -116,11 +143,49 @@ class Table:
         )  # fmt: skip
 
     def asked(self, seat: str) -> Asked:
-        """The open question to this seat, as the seat sees it."""
+        """The open question to this seat, as the seat sees it.
+
+        Raises:
+            ValueError: the seat has no open question.
+        """
+        if seat not in self.pending:
+            self._open(seat)
         streams = self._streams.get(seat)
         if streams is None:
             streams = self._streams[seat] = self.chance.apart("player", seat)
         return made(Asked, (self.requests, self.pending[seat], self.heard[seat], streams))
+
+    def legal(self, seat: str) -> list[Action] | None:
+        """All legal answers to this seat's open question.
+
+        None where they cannot be listed, as with words, amounts, or whole numbers that the rules
+        alone bound; ``pending[seat].action`` then says what an answer is, and
+        ``pending[seat].refuse`` why one is none.
+
+        Raises:
+            ValueError: the seat has no open question.
+        """
+        ask = self._open(seat)
+        possible = listed(ask.action)
+        return None if possible is None else [one for one in possible if not ask.refuse(one)]
+
+    def clone(self, request: int | None = None) -> "Table":
+        """A table of its own at which the same has happened, with the same luck to come.
+
+        It is played again from the deal, which takes as long as its rules do.
+
+        Args:
+            request: let it stand as when this question was asked, from 0; by default as now.
+        """
+        other = Table(self.game, self.deal, self.chance.seed)
+        for earlier, seat, action in self.given:
+            if request is not None and earlier >= request:
+                break
+            if action is None:
+                other.forfeit(seat)
+            else:
+                other.answer(seat, action)
+        return other
 
     def answer(self, seat: str, action: object) -> None:
         """Close this seat's question with an action.
@@ -137,6 +202,17 @@ class Table:
     def forfeit(self, seat: str) -> None:
         """Close this seat's question without an action: it finally failed to answer."""
         self._close(self._open(seat), None)
+
+    def result(self) -> Result:
+        """The finished match as measures see it.
+
+        Raises:
+            ValueError: it has no outcome: it is not over, or a seat forfeited it.
+        """
+        if self.outcome is None:
+            raise ValueError(f"the match has no outcome: {self.standing}")
+        given = tuple(self.given)
+        return Result(self.game, self.deal, self.outcome, lambda: given)
 
     def unanswered(self) -> list[Ask]:
         """The open questions that still want an answer."""

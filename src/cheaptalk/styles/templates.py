@@ -17,7 +17,18 @@ import jinja2.meta
 import jinja2.nodes
 from msgspec import structs
 
-from cheaptalk.rules import Action, Ask, Event, Game, GameBox, Moment, StyleFile, game_box, unknown
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    CheaptalkError,
+    Event,
+    Game,
+    GameBox,
+    Moment,
+    StyleFile,
+    game_box,
+    unknown,
+)
 from cheaptalk.rules.display import brief
 from cheaptalk.styles.codec import Codec, JsonCodec
 from cheaptalk.styles.quotes import quoted
@@ -115,7 +126,8 @@ def style_in(box: GameBox, name: str | None = None) -> Style:
     """A style from a game's box by name; the default one without a name.
 
     Raises:
-        UnknownName: the box has no such style.
+        UnknownName: the box has no such style, or there is no codec of the name that it gives.
+        CheaptalkError: its template cannot be read, with the reason.
     """
     name = name or next(iter(box.styles))
     if name not in box.styles:
@@ -124,14 +136,25 @@ def style_in(box: GameBox, name: str | None = None) -> Style:
 
 
 @cache
-def _loaded(name: str, folder: Path, file: StyleFile) -> Style:
-    return Style(name, _environment(str(folder)), file)
+def _loaded(name: str, words: Path, file: StyleFile) -> Style:
+    if file.codec not in CODECS:
+        raise unknown("codec", file.codec, list(CODECS))
+    folders = [words] if file.folder is None else [file.folder, words]
+    try:
+        return Style(name, _environment(folders), file)
+    except jinja2.TemplateError as error:
+        path, reason = folders[0] / file.template, str(error)
+        if isinstance(error, jinja2.TemplateNotFound):
+            reason = f"there is no template {error.name}"
+        elif isinstance(error, jinja2.TemplateSyntaxError):
+            reason = f"line {error.lineno} of {error.name}: {error.message}"
+        raise CheaptalkError(f'style "{name}" ({path}) cannot be read: {reason}') from error
 
 
-def _environment(folder: str) -> jinja2.Environment:
+def _environment(folders: Sequence[Path]) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
-            [jinja2.FileSystemLoader(folder), jinja2.PackageLoader("cheaptalk.styles", "")]
+            [jinja2.FileSystemLoader(folders), jinja2.PackageLoader("cheaptalk.styles", "")]
         ),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -146,17 +169,25 @@ def _environment(folder: str) -> jinja2.Environment:
 
 
 def _contents(environment: jinja2.Environment, name: str) -> tuple[frozenset[str], str]:
-    """The blocks of a template and of all that it extends, and a digest of their text."""
+    """The blocks of a template and of all that it extends, and a digest of their text.
+
+    Raises:
+        jinja2.TemplateError: one of them cannot be read, or extends itself.
+    """
     blocks: set[str] = set()
     text = hashlib.sha256()
-    waiting = [name]
+    waiting: list[tuple[str, ...]] = [(name,)]
     while waiting:
         assert environment.loader is not None
-        source, _, _ = environment.loader.get_source(environment, waiting.pop())
-        tree = environment.parse(source)
+        trail = waiting.pop()
+        if trail[-1] in trail[:-1]:
+            raise jinja2.TemplateError(f"{trail[-1]} extends itself; give it a name of its own")
+        source, _, _ = environment.loader.get_source(environment, trail[-1])
+        tree = environment.parse(source, trail[-1])
         text.update(source.encode())
         blocks.update(block.name for block in tree.find_all(jinja2.nodes.Block))
-        waiting.extend(found for found in jinja2.meta.find_referenced_templates(tree) if found)
+        found = jinja2.meta.find_referenced_templates(tree)
+        waiting.extend((*trail, other) for other in found if other)
     return frozenset(blocks), text.hexdigest()[:16]
 
 

@@ -10,6 +10,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import default_text, out, print_json, print_table, say
+from cheaptalk.styles import number
 
 
 def games(
@@ -38,12 +39,18 @@ def games(
     out.print(f"\nRoles: {', '.join(box.rules.roles)}")
     out.print(f"Places, with the defaults: {', '.join(box.rules().places)}")
     say(f"Forfeit: {box.rules.forfeit}\n")
+    legal = ct.rules.field_ranges(box.rules)
     parameters: list[list[object]] = [
-        [key, default_text(box.rules.model_fields[key]), meaning]
+        [key, default_text(box.rules.model_fields[key]), legal[key], meaning]
         for key, meaning in ct.rules.field_meanings(box.rules).items()
     ]
-    print_table("Parameters", ["name", "default", "meaning"], parameters)
+    print_table("Parameters", ["name", "default", "legal", "meaning"], parameters)
+    unit = f" ({box.rules.payoff_unit})" if box.rules.payoff_unit else ""
+    bounds = box.rules().payoff_bounds().items()
+    payoffs: list[list[object]] = [[role, *map(number, pair)] for role, pair in bounds]
     out.print()
+    print_table(f"Payoffs of a place{unit}, with the defaults", ["role", "from", "to"], payoffs)
+    say(f"{_first_line(box.rules.payoffs)}\n")
     print_table(
         "Measures", ["name", "meaning"], [[m.name, m.meaning] for m in box.measures.values()]
     )
@@ -58,6 +65,11 @@ def _game(box: ct.GameBox) -> dict[str, Any]:
         "roles": box.rules.roles,
         "places": box.rules().places,
         "parameters": box.rules.model_json_schema(),
+        "payoffs": {
+            "unit": box.rules.payoff_unit,
+            "meaning": inspect.getdoc(box.rules.payoffs),
+            "bounds": box.rules().payoff_bounds(),
+        },
         "forfeit": box.rules.forfeit,
         "measures": {one.name: one.meaning for one in box.measures.values()},
         "strategies": list(ct.rules.strategies(box.name)),

@@ -39,6 +39,7 @@ class Bargaining(Game):
     """
 
     name = "bargaining"
+    payoff_unit = "dollars"
     roles = ("alice", "bob")
     events = (Briefing, Turn, OfferMade, OfferRejected, Agreement, NoAgreement)
     actions = (Offer, SpokenOffer, Reply)

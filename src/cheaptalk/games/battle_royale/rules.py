@@ -44,6 +44,7 @@ class BattleRoyale(Game):
     """
 
     name = "battle_royale"
+    payoff_unit = "wins"
     roles = ("player",)
     events = (Briefing, Turn, ShotFired, Over)
     actions = (Shot,)

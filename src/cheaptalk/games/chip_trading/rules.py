@@ -39,6 +39,7 @@ class ChipTrading(Game):
     """
 
     name = "chip_trading"
+    payoff_unit = "dollars"
     roles = ("player",)
     events = (Briefing, Turn, Offered, TurnEnded, GameOver)
     actions = (Proposal, Response)

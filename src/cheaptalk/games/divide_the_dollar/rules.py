@@ -22,6 +22,7 @@ class DivideTheDollar(Rounds):
     """
 
     name = "divide_the_dollar"
+    payoff_unit = "gold"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Bid,)
     outcome_type = Bids

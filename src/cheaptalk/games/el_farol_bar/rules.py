@@ -28,6 +28,7 @@ class ElFarolBar(Rounds):
     """
 
     name = "el_farol_bar"
+    payoff_unit = "utility"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Visit,)
     outcome_type = Visits

@@ -41,6 +41,7 @@ class GuessTheAverage(Rounds):
     """
 
     name = "guess_the_average"
+    payoff_unit = "share of the rounds"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (NumberChoice,)
     outcome_type = Numbers

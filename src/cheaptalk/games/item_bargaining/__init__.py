@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+from cheaptalk.games.item_bargaining import events, measures, rules, strategies
 from cheaptalk.games.item_bargaining.empirical_view import VIEW
 from cheaptalk.rules import GameBox
+
+__all__ = ["BOX", "events", "measures", "rules", "strategies"]
 
 BOX = replace(GameBox.of(__name__, styles=[f"circle_{circle}" for circle in range(7)]), view=VIEW)
 """Each style is a prompt version of the paper's appendix C, which adds to the one before."""

@@ -44,6 +44,7 @@ class ItemBargaining(Game):
     """
 
     name = "item_bargaining"
+    payoff_unit = "points"
     roles = ("player",)
     events = (Briefing, Opening, OfferMade, Agreed, NotAgreed)
     actions = (Move,)

@@ -42,6 +42,7 @@ class Negotiation(Game):
     """
 
     name = "negotiation"
+    payoff_unit = "dollars"
     roles = ("alice", "bob")
     events = (Briefing, Turn, PricePosted, PriceRejected, Sold, LeftForJohn, NoTrade)
     actions = (Price, SpokenPrice, Reply, ReplyOrJohn)

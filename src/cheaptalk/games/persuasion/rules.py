@@ -55,6 +55,7 @@ class Persuasion(Game):
     """
 
     name = "persuasion"
+    payoff_unit = "sales for alice, dollars for bob"
     roles = ("alice", "bob")
     events = (
         Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided, QualityRevealed, GameOver,

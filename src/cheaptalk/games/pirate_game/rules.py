@@ -34,6 +34,7 @@ class PirateGame(Game):
     """
 
     name = "pirate_game"
+    payoff_unit = "gold coins"
     roles = ("player",)
     events = (Briefing, Turn, PlanMade, Counted, Alone)
     actions = (Plan, Vote)

@@ -25,6 +25,7 @@ class PublicGoods(Rounds):
     """
 
     name = "public_goods"
+    payoff_unit = "tokens"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Contribution,)
     outcome_type = Contributions

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import legal
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
@@ -67,6 +67,25 @@ def preview(
             else:
                 table.answer(seat, answer.action)
     return None
+
+
+def messages(table: Table, seat: str, player: ModelSeat | None = None) -> tuple[ChatMessage, ...]:
+    """What a model would be sent for this seat's open question: all that the seat knows, as a chat.
+
+    Its own earlier answers, whoever gave them, stand there in canonical form.
+
+    Args:
+        player: the model's settings, such as its style, persona or history; by default none are
+            set. One that sums up its history is first sent what asks for the summary.
+
+    Raises:
+        ValueError: the seat has no open question.
+        CheaptalkError: the settings do not go with the game.
+    """
+    spec = player or ModelSeat(model=STAND_IN)
+    call = next(spec.player(table.game).answer(table.asked(seat)))
+    assert isinstance(call, ModelCall)
+    return call.messages
 
 
 def _answered(calls: list[ModelCall], call: Call) -> Reply:

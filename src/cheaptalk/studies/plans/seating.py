@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from cheaptalk.players import ModelSeat, SeatSpec
 from cheaptalk.records import player_digest
-from cheaptalk.rules import Game, UnknownName, counted, suggest
+from cheaptalk.rules import CheaptalkError, Game, UnknownName, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.study import (
     MOST_SEATINGS,
@@ -100,6 +100,8 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
             raise StudyError(f"players: no seating of the roster can play {size[0]}")
         players = dict.fromkeys(chain.from_iterable(rows))
         _no_doubles(size[0], players)
+        for player in players:
+            _still_is(player)
         seated.update(player.label for player in players)
     return Seatings(
         [made[_size(game), str(pairing)] for game, pairing in tables], idle,
@@ -134,7 +136,7 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
             spec = study.players[label].seat(game, place)
         except ValidationError as error:
             raise StudyError(f"players.{label}: {first_problem(error)}") from None
-        except (UnknownName, ValueError) as error:
+        except (CheaptalkError, ValueError) as error:
             raise StudyError(f"{_where(study, label, game)}: {error}") from None
         if spec is not None:
             seated = Seated(label, spec)
@@ -228,6 +230,14 @@ def _listed_sit(
     for text, one in listed.items():
         if seated.isdisjoint(_orders(one, study.swap)):
             raise StudyError(f"pairing: {text} cannot sit like this at {', '.join(games)}")
+
+
+def _still_is(player: Seated) -> None:
+    """Refuse a player whose settings have come to stand for another since it was seated."""
+    try:
+        player.spec.check()
+    except (CheaptalkError, ValueError) as error:
+        raise StudyError(f"players.{player.label}: {error}") from None
 
 
 def _no_doubles(game: str, players: Iterable[Seated]) -> None:

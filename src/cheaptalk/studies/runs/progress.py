@@ -62,13 +62,15 @@ class Progress:
     cached: CacheUse | None = None
 
     def __repr__(self) -> str:
-        halted = f", halted: {self.halted}" if self.halted else ""
-        return brief(
-            self, f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed{halted}"
-        )
+        text = f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed"
+        if self.set_aside:
+            text += f", {self.set_aside:,} of earlier forms set aside"
+        return brief(self, f"{text}, halted: {self.halted}" if self.halted else text)
 
     def _repr_html_(self) -> str:
         rows = [("before this run", self.before)]
+        if self.set_aside:
+            rows += [("set aside, of earlier forms of the study", self.set_aside)]
         rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
         rows += [
             (f"{label}: {kind}", n)

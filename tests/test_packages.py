@@ -1,0 +1,204 @@
+"""What installed packages add to games that exist, and what is said of those that cannot."""
+
+import shutil
+import sys
+import tomllib
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.judges import RUBRICS, find_rubric
+from cheaptalk.rules import PluginWarning
+from cheaptalk.rules.registry import PARTS, Registry
+from tests.conftest import Command
+from tests.fakes import study
+
+GREED = Path(__file__).parents[1] / "examples" / "greed"
+POINTS = tomllib.loads((GREED / "pyproject.toml").read_text())["project"]["entry-points"]
+
+
+def look_again() -> None:
+    for registry in Registry.known:
+        registry.forget()
+
+
+class Packages:
+    """A folder on the path with packages in it, as pip would put them there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(self, name: str, points: Mapping[str, Mapping[str, str]]) -> None:
+        """Put a package's entry points there."""
+        about = self.folder / f"{name}-1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        lines = []
+        for group, named in points.items():
+            lines += [f"[{group}]", *(f"{one} = {value}" for one, value in named.items())]
+        (about / "entry_points.txt").write_text("\n".join(lines))
+        look_again()
+
+    def write(self, module: str, text: str) -> None:
+        """Put a module there."""
+        (self.folder / f"{module}.py").write_text(dedent(text))
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packages]:
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    known = set(sys.modules)
+    yield Packages(folder)
+    shutil.rmtree(folder)
+    for name in set(sys.modules) - known:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
+    look_again()
+
+
+@pytest.fixture
+def greed(packages: Packages) -> None:
+    """The package of the example, installed."""
+    shutil.copytree(GREED / "greed", packages.folder / "greed")
+    packages.add("greed", POINTS)
+
+
+def said() -> list[str]:
+    """What is warned of when everything is looked up anew."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PluginWarning)
+        ct.rules.games()
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.usefixtures("greed")
+def test_a_style_of_another_package_extends_the_game_s_own(cheaptalk: Command) -> None:
+    shown = cheaptalk("prompt", "bargaining", "--style", "stepwise", "--as", "bob")
+    assert "Think first. What is this offer worth to you" in shown.out
+    assert "Do you accept?" in shown.out
+    box = ct.game_box("bargaining")
+    assert next(iter(box.styles)) == ct.styles.style("bargaining").name == "plain"
+    ct.conformance.check_words(box, box.rules(), "any seed")
+
+
+@pytest.mark.usefixtures("greed")
+def test_a_measure_of_another_package_is_a_column(store: ct.Store) -> None:
+    ct.run(study(), store)
+    assert "unevenness" in ct.frames.match_frames(store, "small")["bargaining"].columns
+
+
+@pytest.mark.usefixtures("greed")
+def test_a_rubric_of_another_package_judges_and_its_check_is_held_against_it(
+    store: ct.Store,
+) -> None:
+    ct.run(study(), store)
+    assert find_rubric("greed").labels == ["modest", "greedy"]
+    ct.judge(store, "small", ct.judges.judge_of("greed", "script/legal"))
+    (agreement,) = ct.judges.agreements(store, "small")
+    assert agreement.items > 0
+
+
+def test_a_program_adds_the_same_by_itself() -> None:
+    style = ct.StyleFile("stepwise.jinja", folder=GREED / "greed")
+    measure = ct.Measure("length", lambda result: float(len(result.given())))
+    ct.register(style, name="stepwise", game="bargaining")
+    ct.register(measure, game="bargaining")
+    ct.register(lambda result: {}, name="courtesy", game="bargaining")
+    rubric = find_rubric(GREED / "greed" / "greed.yaml")
+    ct.register(rubric)
+    try:
+        box = ct.game_box("bargaining")
+        assert box.styles["stepwise"] is style
+        assert box.measures["length"] is measure
+        assert "courtesy" in box.checks
+        assert find_rubric("greed") is rubric
+        ct.conformance.check_words(box, box.rules(), "any seed")
+    finally:
+        for registry in (*PARTS.values(), RUBRICS):
+            for name in registry.here:
+                registry.remove(name)
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        (ct.Measure("efficiency", lambda result: 0.0), None),
+        (ct.StyleFile("plain.jinja"), "plain"),
+        (ct.game_box("bargaining").strategies["linear"], None),
+    ],
+)
+def test_a_program_replaces_nothing_of_a_game_s_own(thing: object, name: str | None) -> None:
+    with pytest.raises(ct.CheaptalkError, match=r"^bargaining has a \w+ named .* already; take"):
+        ct.register(thing, name=name, game="bargaining")
+
+
+@pytest.mark.usefixtures("greed")
+def test_a_program_replaces_nothing_of_a_package_s() -> None:
+    measure = ct.Measure("unevenness", lambda result: 0.0)
+    with pytest.raises(ct.CheaptalkError, match=r"^greed registers a measure"):
+        ct.register(measure, game="bargaining")
+
+
+def test_a_file_does_not_say_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ct.CheaptalkError, match="may be a preset, a roster or a rubric"):
+        ct.register(tmp_path / "mine.yaml", name="mine")
+
+
+MEASURE = """
+    import cheaptalk as ct
+
+    def number(result):
+        \"\"\"A number.\"\"\"
+        return 1.0
+
+    MEASURES = [ct.Measure("{name}", number)]
+    """
+
+
+def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: Packages) -> None:
+    packages.write("beta", MEASURE.format(name="number"))
+    packages.write("gamma", MEASURE.format(name="efficiency"))
+    packages.write("alpha", MEASURE.format(name="number"))
+    for name in ("beta", "gamma", "alpha"):
+        packages.add(name, {"cheaptalk.measures": {f"bargaining.{name}": name}})
+    first, second = said()
+    assert first == (
+        'alpha and beta both register a measure named "bargaining.number": the one of alpha is '
+        "used; rename that of beta, or uninstall one of them"
+    )
+    assert 'cheaptalk and gamma both register a measure named "efficiency" for barg' in second
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "text", "saying"),
+    [
+        (
+            "styles", "bargaining.mine",
+            "from cheaptalk import rules as r\nTHING = r.StyleFile('x', folder=r.box.Path())",
+            "FileNotFoundError: there is no template",
+        ),
+        ("measures", "bargaining.mine", "THING = 3", "it is no Measure, nor a list or module"),
+        (
+            "measures", "bargaining.mine",
+            "import cheaptalk as ct\nTHING = [ct.Measure('a', abs), ct.Measure('a', all)]",
+            'two of them are named "a"',
+        ),
+        ("checks", "bargaining.mine", "THING = 3", "3 is no check"),
+        ("checks", "bargainig.mine", "def THING(result): ...", 'did you mean "bargaining"?'),
+        ("styles", "mine", "import cheaptalk as ct\nTHING = ct.StyleFile('a')", "is named GAME."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_warning_that_names_the_package(
+    packages: Packages, group: str, name: str, text: str, saying: str
+) -> None:
+    packages.write("odd", text)
+    packages.add("odd-package", {f"cheaptalk.{group}": {name: "odd:THING"}})
+    (warning,) = said()
+    assert f'"{name}" of odd-package' in warning
+    assert saying in warning
