@@ -120,10 +120,12 @@ def game_page(box: GameBox) -> Iterator[str]:
     yield from table(["name", "default", "legal", "meaning"], parameter_rows(box))
     yield "## Payoffs\n"
     yield f"{inspect.getdoc(rules.payoffs)}\n"
-    unit = f", in {rules.payoff_unit}," if rules.payoff_unit else ""
-    yield f"With the defaults the payoff of a place{unit} over all its seats together, lies in:\n"
-    bounds = [[role, *map(as_yaml, pair)] for role, pair in rules().payoff_bounds().items()]
-    yield from table(["place of role", "from", "to"], bounds)
+    units = rules.payoff_units()
+    yield "With the defaults the payoff of a place, over all its seats together, lies in:\n"
+    bounds = [
+        [role, *map(as_yaml, pair), units[role]] for role, pair in rules().payoff_bounds().items()
+    ]
+    yield from table(["place of role", "from", "to", "in"], bounds)
     yield f"Forfeit: {rules.forfeit}\n"
     yield "## What players are asked and told\n"
     yield from table(["event or action", "what it says", "fields"], word_rows(box))

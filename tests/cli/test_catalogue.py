@@ -79,7 +79,7 @@ def test_a_game_is_shown_with_parameters_that_can_be_copied_to_a_study(
     assert data["places"] == places
     assert list(data["parameters"]["properties"]) == list(box.rules.model_fields)
     assert data["strategies"] == list(strategies(name))
-    assert data["payoffs"]["unit"] == box.rules.payoff_unit != ""
+    assert data["payoffs"]["units"] == box.rules.payoff_units()
     assert data["payoffs"]["bounds"] == {
         role: list(pair) for role, pair in box.rules().payoff_bounds().items()
     }

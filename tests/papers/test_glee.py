@@ -1,7 +1,8 @@
 """GLEE's tables and figures: numbers worked out again, and studies that hold too little."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,10 @@ def test_a_mean_over_other_configurations_weighs_their_means() -> None:
     assert x["gain.error"] == pytest.approx(((variances[0] + 9 * variances[1]) / 16) ** 0.5)
     assert (y["gain"], x["gain.covered"], y["gain.covered"]) == (6, 0.8, 0.2)
     clipped = reweighted(played, ["gain"], ["who"], {"a": 1}, bounds={"gain": (2.4, 2.6)})
+    most = pl.when(pl.col("deal") == "1").then(2.9).otherwise(2.5)
+    columns = played.with_columns(least=pl.lit(2.4), most=most)
+    own = reweighted(columns, ["gain"], ["who"], {"a": 1}, bounds={"gain": ("least", "most")})
+    assert own["gain.high"].to_list() == pytest.approx([2.6, 2.7])
     assert clipped.row(0, named=True)["gain.low"] == 2.4
     for weights in ({}, {"a": 0}, {"a": -1, "b": 2}):
         with pytest.raises(ValueError, match="weights of configurations"):
@@ -338,12 +343,19 @@ def test_predictions_are_made_when_asked_for(store: Store) -> None:
             made(store, options={"splits": wrong})
 
 
-def only(folder: Path, game: dict[str, Any], players: list[str], **changed: Any) -> Findings:
+def only(
+    folder: Path,
+    game: dict[str, Any],
+    players: list[str],
+    *,
+    told: Mapping[str, str] = MappingProxyType({}),
+    **changed: Any,
+) -> Findings:
     """What the recipe makes of one game between some players."""
     chosen = {name: STUDY["players"][name] for name in players}
     path = play(folder, games=[game], players=chosen, deals=1, **changed)
     with Store.open(path) as store:
-        return made(store)
+        return made(store, options=told)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -376,14 +388,45 @@ def test_equal_outcomes_and_offers_have_effects_of_zero_and_no_correlation(tmp_p
     assert found.tables["player-choice"].frame["support"].to_list() == [100.0] * 4
 
 
-def test_factors_that_go_together_are_named(tmp_path: Path) -> None:
+def test_factors_that_go_together_are_named_and_all_other_effects_stay(tmp_path: Path) -> None:
     game = {
         "game": "bargaining",
         "grid": {"discounts": [[0.9, 0.9], [0.8, 1]], "messages": [True, False]},
     }
     found = only(tmp_path, game, [FLASH, "fair", "tough"], repeats=3)
-    assert "δ_A and δ_B cannot be told apart" in found.lacking["Effect of the market"]
-    assert "outcomes" in found.tables
+    impact = found.tables["impact"].frame
+    assert set(impact["parameter"]) == {"MA", "Alice", "Bob"}
+    assert impact["effect"].null_count() == 0
+    assert found.tables["market-bargaining"].frame["efficiency"].null_count() == 0
+    assert found.tables["self-gain"].frame.height == 3
+    for name in ("impact", "market-bargaining", "self-gain", "pairs-bargaining"):
+        assert "the effects of δ_A and δ_B cannot be told apart" in " ".join(
+            found.tables[name].notes
+        )
+    joined = only(
+        tmp_path, game, [FLASH, "fair", "tough"], repeats=3, told={"composite": "discounts"}
+    )
+    both = joined.tables["impact"].frame
+    assert set(both["parameter"]) == {"δ_A and δ_B", "MA", "Alice", "Bob"}
+    assert set(both.filter(parameter="δ_A and δ_B")["level"]) == {"0.8, 1"}
+    assert "told apart" not in " ".join(joined.tables["impact"].notes)
+    same = both.filter(pl.col("parameter") != "δ_A and δ_B").select("name", "metric", "effect")
+    assert same.rows() == [
+        (*name, pytest.approx(effect, abs=1e-9))
+        for *name, effect in impact.select(same.columns).rows()
+    ]
+
+
+def test_only_a_parameter_of_two_terms_can_be_a_composite(store: Store) -> None:
+    with pytest.raises(ct.CheaptalkError, match="no parameter of two terms is called"):
+        made(store, options={"composite": "discount"})
+
+
+def test_a_market_that_goes_with_a_parameter_is_named(tmp_path: Path) -> None:
+    cases = [{"discounts": [0.9, 0.9]}, {"discounts": [0.8, 0.9], "messages": False}]
+    found = only(tmp_path, {"game": "bargaining", "cases": cases}, [FLASH, "fair"], repeats=3)
+    assert "market and δ_A cannot be told apart" in found.lacking["Effect of the market"]
+    assert found.tables["self-gain"].frame.height == 2
 
 
 def test_players_that_did_not_meet_all_others_are_left_out_of_the_choice(tmp_path: Path) -> None:
@@ -450,15 +493,14 @@ def test_people_are_no_choice(tmp_path: Path) -> None:
 
 def test_a_family_of_which_too_little_is_known_is_named_beside_the_others(tmp_path: Path) -> None:
     games = [
-        {"game": "bargaining", "grid": {"discounts": [[0.9, 0.9], [0.8, 1]]}},
+        {"game": "bargaining", "pairing": [["fair", "tough"]], "deals": 1},
         {"game": "negotiation", "grid": {"complete_information": [True, False]}},
     ]
     with Store.open(play(tmp_path, games=games)) as store:
         found = made(store)
     for name in ("market-negotiation", "self-gain", "pairs-negotiation", "impact"):
         said = " ".join(found.tables[name].notes)
-        assert "δ_A and δ_B" in said
-        assert "cannot be told apart" in said
+        assert "1 match cannot tell 1 effect apart; play more" in said
 
 
 def test_without_the_learners_it_says_how_to_get_them(

@@ -204,6 +204,23 @@ def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store
     assert (intake.imported, intake.present, intake.skipped) == (0, 1, [])
 
 
+def test_people_s_names_are_taken_out_unless_they_are_kept(games: Path) -> None:
+    talk = "hello zelda ! i would like 4 hats .", "deal , zelda"
+    path = write(games, plain(HATS, messages=talk))
+    (game,), (kept,) = read(path), list(read_dond([path], keep_names=True).games)
+    assert isinstance(game, ForeignGame)
+    assert isinstance(kept, ForeignGame)
+    assert spoken(game) == ["hello [name] ! i would like 4 hats .", "deal , [name]"]
+    assert game.redactions == 2
+    assert "zelda" in spoken(kept)[0]
+    assert game.id == kept.id
+
+
+def spoken(game: ForeignGame) -> list[str]:
+    actions = [given.action.model_dump() for given in game.table.given if given.action]
+    return [action["message"] for action in actions if action.get("message")]
+
+
 # What does not fit
 
 BAD = {

@@ -28,7 +28,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def intake(store: Store) -> Intake:
-    return take_in(read_glee(SAMPLE), store, "sample")
+    return take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_every_match_replays_and_can_be_told(records: dict[str, MatchRecord]) ->
 def test_importing_again_adds_nothing(
     store: Store, intake: Intake, records: dict[str, MatchRecord]
 ) -> None:
-    again = take_in(read_glee(SAMPLE), store, "sample")
+    again = take_in(read_glee(SAMPLE, keep_names=True), store, "sample")
     assert (again.imported, again.present, again.skipped) == (0, GAMES, [])
     assert {record.id for record in store.records()} == {one.id for one in records.values()}
 
@@ -151,7 +151,7 @@ def test_names_are_redacted_where_people_are_addressed(
     tmp_path: Path, records: dict[str, MatchRecord]
 ) -> None:
     with Store.open(tmp_path / "redacted.sqlite", create=True) as store:
-        intake = take_in(read_glee(SAMPLE, redact_names=True), store, "redacted")
+        intake = take_in(read_glee(SAMPLE), store, "redacted")
         assert (intake.imported, intake.skipped) == (GAMES, [])
         changed = {}
         for record in store.records("redacted", bodies=True):

@@ -8,7 +8,7 @@ import pytest
 from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Store
-from cheaptalk.records.imports import ForeignGame, Skipped, take_in
+from cheaptalk.records.imports import ForeignGame, Skipped, holds_names, take_in
 from cheaptalk.rules import CheaptalkError, game_box
 from tests.conftest import Command
 from tests.papers.glee_folders import (
@@ -158,7 +158,7 @@ def test_the_command_names_each_reason_once(
     assert "game.csv: is missing (and 24 more left out)" in said
     assert not list(tmp_path.glob("*.sqlite*"))
     write_agreed(games, "whole")
-    done = cheaptalk("import", "glee", str(games), "--redact-names", "--name", "Zelda")
+    done = cheaptalk("import", "glee", str(games), "--name", "Zelda")
     assert done.status == 1
     assert "G00 and 24 others: game.csv: is missing" in done.out
     assert done.out.count("game.csv: is missing") == 1
@@ -179,3 +179,49 @@ def test_a_wrong_folder_makes_no_store(cheaptalk: Command, tmp_path: Path) -> No
     assert done.status == 2
     assert "there is no such folder" in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+# Names of people
+
+
+def greeting(games: Path, name: str) -> None:
+    """A game in which a model greets a person by name."""
+    rows = [AGREED[0], AGREED[1], f'30,70,"Hello {name}, take it.",Bob,2,', AGREED[3]]
+    write(games, name, bargaining(), OFFERS, rows)
+
+
+def test_names_are_taken_out_unless_they_are_kept_with_a_warning(
+    cheaptalk: Command, games: Path, store: Store
+) -> None:
+    greeting(games, "Zelda")
+    quiet = cheaptalk("import", "glee", str(games))
+    assert "1 name redacted" in quiet.out
+    assert "names" not in quiet.err
+    kept = cheaptalk("import", "glee", str(games), "--keep-names", "--study", "kept")
+    assert kept.status == 0
+    assert "kept: names that people wrote may stand in its messages" in kept.err
+    assert "names" not in cheaptalk("export", "glee-import", "--out", "redacted").err
+    assert "kept: names that people wrote" in cheaptalk("export", "kept", "--out", "named").err
+    assert "Zelda" not in Path("redacted/answers.csv").read_text()
+    assert "Zelda" in Path("named/answers.csv").read_text()
+    both = cheaptalk("import", "glee", str(games), "--keep-names", "--name", "Quinn")
+    assert (both.status, "either kept or taken out" in both.said) == (2, True)
+
+
+def test_a_study_in_which_names_were_kept_once_holds_them_still(games: Path, store: Store) -> None:
+    greeting(games, "Zelda")
+    take_in(read_glee(games, keep_names=True), store, "mixed")
+    greeting(games, "Quinn")
+    take_in(read_glee(games), store, "mixed")
+    assert holds_names(store, "mixed")
+    take_in(read_glee(games), store, "redacted")
+    assert not holds_names(store, "redacted")
+
+
+def test_a_study_of_an_import_that_never_searched_for_names_may_hold_them(
+    games: Path, store: Store
+) -> None:
+    greeting(games, "Zelda")
+    unsearched = read_glee(games, keep_names=True)._replace(names_kept=None)
+    take_in(unsearched, store, "another")
+    assert holds_names(store, "another")

@@ -124,8 +124,8 @@ TALK = [
 
 def test_a_name_found_once_is_taken_out_of_the_whole_game(tmp_path: Path) -> None:
     write(tmp_path, "G", bargaining(), OFFERS, TALK)
-    assert "Zelda" in everything(read(tmp_path))
-    game = read(tmp_path, redact_names=True)
+    assert "Zelda" in everything(read(tmp_path, keep_names=True))
+    game = read(tmp_path)
     assert "Zelda" not in everything(game)
     assert everything(game).count(MARK) == game.redactions == 3
 
@@ -135,8 +135,8 @@ def test_a_public_name_goes_too(tmp_path: Path) -> None:
     written["player_1_args"]["public_name"] = "Zelda"
     rows = [row.replace("Alice", "Zelda") for row in AGREED]
     write(tmp_path, "G", written, OFFERS.replace("alice", "zelda"), rows)
-    assert read(tmp_path).table.game.names == {"alice": "Zelda"}
-    game = read(tmp_path, redact_names=True)
+    assert read(tmp_path, keep_names=True).table.game.names == {"alice": "Zelda"}
+    game = read(tmp_path)
     assert game.table.game.names == {}
     assert "Zelda" not in everything(game)
 
@@ -144,7 +144,7 @@ def test_a_public_name_goes_too(tmp_path: Path) -> None:
 def test_models_call_each_other_what_they_like(tmp_path: Path) -> None:
     written = bargaining(delta_1=None, delta_2=None) | models()
     write(tmp_path, "G", written, OFFERS, TALK)
-    assert "Zelda" in everything(read(tmp_path, redact_names=True))
+    assert "Zelda" in everything(read(tmp_path))
 
 
 def test_given_names_are_taken_out_besides(tmp_path: Path) -> None:

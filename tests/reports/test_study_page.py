@@ -1,7 +1,6 @@
 import base64
 import hashlib
 import inspect
-import itertools
 import math
 import re
 import sqlite3
@@ -35,12 +34,13 @@ def labels(record: ct.MatchRecord) -> tuple[str, ...]:
 Place = tuple[str, str]
 
 
-def summed_up(values: Iterable[tuple[Place, float]], bounds: tuple[float, float]) -> dict[str, Any]:
-    """The mean of values with configuration and deal, its interval and what is behind it."""
-    rows = [(*place, value) for place, value in values]
-    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+def summed_up(values: Iterable[tuple[Place, float, tuple[float, float]]]) -> dict[str, Any]:
+    """The mean of values with place and bounds, its interval and what is behind it."""
+    rows = [(*place, value, *ends) for place, value, ends in values]
+    columns = ["configuration", "deal", "x", "least", "most"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
     found = ct.statistics.mean_intervals(
-        frame, ["x"], strata=["configuration"], bounds={"x": bounds}
+        frame, ["x"], strata=["configuration"], bounds={"x": ("least", "most")}
     )
     return found.row(0, named=True)
 
@@ -53,20 +53,12 @@ def measured(record: ct.MatchRecord) -> Mapping[str, float | None]:
     }
 
 
-def bounds_of(game: str, heading: str) -> tuple[float, float]:
-    """The least and the most that a measure can be, or a payoff over all configurations."""
-    box = ct.game_box(game)
-    if not heading.startswith("Payoff "):
-        return box.measures[heading.lower().replace(" ", "_")].bounds
-    spec = next(one for one in WELL["games"] if one["game"] == game)
-    names, grids = list(spec.get("grid", {})), spec.get("grid", {}).values()
-    fixed = spec.get("fixed", {})
-    found = [
-        box.rules.model_validate(fixed | dict(zip(names, values, strict=True))).payoff_bounds()
-        for values in itertools.product(*grids)
-    ]
-    role = heading.removeprefix("Payoff ").lower()
-    return min(one[role][0] for one in found), max(one[role][1] for one in found)
+def bounds_of(record: ct.MatchRecord, heading: str) -> tuple[float, float]:
+    """The least and the most that a measure or a payoff can be in a match."""
+    if heading.startswith("Payoff "):
+        return record.rules.payoff_bounds()[heading.removeprefix("Payoff ").lower()]
+    name = heading.lower().replace(" ", "_")
+    return ct.game_box(record.game).measures[name].bounds_in(record.rules)
 
 
 @pytest.mark.parametrize("game", ["bargaining", "negotiation", "persuasion"])
@@ -82,19 +74,20 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
         matches = [record for record in records if labels(record) == (row[0].text, row[1].text)]
         assert row[2].number() == len(matches) > 0
         for heading, cell in list(zip(headings, row, strict=True))[6:]:
-            values = [
-                ((str(r.parameters), r.deal_key), measured(r)[heading.lower()]) for r in matches
+            known = [
+                ((str(r.parameters), r.deal_key), value, bounds_of(r, heading))
+                for r in matches
+                if (value := measured(r)[heading.lower()]) is not None
             ]
-            known = [(cluster, value) for cluster, value in values if value is not None]
             if not known:
                 assert cell.text == "none"
                 continue
             checked += 1
             names = ("data-v", "data-low", "data-high", "data-n", "data-deals")
             shown = [cell.number(name) for name in names]
-            found = summed_up(known, bounds_of(game, heading))
+            found = summed_up(known)
             expected = [found[name] for name in ("mean", "low", "high", "n", "clusters")]
-            assert found["mean"] == pytest.approx(math.fsum(v for _, v in known) / len(known))
+            assert found["mean"] == pytest.approx(math.fsum(v for _, v, _ in known) / len(known))
             pairs = [pair for pair in zip(shown, expected, strict=True) if pair != (None, None)]
             assert all(one == pytest.approx(other, rel=2e-6, abs=2e-6) for one, other in pairs)
             assert ("†" in cell.text) == (found["wanted"] is not None)

@@ -130,6 +130,35 @@ def test_no_interval_leaves_the_bounds_and_broken_bounds_are_none() -> None:
     assert one(frame, bounds={"x": (0.0, 5.0)}) == free | {"low": 0.0}
 
 
+def test_bounds_that_differ_from_row_to_row_bound_the_mean_by_their_means() -> None:
+    frame = pl.DataFrame({
+        "x": [0.0, 1.0, 1.0, 90.0], "deal": range(4),
+        "least": [0.0, 0.0, -4.0, 0.0], "most": [1.0, 2.0, 5.0, 100.0],
+    })  # fmt: skip
+    free, held = one(frame), one(frame, bounds={"x": ("least", "most")})
+    assert free["low"] < -1
+    assert held == free | {"low": -1.0, "high": min(free["high"], 27.0)}
+    alike = frame.with_columns(least=pl.lit(0.0), most=pl.lit(100.0))
+    assert one(alike, bounds={"x": ("least", "most")}) == one(frame, bounds={"x": (0.0, 100.0)})
+    low, high = (
+        one(frame, bounds={"x": (0.0, 100.0)}),
+        one(
+            frame.with_columns(least=pl.Series([1.0, 0.0, 0.0, 0.0])),
+            bounds={"x": ("least", "most")},
+        ),
+    )
+    assert (low["low"], high["low"]) == (0.0, free["low"])  # broken bounds are none
+
+
+def test_shares_of_different_stakes_are_no_shares() -> None:
+    frame = pl.DataFrame({
+        "x": [0.0, 1.0, 0.0, 100.0] * 5, "deal": range(20), "least": [0.0] * 20,
+        "most": [1.0, 1.0, 100.0, 100.0] * 5,
+    })  # fmt: skip
+    row = one(frame, bounds={"x": ("least", "most")})
+    assert (row["low"], row["high"]) == (one(frame)["low"], 50.5)
+
+
 def test_one_cluster_gives_a_mean_and_no_interval() -> None:
     row = one(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "deal": ["a"] * 4}))
     assert (row["mean"], row["clusters"]) == (0.75, 1)

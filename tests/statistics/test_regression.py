@@ -230,6 +230,34 @@ def test_says_what_the_data_do_not_determine(
         fitted(games().with_columns(change), **options)
 
 
+@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
+def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> None:
+    frame = games().with_columns(pl.col("model").alias("loss"))
+    factors = ["horizon", "talk", "model", "loss"]
+    reference = REFERENCE | {"talk": True, "loss": "b"}
+    (found,) = regressions(
+        frame, ["gain"], factors, reference=reference, errors=[errors],
+        cluster=["deal"], partial=True,
+    ).values()  # fmt: skip
+    alone = ols(
+        frame,
+        "gain",
+        factors[:-1],
+        reference=REFERENCE | {"talk": True},
+        errors=errors,
+        cluster=["deal"],
+    )
+    told = ["estimate", "error", "low", "high", "p"]
+    kept = pl.col("factor").is_in(["model", "loss"])
+    assert (
+        found.frame.filter(kept, ~pl.col("reference")).select(told).null_count().row(0) == (6,) * 5
+    )
+    mine, theirs = (one.frame.filter(~kept).select(told) for one in (found, alone))
+    assert mine.equals(theirs) or mine.rows() == [pytest.approx(row) for row in theirs.rows()]
+    assert found.adjusted_r2 == pytest.approx(alone.adjusted_r2)
+    assert "the effects of model and loss cannot be told apart" in found.notes[0]
+
+
 def test_a_missing_cluster_is_a_cluster() -> None:
     frame = games()
     gap = pl.when(pl.col("deal") > 0).then("deal")

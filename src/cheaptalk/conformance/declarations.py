@@ -124,12 +124,17 @@ def check_measures(box: GameBox, game: Game, seed: str) -> None:
                 value = measure.variant(as_published)(result)
             if value is not None and not math.isfinite(value):
                 raise broken(game, f'measure "{measure.name}" of {match.outcome!r} is {value}')
-            low, high = measure.bounds
-            if value is not None and not low - SLACK <= value <= high + SLACK * max(1.0, abs(high)):
+            low, high = measure.bounds_in(game)
+            if value is not None and not _within(value, low, high):
                 raise broken(
                     game, f'measure "{measure.name}" of {match.outcome!r} is {value}, '
                     f"out of {low} to {high}",
                 )  # fmt: skip
+
+
+def _within(value: float, low: float, high: float) -> bool:
+    """Whether a number lies within bounds, but for what rounding may do."""
+    return low - SLACK * max(1.0, abs(low)) <= value <= high + SLACK * max(1.0, abs(high))
 
 
 def check_json(box: GameBox, game: Game, seed: str) -> None:
@@ -164,7 +169,7 @@ def check_series(box: GameBox, game: Game, seed: str) -> None:
 def _check_points(game: Game, requests: int, series: Series, points: list[Point]) -> None:
     """Demand that the points of a series can stand in a table of rounds and places."""
     what = f'series "{series.name}"'
-    low, high = series.bounds
+    low, high = series.bounds_in(game)
     for number, place, value in points:
         if not 1 <= number <= requests:
             raise broken(game, f"{what} has a round {number} in a match of {requests} questions")
@@ -172,7 +177,7 @@ def _check_points(game: Game, requests: int, series: Series, points: list[Point]
             raise broken(game, f'{what} has a place "{place}", which is not declared')
         if value is not None and not math.isfinite(value):
             raise broken(game, f"{what} is {value} in round {number}")
-        if value is not None and not low - SLACK <= value <= high + SLACK:
+        if value is not None and not _within(value, low, high):
             raise broken(game, f"{what} is {value} in round {number}, out of {low} to {high}")
     for (number, place), count in Counter(point[:2] for point in points).items():
         if count > 1:

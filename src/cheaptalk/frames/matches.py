@@ -1,6 +1,6 @@
 """A study's matches as frames: one row a match, with all that statistics want to know of it."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import polars as pl
@@ -30,13 +30,19 @@ HEAD = {
     "output_tokens": pl.Int64,
     "dollars": pl.Float64,
     "finished": pl.Float64,
+    "played": pl.String,
 }
 """The columns that every game's frame begins with."""
 
 
 @reads_study
 def match_frames(
-    store: Store, study: str, *, only: Collection[str] | None = None, as_published: bool = False
+    store: Store,
+    study: str,
+    *,
+    only: Collection[str] | None = None,
+    as_published: bool = False,
+    seen: Callable[[MatchRecord], None] | None = None,
 ) -> Frames:
     """The matches of a study, as one frame a game.
 
@@ -49,8 +55,10 @@ def match_frames(
     game and parameters), ``deal`` (equal, within a configuration, for matches on the same deal),
     ``repeat``, ``pairing`` (labels in the order of places, see :func:`.line_up`), ``calls``,
     ``input_tokens``, ``output_tokens``, ``dollars`` (as far as prices were known), ``finished``
-    (seconds since 1970), then
-    ``player.PLACE`` (labels), ``kind.PLACE.KIND`` (how many answers were of each kind),
+    (seconds since 1970; of imported matches when they were imported), ``played`` (when they were
+    played, as the other system wrote it; null where it did not, or no measure is wanted), then
+    ``player.PLACE`` (labels), ``kind.PLACE.KIND`` (how many answers were of each kind; of imported
+    matches ``ok`` counts all valid answers, and ``repaired`` is null, as nobody knows the tries),
     ``payoff.PLACE`` (in the game's unit), the game's measures under their own names, and
     ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON). There are columns
     for the places of all configurations; they are null where a match has no such place.
@@ -60,6 +68,7 @@ def match_frames(
         only: names of the measures to compute, which saves time; None: all. A game's frame has
             those that the game has.
         as_published: take the published variants of measures where these differ.
+        seen: is shown every match that counts, with its answers, so that they are read once.
 
     Raises:
         StoreError: there is no such study.
@@ -72,8 +81,10 @@ def match_frames(
         game: _Rows(list(places[game]), wanted[game], reader, as_published)
         for game in sorted(places)
     }
-    for record in store.records(study, bodies=any(wanted.values())):
+    for record in store.records(study, bodies=seen is not None or any(wanted.values())):
         games[record.game].add(record)
+        if seen is not None and reader.counts(record):
+            seen(record)
     return Frames({name: rows.frame() for name, rows in games.items() if rows.rows})
 
 
@@ -95,13 +106,15 @@ class _Rows:
         configuration = self.reader.configuration(record)
         self.configurations.setdefault(configuration, record.parameters)
         paid = (record.payoffs or {}) if self.reader.counts(record) else {}
-        kinds = [record.kinds.get(at, {}) if at in labels else None for at in self.places]
+        unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
+        kinds = [record.kinds.get(at, {}) | unknown if at in labels else None
+                 for at in self.places]  # fmt: skip
         self.rows.append(
             [
                 record.id, record.status.value, self.reader.dropped(record), record.version,
                 configuration, record.deal_key, record.repeat, line_up(list(labels.values())),
                 record.calls, record.input_tokens, record.output_tokens, record.dollars,
-                record.finished,
+                record.finished, record.played,
                 *map(labels.get, self.places),
                 *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
                 *map(paid.get, self.places), *self.measured(record),

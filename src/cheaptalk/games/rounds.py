@@ -40,6 +40,12 @@ class RoundsPlayed(Outcome, Generic[C]):
     gains: tuple[tuple[float, ...], ...]
 
 
+def gain_limits(game: "Rounds") -> tuple[float, float]:
+    """The least and the most that a player can gain in a round on average."""
+    least, most = game.payoff_bounds()["player"]
+    return least / game.rounds, most / game.rounds
+
+
 class Over(Event):
     """All rounds are played; this is what they brought this player together."""
 

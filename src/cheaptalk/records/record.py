@@ -182,7 +182,8 @@ class MatchRecord:
         outcome, payoffs: in the game's terms; payoffs by place.
         kinds: how many answers were of each kind, by place.
         calls, input_tokens, output_tokens: what it took, replies from a cache left out.
-        finished, begun: when, in seconds since 1970; None where it has not, or nobody noted it.
+        finished, begun: when, in seconds since 1970; None where it has not, or nobody noted it. An
+            imported match finished when it was imported; see ``played``.
         body: seed, deal, answers with every call; while live the seed alone.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
@@ -248,6 +249,17 @@ class MatchRecord:
     def damaged(self, what: str) -> DamagedStore:
         """That the record is not as it was written, as an error."""
         return DamagedStore(f"the record of match {self.id}", what)
+
+    @property
+    def imported(self) -> bool:
+        """Whether another system played it: how many tries an answer took is then not known."""
+        return any("imported" in seat["spec"] for seat in self.seats.values())
+
+    @property
+    def played(self) -> str | None:
+        """When another system played it, as that wrote it; None where it did not."""
+        date = (self.body.get("source") or {}).get("date") if self.imported else None
+        return None if date is None else str(date)
 
     @property
     def over(self) -> bool:

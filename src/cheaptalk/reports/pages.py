@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,15 @@ def moment(seconds: float) -> str:
     return f"{then.day} {then:%B %Y, %H:%M} UTC"
 
 
+def day(then: date) -> str:
+    """A day.
+
+    >>> day(date(2024, 9, 1))
+    '1 September 2024'
+    """
+    return f"{then.day} {then:%B %Y}"
+
+
 def viewer_path(study: str, game: str | None = None, query: Mapping[str, str] | None = None) -> str:
     """Where the viewer shows a study's matches of a game that fit a query."""
     path = f"/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
@@ -153,7 +162,7 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
     made.filters |= {
         "anchor": anchor, "as_data": as_data, "capital": capital, "counted": counted,
-        "exactly": exactly, "fixed": fixed, "lined_up": lined_up, "moment": moment,
+        "day": day, "exactly": exactly, "fixed": fixed, "lined_up": lined_up, "moment": moment,
         "money": money, "plain": plain,
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
         "single": single,

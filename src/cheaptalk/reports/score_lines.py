@@ -12,6 +12,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Status, line_up, query_of
 from cheaptalk.records.forfeits import VALID
 from cheaptalk.statistics import STRATA, mean_intervals
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import interval_text
 
 SeatLabels: TypeAlias = tuple[str | None, ...]
@@ -53,7 +54,7 @@ class Score:
         unit: what it is counted in.
         role: whose gain it is, if it is one role's.
         published: what the published variant is, where it differs.
-        bounds: the least and the most that it can be.
+        bounds: the least and the most that it can be, or the columns that tell it of each match.
     """
 
     key: str
@@ -62,7 +63,7 @@ class Score:
     unit: str
     role: str | None = None
     published: str | None = None
-    bounds: tuple[float, float] = (-inf, inf)
+    bounds: Bounds | BoundsColumns = (-inf, inf)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def lines_of(
 def score_estimates(
     frame: pl.DataFrame,
     by: list[str],
-    bounds: Mapping[str, tuple[float, float]],
+    bounds: Mapping[str, Bounds | BoundsColumns],
     *,
     strata: Sequence[str] = (),
 ) -> dict[SeatLabels, dict[str, ScoreEstimate]]:

@@ -7,10 +7,10 @@ from math import inf
 from typing import Any, NamedTuple
 
 import polars as pl
-from pydantic import ValidationError
 
+from cheaptalk.frames.bounds import with_bounds
 from cheaptalk.frames.matches import KINDS, SCORED
-from cheaptalk.frames.reader import decoded, parameters_in
+from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
 from cheaptalk.reports.score_lines import (
@@ -57,14 +57,15 @@ class GameScores:
         self.rules: type[Game] = self.box.rules
         self.places = list(places)
         self.roles = places_by_role(places, self.rules.roles)
-        self.frame = frame = with_roles(frame, self.roles)
+        frame, self.bounds = with_bounds(with_roles(frame, self.roles), name)
+        self.frame = frame
         self.scored = frame.filter(SCORED)
         measures = [
             Score(
                 measure.name, capital(measure.name), inspect.getdoc(measure.of) or "", measure.unit,
                 measure.role,
                 inspect.getdoc(measure.published) if measure.published else None,
-                measure.bounds,
+                self.bounds[measure.name],
             )
             for measure in self.box.measures.values()
         ]  # fmt: skip
@@ -79,27 +80,10 @@ class GameScores:
 
     def _payoff(self, name: str, role: str, more: str = "") -> Score:
         meaning = inspect.getdoc(self.rules.payoffs) or ""
-        title, unit = f"Payoff {capital(name)}", "in the unit of the game"
-        bounds = self._payoff_bounds.get(role, (-inf, inf))
+        title = f"Payoff {capital(name)}"
+        unit = self.rules.payoff_units()[role] or "in the unit of the game"
+        bounds = self.bounds.get(f"payoff.{role}", (-inf, inf))
         return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
-
-    @cached_property
-    def _payoff_bounds(self) -> dict[str, tuple[float, float]]:
-        """The least and the most that each role can get, over all configurations.
-
-        There are none where parameters do not fit the installed rules.
-        """
-        given = [{name: value for name, value in one.items() if value is not None}
-                 for one in parameters_in(self.frame).values()]  # fmt: skip
-        try:
-            found = [self.rules.model_validate(one).payoff_bounds() for one in given]
-        except ValidationError:
-            return {}
-        limits = {role: [one[role] for one in found if role in one] for role in self.roles}
-        return {
-            role: (min(least for least, _ in of), max(most for _, most in of))
-            for role, of in limits.items() if of
-        }  # fmt: skip
 
     def shared(self, role: str) -> bool:
         """Whether several places have this role."""

@@ -4,6 +4,8 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import date
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,6 +16,7 @@ from cheaptalk import __version__
 from cheaptalk.records import Status, Store, StudySummary
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.exclusions import AFRESH, Policy, policies_of
+from cheaptalk.records.imports import IMPORTERS, NAMED, holds_names
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
@@ -50,6 +53,28 @@ class Exclusions(NamedTuple):
     dropped: int
     redealt: int
     redeals: int
+
+
+class ImportedFacts(NamedTuple):
+    """What is known of games that another system played.
+
+    Attributes:
+        system: its name.
+        first, last: the days of the first and the last of them by the recordings; None where these
+            have no dates.
+        dated: how many have one.
+        games: how many there are.
+        names: what to know of the names in their messages; empty where these were taken out.
+        notes: what to know of parameters, by game; see :class:`.Importer`.
+    """
+
+    system: str
+    first: date | None
+    last: date | None
+    dated: int
+    games: int
+    names: str
+    notes: Mapping[str, Mapping[str, str]]
 
 
 class Served(NamedTuple):
@@ -98,6 +123,7 @@ def study_facts(
         "problems": store.problems(summary.name),
         "exclusions": exclusions(summary.spec, frames),
         "lost": lost_calls(store, summary.name),
+        "imported": imported_facts(store, summary, frames),
         "began": ended.min(),
         "ended": ended.max(),
         "calls": taken.calls,
@@ -115,6 +141,25 @@ def study_facts(
         "versions": versions(),
         "rules": {name: game_box(name).rules.version for name in frames},
     }
+
+
+def imported_facts(
+    store: Store, summary: StudySummary, frames: Mapping[str, pl.DataFrame]
+) -> ImportedFacts | None:
+    """What is known of a study's games if another system played them."""
+    system = summary.spec.get("imported")
+    if system is None:
+        return None
+    days = []
+    for text in (text for frame in frames.values() for text in frame["played"].drop_nulls()):
+        with suppress(ValueError):  # a date of another form
+            days.append(date.fromisoformat(text[:10]))
+    return ImportedFacts(
+        system, min(days, default=None), max(days, default=None), len(days),
+        sum(frame.height for frame in frames.values()),
+        NAMED if holds_names(store, summary.name) else "",
+        IMPORTERS[system].notes if system in IMPORTERS else {},
+    )  # fmt: skip
 
 
 def versions() -> dict[str, str]:

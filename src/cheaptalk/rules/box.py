@@ -59,6 +59,7 @@ class Quantity(Generic[T]):
         unit: what it is counted in, for tables and axes.
         bounds: the least and the most that it can be, published or not. No interval leaves them.
         published_unit: what the variant is counted in, where that is something else.
+        limits: the same of a game with its parameters, where these tell more.
     """
 
     name: str
@@ -67,6 +68,11 @@ class Quantity(Generic[T]):
     unit: str = ""
     bounds: tuple[float, float] = (-inf, inf)
     published_unit: str = ""
+    limits: Callable[[Any], tuple[float, float]] | None = None
+
+    def bounds_in(self, game: Game) -> tuple[float, float]:
+        """The least and the most that it can be in a game with its parameters."""
+        return self.bounds if self.limits is None else self.limits(game)
 
     @property
     def meaning(self) -> str:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin
 
@@ -47,6 +48,19 @@ def _alternatives(wanted: Any) -> set[Any]:
     return {wanted} if isinstance(wanted, Hashable) else set()
 
 
+@cache
+def _numeric(of: type[BaseModel]) -> frozenset[str]:
+    """The fields of a model in which yes or no could stand for a number."""
+    return frozenset(
+        name for name, field in of.model_fields.items() if _wants_number(field.annotation)
+    )
+
+
+def _wants_number(wanted: Any) -> bool:
+    """Whether a type, or one within it, is a number and not yes or no."""
+    return _is_boolean_for_number(True, wanted) or any(map(_wants_number, get_args(wanted)))
+
+
 class Value(BaseModel):
     """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
 
@@ -56,11 +70,11 @@ class Value(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = cls.model_fields
+            known, numeric = cls.model_fields, _numeric(cls)
             for key, value in data.items():
                 if key not in known:
                     raise ValueError(f"unknown key {suggest(str(key), list(known))}")
-                if _is_boolean_for_number(value, known[key].annotation):
+                if key in numeric and _is_boolean_for_number(value, known[key].annotation):
                     raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
         return data
 
@@ -166,8 +180,9 @@ class Game(Value):
     actions: ClassVar[tuple[type[Action], ...]]
     deal_type: ClassVar[type[Deal]] = Deal
     outcome_type: ClassVar[type[Outcome]]
-    payoff_unit: ClassVar[str] = ""
-    """What payoffs are counted in, such as dollars, for those who read them."""
+    payoff_unit: ClassVar[str | tuple[str, ...]] = ""
+    """What payoffs are counted in, such as dollars, for those who read them; of each role in order
+    where they differ."""
     tries: ClassVar[int] = 3
     """How often a model is asked in all, unless its seat says otherwise, before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."
@@ -190,6 +205,13 @@ class Game(Value):
     def called(self, place: str) -> str:
         """The name of a place as players read it: ``player_2`` is Player 2."""
         return self.names.get(place) or place.replace("_", " ").capitalize()
+
+    @classmethod
+    def payoff_units(cls) -> dict[str, str]:
+        """What the payoffs of each role are counted in; empty where the game does not say."""
+        unit = cls.payoff_unit
+        units = (unit,) * len(cls.roles) if isinstance(unit, str) else unit
+        return dict(zip(cls.roles, units, strict=True))
 
     @property
     def places(self) -> dict[str, str]:

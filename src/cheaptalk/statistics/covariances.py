@@ -35,7 +35,7 @@ class Covariance:
 
 def classical(design: Design, residuals: FloatArray) -> Covariance:
     """One variance for all rows: sum of squared residuals / (n - p), times (X'X)^-1."""
-    freedom = len(residuals) - design.width
+    freedom = len(residuals) - design.rank
     variance = residuals @ residuals / max(freedom, 1)
     return Covariance(variance * design.inverse, freedom, np.zeros(design.width, dtype=bool))
 
@@ -52,7 +52,7 @@ def hc3(design: Design, residuals: FloatArray) -> Covariance:
     unknown = (np.abs(design.matrix[alone] @ design.inverse) > EXACT).any(axis=0)
     return Covariance(
         _sandwich(design, design.matrix * scaled[:, None]),
-        len(residuals) - design.width,
+        len(residuals) - design.rank,
         unknown,
         "a level that one row has alone is fitted exactly, and HC3 then knows no error",
     )
@@ -66,11 +66,11 @@ def clustered(design: Design, residuals: FloatArray, clusters: NDArray[np.int64]
     that cluster's own luck, so its error is unknown.
     """
     rows, count = len(residuals), int(clusters.max()) + 1
-    small = count / max(count - 1, 1) * (rows - 1) / max(rows - design.width, 1)
+    small = count / max(count - 1, 1) * (rows - 1) / max(rows - design.rank, 1)
     spread = _spread(design, clusters, count)
     return Covariance(
         small * _sandwich(design, cluster_scores(design, residuals, clusters)),
-        count - 1 if rows > design.width else 0,
+        count - 1 if rows > design.rank else 0,
         spread == 1,
         "a level that occurs in one cluster alone cannot be told from that cluster's own luck",
         spread,

@@ -10,11 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
 
 from cheaptalk.statistics.columns import StatisticsError
 
 SINGULAR = 1e-10
 """The smallest eigenvalue, of columns scaled to length 1, at which they count as independent."""
+MIXED = 1e-6
+"""How much of a column, scaled to length 1, a sum must hold for its effect to be mixed in."""
 SHOWN = 12
 """How many levels an error names at most."""
 
@@ -66,10 +69,12 @@ class Design:
         factors: in the order of their columns.
         active: the columns that are 1 in each row, shape (rows, factors + 1); ``width`` where the
             factor has its reference level.
+        partial: whether columns may add up to one another; their effects are then not known.
     """
 
     factors: tuple[Factor, ...]
     active: NDArray[np.int64]
+    partial: bool = False
 
     @property
     def names(self) -> list[tuple[str, str | None]]:
@@ -103,24 +108,62 @@ class Design:
         return one_hot(self.active.ravel(), self.width + 1, each)[:, : self.width]
 
     @cached_property
-    def inverse(self) -> NDArray[np.float64]:
-        """The inverse of X'X, by way of columns scaled to length 1.
-
-        Raises:
-            StatisticsError: columns add up to one another; the message names their factors.
-        """
+    def _spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """One over the columns' lengths, and eigenvalues and eigenvectors of X'X scaled by it."""
         crossed = (self.matrix.T @ self.matrix).toarray()
         scale = 1 / np.sqrt(np.diag(crossed))
-        values, vectors = eigh(crossed * np.outer(scale, scale))
-        if values[0] < SINGULAR * values[-1]:
-            mixed = np.abs(vectors[:, 0]) > 1e-6
-            names = list(dict.fromkeys(self.names[at][0] for at in np.flatnonzero(mixed) if at))
+        return scale, *eigh(crossed * np.outer(scale, scale))
+
+    @cached_property
+    def idle(self) -> NDArray[np.float64]:
+        """Sums of columns that are 0 in every row, shape (width, sums), by columns of length 1."""
+        _, values, vectors = self._spectrum
+        found: NDArray[np.float64] = vectors[:, values < SINGULAR * values[-1]]
+        return found
+
+    @property
+    def rank(self) -> int:
+        """How many columns are left when those that add up to others are taken away."""
+        return self.width - int(self.idle.shape[1])
+
+    def estimable(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which sums of coefficients the rows determine, by their weights (sums, ``width``)."""
+        scale = self._spectrum[0]
+        return np.asarray((np.abs((weights * scale) @ self.idle) < MIXED).all(axis=1))
+
+    @property
+    def confounded(self) -> list[list[str]]:
+        """The factors with effects that cannot be told apart, together as they are mixed."""
+        linked = sparse.csr_array(np.abs(self.idle @ self.idle.T) > MIXED)
+        _, groups = connected_components(linked, directed=False)
+        mixed = np.abs(self.idle).max(axis=1, initial=0) > MIXED
+        together = (np.flatnonzero(mixed & (groups == group)) for group in np.unique(groups[mixed]))
+        return [list(dict.fromkeys(self.names[at][0] for at in of if at)) for of in together]
+
+    @cached_property
+    def inverse(self) -> NDArray[np.float64]:
+        """The inverse of X'X, by way of columns scaled to length 1; a generalised one if partial.
+
+        Raises:
+            StatisticsError: columns add up to one another and may not; the message names factors.
+        """
+        if self.idle.size and not self.partial:
             raise StatisticsError(
-                f"the effects of {' and '.join(names)} cannot be told apart: their levels always "
-                "go together; leave one out, or join them as a composite"
+                f"{told_apart(self.confounded[0])}; leave one out, or join them as a composite"
             )
+        scale, values, vectors = self._spectrum
+        known = self.idle.shape[1]  # eigenvalues ascend
+        values, vectors = values[known:], vectors[:, known:]
         found: NDArray[np.float64] = (vectors / values) @ vectors.T * np.outer(scale, scale)
         return found
+
+
+def told_apart(factors: Sequence[str]) -> str:
+    """That the effects of some factors cannot be."""
+    return (
+        f"the effects of {' and '.join(factors)} cannot be told apart: their levels always go "
+        "together"
+    )
 
 
 def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_array:
@@ -129,15 +172,15 @@ def one_hot(codes: NDArray[np.int64], width: int, each: int = 1) -> sparse.csr_a
     return sparse.csr_array((np.ones(len(codes)), codes, starts), (len(starts) - 1, width))
 
 
-def design_of(frame: pl.DataFrame, factors: Sequence[Factor]) -> Design:
-    """Factors laid out over the rows of a frame."""
+def design_of(frame: pl.DataFrame, factors: Sequence[Factor], *, partial: bool = False) -> Design:
+    """Factors laid out over the rows of a frame; see :class:`Design` for ``partial``."""
     active, start = [np.zeros(len(frame), dtype=np.int64)], 1
     width = 1 + sum(len(factor.others) for factor in factors)
     for factor in factors:
         codes = factor.codes(frame)
         active.append(np.where(codes < 0, width, start + codes))
         start += len(factor.others)
-    return Design(tuple(factors), np.column_stack(active))
+    return Design(tuple(factors), np.column_stack(active), partial)
 
 
 def factor_of(

@@ -5,7 +5,7 @@ Treating them as independent makes intervals too narrow; clustering by deal make
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,8 @@ from scipy.special import stdtrit
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
 """The least and the most that a value can be."""
+BoundsColumns: TypeAlias = tuple[str, str]
+"""The columns of a frame that tell them row by row."""
 
 DEALS = ("configuration", "deal")
 """The columns that tell which matches share a deal."""
@@ -44,7 +46,7 @@ def mean_intervals(
     cluster: Sequence[str] = DEALS,
     strata: Sequence[str] = (),
     level: float = 0.95,
-    bounds: Mapping[str, Bounds] | None = None,
+    bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
 ) -> pl.DataFrame:
     """Means of some columns, cell by cell, with cluster-robust intervals that hold for thin data.
 
@@ -91,8 +93,9 @@ def mean_intervals(
         cluster: the columns that tell the clusters apart.
         strata: those of the cluster columns that tell the strata apart; none: no strata.
         level: the share of such intervals that cover the true mean, in (0, 1).
-        bounds: the least and the most that a value can be, by column; 0 and 1 for a column without
-            bounds that holds nothing else.
+        bounds: the least and the most that a value can be, by column: two numbers, or the columns
+            that hold them where they differ from row to row, of which a mean has the means; 0 and
+            1 for a column without bounds that holds nothing else.
 
     Returns:
         One row a cell and value: the columns of ``by``, then ``measure`` (the value's name),
@@ -102,13 +105,17 @@ def mean_intervals(
         skew that makes the interval too narrow; null where they are enough, and of shares.
     """
     cell = [*by, "measure"]
-    long = (
-        frame.select(*by, *cluster, *(pl.col(name).cast(pl.Float64) for name in values))
-        .unpivot(values, index=[*by, *cluster], variable_name="measure", value_name="value")
-        .drop_nulls("value")
-    )
+    given = bounds or {}
+    long = pl.concat(
+        frame.select(
+            *by, *cluster, pl.lit(name).alias("measure"),
+            pl.col(name).cast(pl.Float64).alias("value"),
+            *_ends(*given.get(name, (None, None))),
+        ).drop_nulls("value")
+        for name in values
+    )  # fmt: skip
     long, stratum = _stratified(long, cell, cluster, strata)
-    long = _with_bounds(long, cell, bounds or {})
+    long = _bounded(long, cell)
     cells = _moments(long, cell, cluster, stratum)
     low, high = _limits(cells, level)
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
@@ -124,23 +131,34 @@ def mean_intervals(
     )  # fmt: skip
 
 
-def _with_bounds(
-    long: pl.DataFrame, cell: Sequence[str], bounds: Mapping[str, tuple[float, float]]
-) -> pl.DataFrame:
-    """Values with their bounds, of which those that a value of the cell breaks are none."""
-    given = pl.DataFrame(
-        [(name, *ends) for name, ends in bounds.items()],
-        schema={"measure": pl.String, "least": pl.Float64, "most": pl.Float64},
-        orient="row",
-    )
+def _ends(least: float | str | None, most: float | str | None) -> Iterator[pl.Expr]:
+    """The columns ``least`` and ``most``, null where there are no bounds."""
+    for name, end in (("least", least), ("most", most)):
+        one = pl.col(end) if isinstance(end, str) else pl.lit(end)
+        yield one.cast(pl.Float64).alias(name)
+
+
+def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
+    """Values with their bounds, of which those that a value of the cell breaks are none.
+
+    Returns:
+        ``least`` and ``most`` of the cell's mean, and ``inner``: whether a value is none of its own
+        bounds, or these differ within the cell.
+    """
     value = pl.col("value")
-    binary = value.is_in([0.0, 1.0]).all().over(cell) & pl.col("least").is_null()
+    binary = (value.is_in([0.0, 1.0]) & pl.col("least").is_null()).all().over(cell)
     least = pl.when(binary).then(0.0).otherwise(pl.col("least").fill_null(-math.inf))
     most = pl.when(binary).then(1.0).otherwise(pl.col("most").fill_null(math.inf))
-    return long.join(given, on="measure", how="left", maintain_order="left").with_columns(
-        least=pl.when(value.min().over(cell) >= least).then(least).otherwise(-math.inf),
-        most=pl.when(value.max().over(cell) <= most).then(most).otherwise(math.inf),
+    own = long.with_columns(
+        least=pl.when((value >= least).all().over(cell)).then(least).otherwise(-math.inf),
+        most=pl.when((value <= most).all().over(cell)).then(most).otherwise(math.inf),
     )
+    differ = [pl.col(end).min().over(cell) < pl.col(end).max().over(cell)
+              for end in ("least", "most")]  # fmt: skip
+    return own.with_columns(
+        inner=value.is_between("least", "most", closed="none") | differ[0] | differ[1],
+        least=_exact_mean(cell, "least"), most=_exact_mean(cell, "most"),
+    )  # fmt: skip
 
 
 def _moments(
@@ -149,7 +167,6 @@ def _moments(
     """A row a cell: what intervals are made of."""
     long = long.with_columns(
         mean=_exact_mean(cell), centre=_exact_mean([*cell, *stratum]), size=pl.len().over(cell),
-        inner=pl.col("value").is_between("least", "most", closed="none"),
     )  # fmt: skip
     same = [pl.col("mean", "least", "most").first(), pl.col("n").sum()]
     off, count = pl.col("off"), pl.col("clusters")
@@ -245,9 +262,9 @@ def _wilson(
     return least + span * (centre - width), least + span * (centre + width)
 
 
-def _exact_mean(over: Sequence[str]) -> pl.Expr:
+def _exact_mean(over: Sequence[str], of: str = "value") -> pl.Expr:
     """The mean within groups; where all values are equal, that value to the last bit."""
-    value = pl.col("value")
+    value = pl.col(of)
     same = (value.min() == value.max()).over(over)
     return pl.when(same).then(value).otherwise(value.mean().over(over))
 

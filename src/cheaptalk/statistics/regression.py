@@ -14,7 +14,7 @@ from scipy.special import stdtr, stdtrit
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
 from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
-from cheaptalk.statistics.design_matrix import SINGULAR, Design, design_of, factor_of
+from cheaptalk.statistics.design_matrix import SINGULAR, Design, design_of, factor_of, told_apart
 from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
 from cheaptalk.statistics.printout import Tabular
 
@@ -63,7 +63,7 @@ class Regression(Tabular):
     @property
     def adjusted_r2(self) -> float | None:
         """R2 less what so many columns explain by chance; None without degrees of freedom."""
-        left = self.rows - self.design.width
+        left = self.rows - self.design.rank
         if self.r2 is None or left == 0:
             return None
         return 1 - (1 - self.r2) * (self.rows - 1) / left
@@ -106,7 +106,7 @@ class Regression(Tabular):
 
         Returns:
             ``estimate``, ``error``, ``low``, ``high``; all but the first null where a coefficient
-            in the sum has no known error.
+            in the sum has no known error, and all where the rows do not determine the sum.
         """
         estimate = weights @ self.coefficients
         squares = np.einsum("ij,jk,ik->i", weights, self.covariance.matrix, weights)
@@ -115,8 +115,11 @@ class Regression(Tabular):
         known = ~blind & (self.covariance.freedom > 0)
         width = stdtrit(max(self.covariance.freedom, 1), (1 + self.level) / 2) * error
         columns = {"error": error, "low": estimate - width, "high": estimate + width}
+        estimable = self.design.estimable(weights)
+        shown = {"estimate": estimable, **dict.fromkeys(columns, known & estimable)}
         return pl.DataFrame({"estimate": estimate, **columns}).with_columns(
-            pl.when(pl.Series(known)).then(pl.col(name)).alias(name) for name in columns
+            pl.when(pl.Series(given)).then(pl.col(name)).alias(name)
+            for name, given in shown.items()
         )
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
@@ -187,11 +190,16 @@ def regressions(
     errors: Sequence[Errors] = ("classical",),
     cluster: Sequence[str] = DEALS,
     level: float = 0.95,
+    partial: bool = False,
 ) -> dict[tuple[str, Errors], Regression]:
     """Regress several outcomes on the same factors, with several kinds of errors.
 
     What they share is computed once, so that this is several times as fast as :func:`ols` for each,
     whose arguments these are.
+
+    Args:
+        partial: estimate what can be told apart where other effects cannot: these are null, and a
+            note names their factors. Without it they are an error.
 
     Returns:
         The regressions by outcome and kind of errors.
@@ -208,7 +216,7 @@ def regressions(
         used, notes = _with_outcome(frame, outcome)
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in designs:
-            designs[rows] = _design(used, factors, composites or {}, reference)
+            designs[rows] = _design(used, factors, composites or {}, reference, partial)
         design, idle = designs[rows]
         values = used[outcome].to_numpy()
         base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
@@ -233,15 +241,17 @@ def _design(
     factors: Sequence[str],
     composites: Mapping[str, Sequence[str]],
     reference: Mapping[str, Any],
+    partial: bool,
 ) -> tuple[Design, list[str]]:
-    """Factors over some rows, and notes on those without an effect."""
+    """Factors over some rows, and notes on those without an effect that is known."""
     made = [factor_of(frame, name, composites.get(name, [name]), reference) for name in factors]
     idle = [
         f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
         for one in made
         if not one.others
     ]
-    return design_of(frame, [one for one in made if one.others]), idle
+    design = design_of(frame, [one for one in made if one.others], partial=partial)
+    return design, idle + [told_apart(group) for group in design.confounded if partial]
 
 
 def _check(errors: str, level: float, factors: Sequence[str]) -> None:
@@ -286,7 +296,7 @@ def _warnings(
 ) -> list[str]:
     """What makes errors unknown or doubtful."""
     notes = []
-    if len(residuals) == design.width:
+    if len(residuals) == design.rank:
         notes.append("as many rows as effects leave nothing to estimate errors from")
     elif clusters == 1:
         notes.append("one cluster leaves nothing to estimate errors from")
@@ -298,10 +308,10 @@ def _warnings(
         notes.append(covariance.why)
     if covariance.spread is not None and clusters is not None and clusters >= FEW:
         notes += _thin(design, covariance.spread, clusters)
-    left = len(residuals) - design.width
+    left = len(residuals) - design.rank
     if residuals.any() and clusters is not None and clusters >= FEW and 0 < left < FEW:
         notes.append(
-            f"{len(residuals)} rows for {design.width} columns leave {left} degrees of freedom: "
+            f"{len(residuals)} rows for {design.rank} columns leave {left} degrees of freedom: "
             "the intervals are likely too narrow"
         )
     return notes

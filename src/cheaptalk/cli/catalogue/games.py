@@ -45,11 +45,11 @@ def games(
         for key, meaning in ct.rules.field_meanings(box.rules).items()
     ]
     print_table("Parameters", ["name", "default", "legal", "meaning"], parameters)
-    unit = f" ({box.rules.payoff_unit})" if box.rules.payoff_unit else ""
-    bounds = box.rules().payoff_bounds().items()
-    payoffs: list[list[object]] = [[role, *map(number, pair)] for role, pair in bounds]
+    units, bounds = box.rules.payoff_units(), box.rules().payoff_bounds().items()
+    payoffs: list[list[object]] = [[role, *map(number, pair), units[role]] for role, pair in bounds]
     out.print()
-    print_table(f"Payoffs of a place{unit}, with the defaults", ["role", "from", "to"], payoffs)
+    head = ["role", "from", "to", "in"]
+    print_table("Payoffs of a place, with the defaults", head, payoffs)
     say(f"{_first_line(box.rules.payoffs)}\n")
     print_table(
         "Measures", ["name", "meaning"], [[m.name, m.meaning] for m in box.measures.values()]
@@ -66,7 +66,7 @@ def _game(box: ct.GameBox) -> dict[str, Any]:
         "places": box.rules().places,
         "parameters": box.rules.model_json_schema(),
         "payoffs": {
-            "unit": box.rules.payoff_unit,
+            "units": box.rules.payoff_units(),
             "meaning": inspect.getdoc(box.rules.payoffs),
             "bounds": box.rules().payoff_bounds(),
         },

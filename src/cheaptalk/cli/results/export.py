@@ -16,6 +16,7 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
 )
 from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.records.imports import NAMED, holds_names
 from cheaptalk.rules import counted
 
 
@@ -51,6 +52,9 @@ def export(
         )
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
         done = ct.export(opened, study, to, form.value, raw_cells=raw_cells, workers=workers)
+        named = holds_names(opened, study)
+    if named:
+        say(f"{study}: {NAMED}", to=err)
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return

@@ -10,7 +10,16 @@ from typer.core import TyperGroup
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, out, print_json, say
-from cheaptalk.records.imports import IMPORTERS, Collection, Importer, Intake, Skipped, with_a_game
+from cheaptalk.records.imports import (
+    IMPORTERS,
+    NAMED,
+    Collection,
+    Importer,
+    Intake,
+    Skipped,
+    holds_names,
+    with_a_game,
+)
 from cheaptalk.rules import counted
 
 SHOWN = 20
@@ -20,6 +29,13 @@ PathsArgument = Annotated[
     list[Path], typer.Argument(help="Files or folders with games.", metavar="PATH...")
 ]
 StudyOption = Annotated[str, typer.Option(help="What to call them in the store.")]
+KeepNamesOption = Annotated[
+    bool, typer.Option("--keep-names", help="Leave people's first names in the messages.")
+]
+NameOption = Annotated[
+    list[str] | None,
+    typer.Option("--name", help="A name to take out besides those found.", metavar="NAME"),
+]
 
 
 class Importers(TyperGroup):
@@ -63,21 +79,16 @@ def glee(
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "glee-import",
-    redact_names: Annotated[
-        bool, typer.Option("--redact-names", help="Take people's first names out of messages.")
-    ] = False,
-    name: Annotated[
-        list[str] | None,
-        typer.Option("--name", help="A name to redact besides those found.", metavar="NAME"),
-    ] = None,
+    keep_names: KeepNamesOption = False,
+    name: NameOption = None,
     json: JsonOption = False,
 ) -> None:
     """Import published games of GLEE; games that are in the store already are not stored again.
 
-    Names are found where English addresses people, and not everywhere: read the messages before
-    you publish them, and give what was missed with --name.
+    People's names are taken out where English addresses people, and not everywhere: read the
+    messages before you publish them, and give what was missed with --name.
     """
-    _take_in(ct.read_glee(folder, redact_names=redact_names, names=name or []), store, study, json)
+    _take_in(ct.read_glee(folder, keep_names=keep_names, names=name or []), store, study, json)
 
 
 @commands.command()
@@ -112,14 +123,17 @@ def dond(
     ],
     store: StoreOption = DEFAULT_STORE,
     study: StudyOption = "dond-import",
+    keep_names: KeepNamesOption = False,
+    name: NameOption = None,
     json: JsonOption = False,
 ) -> None:
     """Import people's dialogues of Deal or No Deal; those in the store are not stored again.
 
     The lines of one dialogue become one match. Give all files at once: what one file leaves out,
-    another may tell.
+    another may tell. People's names are taken out where English addresses people, and not
+    everywhere: read the messages before you publish them, and give what was missed with --name.
     """
-    _take_in(ct.read_dond(paths), store, study, json)
+    _take_in(ct.read_dond(paths, keep_names=keep_names, names=name or []), store, study, json)
 
 
 def _list(lines: Sequence[str]) -> None:
@@ -161,6 +175,9 @@ def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
             shown.update(f"{study}: {counted(intake.read, 'game')} read")
 
         intake = ct.take_in(found, opened, study, show)
+        named = holds_names(opened, study)
+    if named:
+        say(f"{study}: {NAMED}", to=err)
     if as_json:
         print_json(
             {

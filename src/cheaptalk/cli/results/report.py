@@ -23,6 +23,7 @@ from cheaptalk.cli.shared.options import (
     pair,
 )
 from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.records.imports import NAMED, holds_names
 from cheaptalk.rules import counted
 
 
@@ -72,6 +73,8 @@ def report(
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
         _say_unfinished(study, counts)
+        if holds_names(opened, study):
+            say(f"{study}: {NAMED}", to=err)
         with needing("analysis"):
             write, find = ct.reports.report, ct.reports.findings
         if not recipe:

@@ -66,6 +66,10 @@ def published_fairness(result: Result) -> float:
     return 0.0 if result.outcome.stage is None else fairness(result)
 
 
+def _stages(game: Bargaining) -> tuple[float, float]:
+    return 1.0, float(game.horizon.rounds)
+
+
 MEASURES = (
     Measure("agreement", agreement, unit="share of matches", bounds=SHARE),
     Measure("alice_gain", alice_gain, role="alice", unit="share of the money", bounds=SHARE),
@@ -81,7 +85,7 @@ MEASURES = (
         "efficiency", efficiency, published_efficiency, unit="share of the money", bounds=SHARE
     ),
     Measure("fairness", fairness, published_fairness, unit="1 is even", bounds=SHARE),
-    Measure("rounds", rounds, unit="rounds", bounds=COUNT),
+    Measure("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
 )
 
 

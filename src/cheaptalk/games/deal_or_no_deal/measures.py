@@ -201,8 +201,17 @@ def _share(result: Result, fault: Fault) -> float:
     return _count(result, fault) / max(1, len(_messages(result)))
 
 
+def _score_limits(game: DealOrNoDeal) -> tuple[float, float]:
+    """From no points to all that both can have together."""
+    return 0.0, (1 + game.objective) * (2 * PILE - 1) / 2
+
+
+def _turns(game: DealOrNoDeal) -> tuple[float, float]:
+    return 0.0, float(game.turns)
+
+
 MEASURES = (
-    Measure("score", score, unit="points"),
+    Measure("score", score, unit="points", limits=_score_limits),
     Measure("agreement", agreement, unit="share of matches", bounds=SHARE),
     Measure(
         "pareto_optimality",
@@ -211,10 +220,10 @@ MEASURES = (
         unit="share of matches",
         bounds=SHARE,
     ),
-    Measure("joint_points", joint_points, unit="points", bounds=COUNT),
+    Measure("joint_points", joint_points, unit="points", bounds=(0.0, 2 * PILE - 1.0)),
     Measure("efficiency", efficiency, unit="share of the best sum", bounds=SHARE),
     Measure("aborted", aborted, unit="share of matches", bounds=SHARE),
-    Measure("length", length, unit="turns", bounds=COUNT),
+    Measure("length", length, unit="turns", bounds=COUNT, limits=_turns),
     Measure("words", words_spoken, unit="words", bounds=COUNT),
     Measure("vocabulary", vocabulary_size, unit="words", bounds=COUNT),
     Measure("bigram_entropy", bigram_entropy, unit="bits", bounds=COUNT),

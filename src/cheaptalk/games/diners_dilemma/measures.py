@@ -9,7 +9,7 @@ from statistics import fmean
 
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import efficient_dish
-from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
 from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 
@@ -53,7 +53,7 @@ MEASURES = (
     Measure("score", score, unit="0 to 100", bounds=PERCENT),
     Measure("cheap", cheap, unit="share of orders", bounds=SHARE),
     Measure("last_round", last_round, unit="share of orders", bounds=SHARE),
-    Measure("gain", gain, unit="utility a round"),
+    Measure("gain", gain, unit="utility a round", limits=gain_limits),
     Measure("efficiency", efficiency, unit="share of the best", bounds=SHARE),
 )
 

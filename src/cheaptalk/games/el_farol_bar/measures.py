@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from cheaptalk.games.el_farol_bar.rules import ElFarolBar
-from cheaptalk.games.rounds import by_player, gain_by_round
+from cheaptalk.games.rounds import by_player, gain_by_round, gain_limits
 from cheaptalk.rules import PERCENT, SHARE, Measure, Point, Result, Series
 
 
@@ -50,7 +50,7 @@ MEASURES = (
     Measure("score", score, unit="0 to 100", bounds=PERCENT),
     Measure("attendance", attendance, unit="share of players", bounds=SHARE),
     Measure("crowding", crowding, unit="share of rounds", bounds=SHARE),
-    Measure("welfare", welfare, unit="utility a round"),
+    Measure("welfare", welfare, unit="utility a round", limits=gain_limits),
 )
 
 

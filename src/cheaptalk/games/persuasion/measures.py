@@ -65,10 +65,28 @@ def honesty(result: Result) -> float | None:
     return sum(recommended == high for recommended, high in rounds) / len(outcome.high)
 
 
+def _sales_limits(game: Persuasion) -> tuple[float, float]:
+    return game.payoff_bounds()["alice"]
+
+
+def _bob_limits(game: Persuasion) -> tuple[float, float]:
+    """From all lemons bought (by the code: refused) to all good products bought."""
+    rounds, (_, most) = game.horizon.rounds, game.payoff_bounds()["bob"]
+    by_code = rounds * (game.value - 1) / rounds
+    return -1.0, max(by_code, most / (game.price * rounds))
+
+
 MEASURES = (
-    Measure("sales", sales, unit="rounds", bounds=COUNT),
+    Measure("sales", sales, unit="rounds", bounds=COUNT, limits=_sales_limits),
     Measure("alice_gain", alice_gain, role="alice", unit="share of rounds", bounds=SHARE),
-    Measure("bob_gain", bob_gain, published_bob_gain, role="bob", unit="prices a round"),
+    Measure(
+        "bob_gain",
+        bob_gain,
+        published_bob_gain,
+        role="bob",
+        unit="prices a round",
+        limits=_bob_limits,
+    ),
     Measure("efficiency", efficiency, unit="share of good products", bounds=SHARE),
     Measure("fairness", fairness, unit="share of bad products", bounds=SHARE),
     Measure("honesty", honesty, unit="share of rounds", bounds=SHARE),

@@ -46,8 +46,8 @@ class Persuasion(Game):
 
     In each round nature draws a product of high or low quality. The seller Alice sees which and
     recommends it or not, or writes a message; the buyer Bob, who does not see it, buys at a
-    fixed price or does not. Alice gets 1 for each sale, Bob what the product is worth to him
-    minus the price, in dollars.
+    fixed price or does not. Alice gets 1 for each sale, whatever the price; Bob gets dollars: what
+    the product is worth to him minus the price.
 
     A long-living Bob learns each quality at the end of its round. Myopic buyers play one round
     each, and of the earlier rounds know only in what share the product was bought and in what
@@ -55,7 +55,7 @@ class Persuasion(Game):
     """
 
     name = "persuasion"
-    payoff_unit = "sales for alice, dollars for bob"
+    payoff_unit = ("sales", "dollars")
     roles = ("alice", "bob")
     events = (
         Briefing, Record, ProductDrawn, ProductOffered, BuyerDecided, QualityRevealed, GameOver,

@@ -5,9 +5,10 @@ Series by round give valuations, bids and gains.
 """
 
 from collections.abc import Iterator
+from math import inf
 from statistics import fmean
 
-from cheaptalk.games.rounds import by_player
+from cheaptalk.games.rounds import by_player, gain_limits
 from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Valuations
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
@@ -77,12 +78,19 @@ def gain(result: Result) -> float:
 
 
 MEASURES = (
-    Measure("score", score, published_score, unit="100 at most", published_unit="0 to 100"),
+    Measure(
+        "score",
+        score,
+        published_score,
+        unit="100 at most",
+        published_unit="0 to 100",
+        bounds=(-inf, 100.0),
+    ),
     Measure("bid_share", bid_share, unit="share of the valuation", bounds=COUNT),
     Measure("overbids", overbids, unit="share of bids", bounds=SHARE),
     Measure("efficiency", efficiency, unit="share of rounds", bounds=SHARE),
     Measure("revenue", revenue, unit="a round"),
-    Measure("gain", gain, unit="a round"),
+    Measure("gain", gain, unit="a round", limits=gain_limits),
 )
 
 

@@ -160,7 +160,7 @@ def _panel(game: object, part: pl.DataFrame) -> Panel:
 
 
 def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
-    cells = part.group_by("bin").agg(
+    cells = part.group_by("bin", maintain_order=True).agg(
         pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n")
     ).sort("bin")  # fmt: skip
     most = max(cells["n"])

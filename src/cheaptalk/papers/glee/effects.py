@@ -7,7 +7,6 @@ import polars as pl
 
 from cheaptalk.papers.glee.charts import dots
 from cheaptalk.papers.glee.families import (
-    FAMILIES,
     GAINS,
     METRICS,
     REFERENCE,
@@ -19,6 +18,7 @@ from cheaptalk.papers.glee.families import (
     level,
 )
 from cheaptalk.papers.glee.regressions import (
+    KINDS,
     MARKET,
     METHODS,
     Fits,
@@ -26,7 +26,6 @@ from cheaptalk.papers.glee.regressions import (
     apart,
     columns,
     left_out,
-    sentence,
     under,
 )
 from cheaptalk.reports.figures import Panel
@@ -53,12 +52,13 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     made = evidence.once(additive)
     found = [one for one in made if not _beside(one).is_empty()]
+    lost = [note for one in made if one not in found for note in one.lacks]
     if not found:
         raise Lacking(
-            "no family was played under two markets; vary complete_information, messages, signal, "
-            "myopic or horizon"
+            " ".join(lost)
+            or "no family was played under two markets; vary complete_information, "
+            "messages, signal, myopic or horizon"
         )
-    lost = tuple(sentence(why) for one in made if one not in found for why in one.why)
     tables = [_table(one, tuple(dict.fromkeys((*left_out(made), *lost)))) for one in found]
     panels = [_market_panel(one, table) for one, table in zip(found, tables, strict=True)]
     caption = "Dots are effects over the reference market, whiskers clustered intervals."
@@ -69,7 +69,7 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
     played = one.played
     frame = _market_rows(one)
-    terms = [term for term in FAMILIES[played.game] if term.name in played.market]
+    terms = [term for term in played.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
     reference = frame.filter("reference")["market"].item()
     return ReportTable(
@@ -134,7 +134,10 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     found = evidence.once(additive)
     sides = [(one, role) for one in found for role in ROLES if _compared(one, role)]
     if not sides:
-        raise Lacking("no role was played by two players; seat another one, or import GLEE's games")
+        lost = " ".join(note for one in found for note in one.lacks)
+        raise Lacking(
+            lost or "no role was played by two players; seat another one, or import GLEE's games"
+        )
     frame = _joined(sides, evidence.once(kinds))
     panels = [_gain_panel(one, frame) for one in found if any(of is one for of, _ in sides)]
     caption = "Dots are effects on a player's own gain, whiskers clustered intervals."
@@ -153,7 +156,7 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
 def _compared(one: Fits, role: str) -> bool:
     """Whether a role's gain could be regressed on who played it."""
-    return GAINS[role] in one.found and one.played.frame[ROLES[role]].n_unique() > 1
+    return GAINS[role] in one.found and one.found[GAINS[role]].tells(ROLES[role])
 
 
 def _name(one: Fits, role: str) -> str:
@@ -211,7 +214,7 @@ def references(evidence: Evidence) -> Iterator[ReportTable]:
 
 def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
     family = capital(played.game)
-    for term in FAMILIES[played.game]:
+    for term in played.terms:
         yield {
             "family": family, "parameter": term.name, "title": term.title,
             "paper": level(term.default),
@@ -268,6 +271,7 @@ def _impacts(one: Fits, metric: str) -> pl.DataFrame:
     made = []
     for factor in one.found[metric].classical.design.factors:
         effects = one.found[metric].effects(factor.name).filter(~pl.col("reference"))
+        effects = effects.drop_nulls(KINDS)
         made.append(
             effects.rename({name: under("effect", name) for name in effects.columns}).select(
                 pl.lit(capital(one.played.game)).alias("family"),

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.bounds import with_bounds
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Lacking, Lead
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, plain, readable
 
 PERSON, MODEL, SCRIPT = "person", "model", "script"
@@ -33,6 +35,8 @@ GAINS = {"alice": "alice_gain", "bob": "bob_gain"}
 """The metric that is a role's own."""
 CHOSEN = "reference"
 """The option that names another one."""
+COMPOSITE = "composite"
+"""The option that takes all terms of a parameter for one."""
 NAMES = "names"
 """The parameter with what players are called."""
 LINKED = 600
@@ -133,6 +137,8 @@ def level(value: Any) -> str:
     >>> level(inf), level(True), level(1e6), level("text")
     ('∞', 'yes', '1,000,000', 'text')
     """
+    if isinstance(value, tuple):
+        return ", ".join(map(level, value))
     return "∞" if value == inf else readable(value)
 
 
@@ -150,6 +156,8 @@ class FamilyMatches:
         constant: the level of each term that does not.
         references: the level that others are compared with, of each term and role that varies.
         uncontrolled: parameters that vary and are none of the terms.
+        bounds: the least and the most that measures can be, as :func:`.mean_intervals` takes them.
+        terms: the family's parameters as factors.
     """
 
     game: str
@@ -158,6 +166,8 @@ class FamilyMatches:
     constant: Mapping[str, str]
     references: Mapping[str, str]
     uncontrolled: tuple[str, ...]
+    bounds: Mapping[str, Bounds | BoundsColumns]
+    terms: tuple[Term, ...]
 
     @property
     def notes(self) -> list[str]:
@@ -168,8 +178,7 @@ class FamilyMatches:
     @property
     def market(self) -> tuple[str, ...]:
         """The names of those terms that make a market and vary."""
-        terms = FAMILIES[self.game]
-        return tuple(one.name for one in terms if one.market and one.name in self.levels)
+        return tuple(one.name for one in self.terms if one.market and one.name in self.levels)
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -184,7 +193,8 @@ class FamilyMatches:
         rest = self.frame.filter(~pl.any_horizontal(theirs)).select(
             pl.exclude("configuration", *self.levels, *ROLES.values())
         ).rename({"digest": "configuration"})  # fmt: skip
-        return next(iter(family_matches({self.game: rest}, self.references["Alice"])), None)
+        terms = {self.game: self.terms}
+        return next(iter(family_matches({self.game: rest}, self.references["Alice"], terms)), None)
 
     def lead(self, *where: pl.Expr) -> Lead | None:
         """The matches of the configurations that meet these conditions."""
@@ -198,13 +208,14 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
 
     Raises:
         Lacking: none was.
-        CheaptalkError: nobody is called as the player that others are to be compared with.
+        CheaptalkError: nobody is called as the player that others are to be compared with, or no
+            parameter of two terms is called as the composite.
     """
     frames = {game: evidence.scored(game) for game in FAMILIES}
     chosen = evidence.options.get(CHOSEN)
     if chosen is not None and chosen not in evidence.labels:
         raise CheaptalkError(f"no player {suggest(chosen, evidence.labels)} in {evidence.study}")
-    found = family_matches(frames, chosen or REFERENCE)
+    found = family_matches(frames, chosen or REFERENCE, _terms(evidence.options.get(COMPOSITE)))
     if not found:
         raise Lacking(
             "no match of bargaining, negotiation or persuasion has finished; run the preset glee, "
@@ -213,11 +224,45 @@ def families(evidence: Evidence) -> list[FamilyMatches]:
     return found
 
 
-def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[FamilyMatches]:
+def _terms(composite: str | None) -> dict[str, tuple[Term, ...]]:
+    """The terms of each family, those of one parameter joined where it is to be a composite.
+
+    Raises:
+        CheaptalkError: there is no such parameter of two terms.
+    """
+    if composite is None:
+        return FAMILIES
+    counts = Counter((game, one.parameter) for game, terms in FAMILIES.items() for one in terms)
+    joint = [name for (_, name), count in counts.items() if count > 1]
+    if composite not in joint:
+        raise CheaptalkError(f"no parameter of two terms is called {suggest(composite, joint)}")
+    return {game: _joined(terms, composite) for game, terms in FAMILIES.items()}
+
+
+def _joined(terms: Sequence[Term], parameter: str) -> tuple[Term, ...]:
+    """Terms in which those of a parameter are one, whose levels are their combinations."""
+    parts = [one for one in terms if one.parameter == parameter]
+    if not parts:
+        return tuple(terms)
+    whole = Term(
+        " and ".join(one.name for one in parts), " and ".join(one.title for one in parts),
+        parameter, tuple(one.default for one in parts),
+        read=lambda value: tuple(one.read(value) for one in parts),
+    )  # fmt: skip
+    kept = [whole if one is parts[0] else one for one in terms if one not in parts[1:]]
+    return tuple(kept)
+
+
+def family_matches(
+    frames: Mapping[str, pl.DataFrame],
+    reference: str,
+    terms: Mapping[str, tuple[Term, ...]] = FAMILIES,
+) -> list[FamilyMatches]:
     """Matches by game with the levels of their parameters; those that have a payoff.
 
     Args:
         reference: the player that others are compared with wherever it played.
+        terms: the parameters of each family as factors.
     """
     measured = {
         game: frame.drop_nulls([*GAINS.values()])
@@ -226,7 +271,7 @@ def family_matches(frames: Mapping[str, pl.DataFrame], reference: str) -> list[F
     }
     kept = {game: frame for game, frame in measured.items() if not frame.is_empty()}
     ranking = _ranking(list(kept.values()), reference)
-    return [_with_levels(game, kept[game], ranking) for game in FAMILIES if game in kept]
+    return [_with_levels(game, kept[game], ranking, terms[game]) for game in terms if game in kept]
 
 
 def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
@@ -245,13 +290,15 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
     return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))
 
 
-def _with_levels(game: str, frame: pl.DataFrame, ranking: Sequence[str]) -> FamilyMatches:
+def _with_levels(
+    game: str, frame: pl.DataFrame, ranking: Sequence[str], terms: tuple[Term, ...]
+) -> FamilyMatches:
     """Matches with the levels of their parameters."""
     configurations = parameters_in(frame)
     matches = frame.group_by("configuration", maintain_order=True).len()["len"]
     levels: dict[str, tuple[str, ...]] = {}
     constant, references, columns = {}, {}, {}
-    for term in FAMILIES[game]:
+    for term in terms:
         values = [term.read(one[term.parameter]) for one in configurations.values()]
         distinct = sorted(set(values))
         if len(distinct) == 1:
@@ -272,9 +319,10 @@ def _with_levels(game: str, frame: pl.DataFrame, ranking: Sequence[str]) -> Fami
     for title in ROLES.values():
         seen = set(whole[title])
         references[title] = next(who for who in ranking if who in seen)
-    known = {NAMES, *(term.parameter for term in FAMILIES[game])}
+    known = {NAMES, *(term.parameter for term in terms)}
     strange = tuple(name for name in varying(configurations) if name not in known)
-    return FamilyMatches(game, whole, levels, constant, references, strange)
+    whole, bounds = with_bounds(whole, game)
+    return FamilyMatches(game, whole, levels, constant, references, strange, bounds, terms)
 
 
 def _reference(default: Any, values: Sequence[Any], matches: Iterable[int]) -> Any:

@@ -35,7 +35,7 @@ from cheaptalk.players import ImportedSeat
 from cheaptalk.records.imports.files import faults, place_name, read_json, read_text, walk
 from cheaptalk.records.imports.importers import Importer, of_folder
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
-from cheaptalk.records.imports.redaction import names_said, redact
+from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import (
     CheaptalkError,
     Deal,
@@ -279,26 +279,29 @@ def read_config(data: object) -> Config:
 
 
 def read_glee(
-    folder: Path | str, *, redact_names: bool = False, names: Sequence[str] = ()
+    folder: Path | str, *, keep_names: bool = False, names: Sequence[str] = ()
 ) -> Collection:
     """The games in a folder and all folders below it, for :func:`take_in`.
 
+    People's first names are taken out of the messages of the games that people played, see
+    :mod:`cheaptalk.records.imports.redaction`.
+
     Args:
-        redact_names: take people's first names out of the messages, see
-            :mod:`cheaptalk.records.imports.redaction`.
-        names: names to take out besides those that are found; giving any implies the former.
+        keep_names: leave them in.
+        names: names to take out of every game, besides those that are found.
 
     Raises:
-        CheaptalkError: there is no such folder, or no game in it.
+        CheaptalkError: there is no such folder, or no game in it, or names are to be kept and to be
+            taken out.
     """
+    hidden = names_to_hide(keep_names, names)
     folder = Path(folder)
     closed: list[Skipped] = []
     found = [inner for inner, files in walk(folder, closed) if MARKS.intersection(files)]
     if not found and not closed:
         raise CheaptalkError(f"{folder}: no folder in it holds a config.json or a game.csv")
-    hidden = tuple(names) if redact_names or names else None
     games = (_game(inner, place_name(folder, inner), hidden) for inner in found)
-    return Collection(SYSTEM, folder.resolve().name, chain(closed, games))
+    return Collection(SYSTEM, folder.resolve().name, chain(closed, games), hidden is None)
 
 
 class _Row(NamedTuple):
@@ -314,12 +317,18 @@ class _Row(NamedTuple):
         return Unfit(f"game.csv, row {self.number}: {reason}")
 
 
-def _game(folder: Path, place: str, hidden: Iterable[str] | None) -> ForeignGame | Skipped:
-    """The game in a folder; these names and those found in it are taken out, unless it is None."""
+def _game(folder: Path, place: str, hidden: frozenset[str] | None) -> ForeignGame | Skipped:
+    """The game in a folder; these names and people's are taken out, unless it is None."""
     try:
         written = read_json(folder / "config.json")
         config = read_config(written)
-        game = config.game(named=hidden is None)
+        seats = config.seats()
+        people = [role for role, seat in seats.items() if seat.person]
+        if not people and not hidden:
+            hidden = None
+        game = config.game(named=True)
+        if hidden is not None:
+            game = config.game(named=False)
         rows = _rows(read_text(folder / "game.csv"), config)
         called = {player.public_name: role for role, (_, player) in config.players.items()}
         # myopic buyers are nobody in particular
@@ -328,7 +337,6 @@ def _game(folder: Path, place: str, hidden: Iterable[str] | None) -> ForeignGame
         if hidden is not None:
             said = [(roles[row.player], row.cells["message"]) for row in rows
                     if row.player in roles and "message" in row.cells]  # fmt: skip
-            people = [role for role, seat in config.seats().items() if seat.person]
             names = {*hidden, *config.names().values(), *names_said(said, people)}
             rows, redactions = _redacted(rows, names)
             written = _map_text(written, lambda text: redact(text, names)[0])
@@ -340,7 +348,7 @@ def _game(folder: Path, place: str, hidden: Iterable[str] | None) -> ForeignGame
             "system": SYSTEM, "id": id_, "folder": place, "date": config.date,
             "commit": config.commit, "config": written, "unused": unused,
         }  # fmt: skip
-        return ForeignGame(id_, place, table, config.seats(), source, redactions)
+        return ForeignGame(id_, place, table, seats, source, redactions)
     except Unfit as reason:
         return Skipped(place, str(reason))
 
@@ -472,4 +480,11 @@ def _replay(
     return unused
 
 
-IMPORTER = Importer("Import published games of GLEE.", of_folder(read_glee))
+NOTES = {
+    "bargaining": {
+        "reminders": "in GLEE of responders only, never of proposers",
+        "complete_information": "also where it is no, GLEE's reminders tell responders the rival's "
+        "discount from round 2 on",
+    }
+}
+IMPORTER = Importer("Import published games of GLEE.", of_folder(read_glee), NOTES)

@@ -1,6 +1,7 @@
 """What came of the games: the four metrics of each family, also over other configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import HIGH, LOW, Header, Lacking, Lead, ReportTable
 from cheaptalk.rules import Result, game_box
 from cheaptalk.statistics import DEALS, STRATA
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital
 
 INTERVALS = (
@@ -18,6 +20,7 @@ INTERVALS = (
 )
 HIGH_INFLATION = 0.9
 """Discount factors up to which money loses much of its worth."""
+DISCOUNTS = "game.discounts"
 EVERYBODY = "everybody"
 
 
@@ -37,7 +40,7 @@ def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
         ).sort(*ROLES)
         whole = met.with_columns(pl.lit(EVERYBODY).alias(role) for role in ROLES)
         both = [whole] if met.select(*ROLES).n_unique() == 1 else [whole, met]
-        by, bounds = ["family", *ROLES], bounds_of(played.game)
+        by, bounds = ["family", *ROLES], played.bounds
         parts += [means(one, list(METRICS), by, bounds=bounds, strata=STRATA) for one in both]
     frame = pl.concat(parts)
     yield ReportTable(
@@ -58,14 +61,16 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     for those that he buys (our documentation lists where paper and code differ). Means are over
     rounds, in prices. All other tables have the paper's, or with ``--as-published`` the code's.
     """
-    made = [one.frame for one in evidence.once(families) if one.game == "persuasion"]
-    if not made:
+    played = next((one for one in evidence.once(families) if one.game == "persuasion"), None)
+    if played is None:
         raise Lacking("no match of persuasion has finished; run the preset glee")
     labels = evidence.once(kinds)
-    both = _both(evidence, made[0]).with_columns(
+    both = _both(evidence, played.frame).with_columns(
         pl.col(f"player.{role}").replace_strict(labels).alias(role) for role in ROLES
     )
-    found = means(both.sort(*ROLES), ["paper", "code", "difference"], [*ROLES], strata=STRATA)
+    gain = played.bounds["bob_gain"]
+    bounds = {"paper": gain, "code": gain, "difference": (-1.0, 1.0)}
+    found = means(both.sort(*ROLES), [*bounds], [*ROLES], bounds=bounds, strata=STRATA)
     yield ReportTable(
         "bob-gain", "Bob's gain in persuasion, by both definitions", found,
         (*(Header(role, f"{title} is") for role, title in ROLES.items()),
@@ -128,17 +133,17 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
     """The means of a family's metrics, a row a distribution."""
     family = capital(played.game)
     frame = played.frame.with_columns(family=pl.lit(family))
-    bounds = bounds_of(played.game)
+    bounds = played.bounds
     yield means(
         frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
         bounds=bounds, strata=STRATA,
     )  # fmt: skip
     groups = {"all alike": frame["configuration"].unique()}
-    rates = [pl.col(name) for name in ("δ_A", "δ_B") if name in played.levels]
-    low = [rate.cast(pl.String).cast(pl.Float64) <= HIGH_INFLATION for rate in rates]
-    some = frame.filter(*low)["configuration"].unique() if low else pl.Series()
-    if 0 < len(some) < len(groups["all alike"]):
-        groups["high inflation"] = some
+    if DISCOUNTS in frame.columns:
+        rates = pl.col(DISCOUNTS).str.json_decode(pl.List(pl.Float64))
+        some = frame.filter(rates.list.max() <= HIGH_INFLATION)["configuration"].unique()
+        if 0 < len(some) < len(groups["all alike"]):
+            groups["high inflation"] = some
     for name, group in groups.items():
         named, weights = frame.with_columns(weights=pl.lit(name)), dict.fromkeys(group, 1.0)
         yield reweighted(named, list(METRICS), ["family", "weights"], weights, bounds=bounds)
@@ -148,7 +153,7 @@ def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     """A role's gain by who played it."""
     gain, who = GAINS[role], ROLES[role]
     all_ = dict.fromkeys(played.frame["configuration"].unique(), 1.0)
-    bounds = bounds_of(played.game)
+    bounds = played.bounds
     frame = played.frame.sort(who)
     plain = means(frame, [gain], [who], bounds=bounds, strata=STRATA)
     alike = reweighted(frame, [gain], [who], all_, bounds=bounds)
@@ -160,18 +165,13 @@ def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def bounds_of(game: str) -> dict[str, tuple[float, float]]:
-    """The least and the most that each measure of a game can be."""
-    return {name: one.bounds for name, one in game_box(game).measures.items()}
-
-
 def reweighted(
     frame: pl.DataFrame,
     values: Sequence[str],
     by: Sequence[str],
     weights: Mapping[str, float],
     *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
 ) -> pl.DataFrame:
     """Means as they would be if configurations had other shares (GLEE, footnote 11).
 
@@ -188,7 +188,8 @@ def reweighted(
         values: the columns to take means of; a match where one is missing does not count for it.
         by: the columns whose combinations are the cells, one at least.
         weights: how much each configuration counts, by its digest, >= 0; others count nothing.
-        bounds: the least and the most that means can be, by value; no interval leaves them.
+        bounds: the least and the most that values can be, as :func:`.mean_intervals` takes them; no
+            interval leaves their weighted means.
 
     Returns:
         One row a cell: the columns of ``by``, then for each value ``x`` its mean ``x``, ``x.low``,
@@ -212,10 +213,14 @@ def reweighted(
     known = frame.join(given.filter(pl.col("weight") > 0), on="configuration")
     whole = known.select(by).unique(maintain_order=True)
     for value in values:
-        own = _scaled(known.drop_nulls(value), value, by)
+        least, most = (bounds or {}).get(value, (-inf, inf))
+        ends = [end for end in (least, most) if isinstance(end, str)]
+        own = _scaled(known.drop_nulls(value), [value, *ends], by)
         found = means(own, [value], by, cluster=DEALS, strata=STRATA)
-        least, most = (bounds or {}).get(value, (None, None))
-        found = found.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most))
+        if ends:
+            cells = own.group_by(by, maintain_order=True).agg(pl.col(ends).mean())
+            found = found.join(cells, on=by, how="left", nulls_equal=True, maintain_order="left")
+        found = found.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most)).drop(ends)
         covered = own.group_by(by).agg(
             (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
         )
@@ -224,10 +229,10 @@ def reweighted(
     return whole
 
 
-def _scaled(frame: pl.DataFrame, value: str, by: Sequence[str]) -> pl.DataFrame:
+def _scaled(frame: pl.DataFrame, values: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
     """Values such that their plain mean is the weighted one: x w_c / W * N / n_c in each cell."""
     inner = [*by, "configuration"]
     each = pl.col("weight") / pl.len().over(inner)
     return frame.with_columns(met=each.sum().over(by)).with_columns(
-        pl.col(value) * each / pl.col("met") * pl.len().over(by)
+        pl.col(values) * each / pl.col("met") * pl.len().over(by)
     )

@@ -30,7 +30,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
-from cheaptalk.statistics.design_matrix import level_texts
+from cheaptalk.statistics.design_matrix import level_texts, told_apart
 from cheaptalk.text import capital
 
 CONFOUNDED = 1e-9
@@ -80,9 +80,15 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
                 if not factors or len(factors[0].levels) < who.height:
                     del known[metric]
                     why.append(f"{one.played.game}: some pairs have no value of {METRICS[metric]}")
-            made.append(Pairs(Fits(one.played, known, tuple(why)), who))
+                for mixed in fit.classical.design.confounded:
+                    if PAIR in mixed:
+                        del known[metric]
+                        why.append(f"{one.played.game}: {told_apart(mixed)}")
+            made.append(Pairs(Fits(one.played, known, tuple(dict.fromkeys(why))), who))
     if not any(one.fits.found for one in made):
-        raise Lacking("only one pair met; let every player meet every other in both roles")
+        why = [note for one in made for note in one.fits.lacks]
+        one_pair = "only one pair met; let every player meet every other in both roles"
+        raise Lacking(" ".join(why) or one_pair)
     return made
 
 

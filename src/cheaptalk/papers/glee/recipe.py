@@ -2,7 +2,7 @@
 
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
-from cheaptalk.papers.glee.families import CHOSEN
+from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
 from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
@@ -30,6 +30,7 @@ RECIPE: Recipe = Recipe(
     ),
     options={
         CHOSEN: "the player that others are compared with",
+        COMPOSITE: "discounts: both players' discount factors as one parameter (footnote 18)",
         SPLITS: "over how many random splits predictions are compared (the paper has 100)",
     },
 )

@@ -1,6 +1,6 @@
 """Regressions of a family's metrics, and how far they predict (Table 9)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from cheaptalk.reports.recipes.parts import (
 )
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.statistics import Regression, StatisticsError, prediction_baselines, regressions
-from cheaptalk.statistics.design_matrix import level_texts
+from cheaptalk.statistics.design_matrix import level_texts, told_apart
 from cheaptalk.statistics.regression import Errors
 from cheaptalk.text import capital
 
@@ -47,6 +47,11 @@ class Fit(NamedTuple):
 
     classical: Regression
     clustered: Regression
+
+    def tells(self, factor: str) -> bool:
+        """Whether the matches determine an effect of a factor."""
+        own = pl.col("factor") == factor
+        return self.classical.frame.filter(own & ~pl.col("reference"))["estimate"].count() > 0
 
     def effects(self, factor: str) -> pl.DataFrame:
         """What each level of a factor adds to its reference, in points.
@@ -100,13 +105,23 @@ class Fits:
     @property
     def notes(self) -> tuple[str, ...]:
         """What readers of any number of them must know."""
+        told = self._told(lambda fit: fit.clustered.notes)
+        return (*map(sentence, self.why), *told, *self.played.notes)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """Which regressions and effects are missing, and why."""
+        confounded = self._told(lambda fit: map(told_apart, fit.clustered.design.confounded))
+        return (*map(sentence, self.why), *confounded)
+
+    def _told(self, notes: Callable[[Fit], Iterable[str]]) -> Iterator[str]:
+        """Notes of regressions, each once, with the metrics that they are of."""
         said: dict[str, list[str]] = {}
         for name, one in self.found.items():
-            for note in one.clustered.notes:
+            for note in notes(one):
                 said.setdefault(note, []).append(METRICS[name])
-        game = capital(self.played.game)
-        told = [f"{game}, {' and '.join(names)}: {note}." for note, names in said.items()]
-        return (*map(sentence, self.why), *told, *self.played.notes)
+        for note, names in said.items():
+            yield f"{capital(self.played.game)}, {' and '.join(names)}: {note}."
 
     def beside(self, factor: str, metrics: Mapping[str, str]) -> pl.DataFrame:
         """The effects of a factor on several metrics, a row a level.
@@ -117,14 +132,14 @@ class Fits:
 
         Returns:
             ``level``, ``reference`` (of the first metric), then the columns of each metric that
-            was found.
+            was found; null where its matches cannot tell an effect from others.
         """
         whole = pl.DataFrame(schema={"level": pl.String, "reference": pl.Boolean})
         for metric, name in metrics.items():
             if metric in self.found:
+                if not self.found[metric].tells(factor):
+                    continue  # one level only where the metric has a value, or confounded
                 effects = self.found[metric].effects(factor).drop("p")
-                if effects.is_empty():
-                    continue  # one level only where the metric has a value
                 named = effects.rename({one: under(name, one) for one in effects.columns})
                 whole = whole.join(named, on="level", how="full", coalesce=True, suffix=" new",
                                    maintain_order="right_left")  # fmt: skip
@@ -159,6 +174,8 @@ def columns(names: Mapping[str, str], frame: pl.DataFrame) -> tuple[Header, ...]
 
 def fits(played: FamilyMatches, factors: Sequence[str]) -> Fits:
     """Regress all metrics of a family on factors; those without two levels are left out.
+
+    Effects that cannot be told from one another are null, and notes name them.
 
     Args:
         factors: names of terms or roles, MARKET or PAIR.
@@ -204,7 +221,7 @@ def _fitted(
     reference = {name: _present(frame, of, played.references) for name, of in used.items()}
     try:
         found = regressions(frame, outcomes, list(used), reference=reference, composites=used,
-                            errors=ERRORS, cluster=CLUSTER)  # fmt: skip
+                            errors=ERRORS, cluster=CLUSTER, partial=True)  # fmt: skip
     except StatisticsError as error:
         raise Lacking(f"{played.game}: {error}") from None
     return {outcome: Fit(*(found[outcome, kind] for kind in ERRORS)) for outcome in outcomes}

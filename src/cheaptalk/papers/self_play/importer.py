@@ -18,8 +18,8 @@ tells neither player's, and ``data.txt`` not always both.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -32,6 +32,7 @@ from cheaptalk.records.identity import digest
 from cheaptalk.records.imports.files import faults, place_name, read_text, walk
 from cheaptalk.records.imports.importers import Importer
 from cheaptalk.records.imports.intake import Collection, ForeignGame, Skipped, Unfit
+from cheaptalk.records.imports.redaction import names_said, names_to_hide, redact
 from cheaptalk.rules import CheaptalkError, Game, ReplayMismatch, Table, give
 from cheaptalk.rules.errors import shown
 
@@ -81,19 +82,34 @@ class View(NamedTuple):
     agreed: bool | None
 
 
-def read_dond(paths: Sequence[Path | str] | Path | str) -> Collection:
+def read_dond(
+    paths: Sequence[Path | str] | Path | str,
+    *,
+    keep_names: bool = False,
+    names: Sequence[str] = (),
+) -> Collection:
     """The dialogues in files, or in the ``.txt`` files of folders, for :func:`take_in`.
 
+    People's first names are taken out of the messages, see
+    :mod:`cheaptalk.records.imports.redaction`.
+
+    Args:
+        keep_names: leave them in.
+        names: names to take out of every dialogue, besides those that are found.
+
     Raises:
-        CheaptalkError: a path does not exist, or no file is there.
+        CheaptalkError: a path does not exist, or no file is there, or names are to be kept and to
+            be taken out.
     """
+    hidden = names_to_hide(keep_names, names)
     named = [paths] if isinstance(paths, Path | str) else paths
     places = [Path(path) for path in named]
     skipped: list[Skipped] = []
     files = list(chain.from_iterable(_files(path, skipped) for path in places))
     if not files and not skipped:
         raise CheaptalkError(f"{', '.join(map(str, places))}: no .txt file is there")
-    return Collection(SYSTEM, places[0].resolve().name, _games(files, skipped))
+    games = _games(files, skipped, hidden)
+    return Collection(SYSTEM, places[0].resolve().name, games, hidden is None)
 
 
 def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
@@ -105,7 +121,9 @@ def _files(path: Path, skipped: list[Skipped]) -> list[Path]:
     return [path]
 
 
-def _games(files: Iterable[Path], skipped: list[Skipped]) -> Iterator[ForeignGame | Skipped]:
+def _games(
+    files: Iterable[Path], skipped: list[Skipped], hidden: frozenset[str] | None
+) -> Iterator[ForeignGame | Skipped]:
     """The games of all files; what cannot be read comes first."""
     dialogues: dict[str, list[View]] = {}
     for path in files:
@@ -116,7 +134,7 @@ def _games(files: Iterable[Path], skipped: list[Skipped]) -> Iterator[ForeignGam
     game = DealOrNoDeal()
     for id_, views in dialogues.items():
         try:
-            yield _game(game, id_, views)
+            yield _game(game, id_, views, hidden)
         except Unfit as reason:
             yield Skipped(_place(views), str(reason))
 
@@ -141,8 +159,10 @@ def _views(path: Path, skipped: list[Skipped]) -> Iterator[View]:
             skipped.append(Skipped(place, str(reason)))
 
 
-def _game(game: Game, id_: str, views: Sequence[View]) -> ForeignGame:
-    """A dialogue, from all lines that tell of it."""
+def _game(
+    game: Game, id_: str, views: Sequence[View], hidden: frozenset[str] | None
+) -> ForeignGame:
+    """A dialogue, from all lines that tell of it; names are taken out unless ``hidden`` is None."""
     view, place = views[0], _place(views)
     context = {"counts": view.counts, "values": view.values}
     try:
@@ -150,9 +170,13 @@ def _game(game: Game, id_: str, views: Sequence[View]) -> ForeignGame:
     except ValidationError as error:
         raise Unfit(faults(error)) from None
     selections = _selections(views)
+    names: Set[str] = set()
+    if hidden is not None:
+        names = hidden | names_said(zip(cycle(PLAYERS), view.messages), PLAYERS)
+    messages = [redact(text, names) for text in view.messages]
     table = Table(game, deal, f"{SYSTEM}/{id_}")
     try:
-        for number, message in enumerate(view.messages):
+        for number, (message, _) in enumerate(messages):
             give(table, number, PLAYERS[number % 2], {"message": message})
         failures = _select(table, selections)
     except ReplayMismatch as mismatch:
@@ -161,7 +185,9 @@ def _game(game: Game, id_: str, views: Sequence[View]) -> ForeignGame:
     if failures:
         source["selections"] = dict(zip(PLAYERS, selections, strict=True))
     seats = dict.fromkeys(game.places, ImportedSeat(imported=SYSTEM, person=True))
-    return ForeignGame(id_, place, table, seats, source, failures=failures)
+    return ForeignGame(
+        id_, place, table, seats, source, sum(count for _, count in messages), failures
+    )
 
 
 def _place(views: Sequence[View]) -> str:
@@ -307,4 +333,5 @@ def _items(field: str, text: str) -> Triple:
     return books, hats, balls
 
 
-IMPORTER = Importer("Import people's dialogues of Deal or No Deal.", read_dond)
+NOTES = {"deal_or_no_deal": {"turns": "the published files do not say how many there could be"}}
+IMPORTER = Importer("Import people's dialogues of Deal or No Deal.", read_dond, NOTES)

@@ -78,8 +78,9 @@ class Sides:
             (``configuration``, ``deal``), ``objective`` and ``weight`` (its lambda), ``player``,
             ``lineage``, ``iteration``, ``partner`` (``itself``, ``people`` or ``others``),
             ``opponent`` (a label), ``own`` and ``theirs`` (mean payoffs), ``erred`` (100 if an own
-            answer was not valid at the first try, else 0), ``tokens`` (written by models in the
-            match; null without a model), and the measures of the match, shares in percent.
+            answer was not valid at the first try, else 0; null where that is not known), ``tokens``
+            (written by models in the match; null without a model), and the measures of the match,
+            shares in percent.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -163,7 +164,7 @@ def _seats(places: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.
         pl.col(f"player.{places[0]}").alias("player"),
         pl.mean_horizontal([f"payoff.{place}" for place in places]).alias("own"),
         pl.mean_horizontal([f"payoff.{place}" for place in partners]).alias("theirs"),
-        ((pl.sum_horizontal(faults) > 0) * 100.0).alias("erred"),
+        (pl.any_horizontal(one > 0 for one in faults) * 100.0).alias("erred"),
     ]
 
 

@@ -38,7 +38,7 @@ RECORD = {
     "planned": (BOOLEAN, "Whether the study as it now stands has this match."),
     "outcome": (JSON, "How it ended, in the game's terms."),
     "payoffs": (JSON, "What each place got, in the game's unit."),
-    "kinds": (JSON, "How many answers were of each kind, by place."),
+    "kinds": (JSON, "How many answers were of each kind, by place; ok of valid imported ones."),
     "calls": (INTEGER, "How many calls the answers took; 0 until it has ended (open_calls)."),
     "input_tokens": (INTEGER, "What those calls sent, as providers count."),
     "output_tokens": (INTEGER, "What came back, as providers count."),

@@ -15,6 +15,7 @@ from cheaptalk.players.seats import SEATS
 from cheaptalk.records.costs import cost_of
 from cheaptalk.records.exclusions import Stand
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
+from cheaptalk.records.forfeits import VALID
 from cheaptalk.records.judgements import Judgement
 from cheaptalk.records.record import AnswerRecord, MatchRecord, Status
 from cheaptalk.rules import Result
@@ -40,6 +41,16 @@ class MatchRow:
     @property
     def game(self) -> str:
         return self.record.game
+
+    @property
+    def ended(self) -> float | None:
+        """When it ended here, in seconds since 1970."""
+        return None if self.record.imported else self.record.finished
+
+    @property
+    def imported(self) -> float | None:
+        """When it was imported, in seconds since 1970."""
+        return self.record.finished if self.record.imported else None
 
     @cached_property
     def result(self) -> Result | None:
@@ -79,8 +90,10 @@ class MatchRow:
         return None if self.result is None else of(self.result)
 
     def count(self, place: str, kind: str) -> int | None:
-        """How many questions to a place ended as this kind; None where there is no such place."""
-        if place not in self.record.seats:
+        """How many questions to a place ended as this kind; None where there is no such place, or
+        where nobody knows at which try the answers of an imported match were valid.
+        """
+        if place not in self.record.seats or (self.record.imported and kind in VALID):
             return None
         return self.record.kinds.get(place, {}).get(kind, 0)
 
@@ -101,6 +114,14 @@ class AnswerRow(_OfMatch):
     """What a row of answers is read from."""
 
     answer: AnswerRecord
+
+    @property
+    def kind(self) -> str | None:
+        """What became of the question; None of an imported answer that is valid, as nobody knows
+        at which try.
+        """
+        unknown = self.match.record.imported and self.answer.kind in VALID
+        return None if unknown else self.answer.kind.value
 
     @cached_property
     def replies(self) -> list[Mapping[str, Any]]:
@@ -227,7 +248,8 @@ MATCH = [
            lambda row: list(row.bought_by) or None),
     _match("finished", NUMBER, "seconds since 1970", "When the match ended or was imported."),
     _moment("began_at", "record.begun", "When the match began; empty where nobody noted it."),
-    _moment("ended_at", "record.finished", "The same as finished."),
+    _moment("ended_at", "ended", "When the match ended; empty of imported matches (source_date)."),
+    _moment("imported_at", "imported", "When the match was imported."),
     _told("record.body.get", "seed", TEXT, "", "The seed of all chance in the match."),
     _told("record.body.get", "package", TEXT, "", "The version of cheaptalk that recorded the "
           "match."),
@@ -263,7 +285,8 @@ ANSWER = [
     Column("player", TEXT, "", "What the study calls the player.",
            lambda row: row.match.record.label(row.match.record.place_of(row.answer.seat))),
     _match("kind", TEXT, KINDS, "What became of the question: answered at once, or after being "
-           "asked again; or no answer, finally, and why.", "answer.kind.value"),
+           "asked again; or no answer, finally, and why. Empty of valid answers of imported "
+           "matches, whose number of tries is not known.", "kind"),
     _match("action", JSON, "", "The whole answer; empty where the seat failed to answer.",
            "answer.action"),
     Column("calls", INTEGER, ">= 0", "How many calls the answer took.",

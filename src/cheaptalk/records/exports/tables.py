@@ -65,7 +65,9 @@ def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
     ):
         roles = _roles(box, places)
         yield from columns_of(model, roles, data, group=group, game=box.name, prefix=prefix)
-    unit = paragraph(inspect.getdoc(rules.payoffs) or "")
+    meaning = paragraph(inspect.getdoc(rules.payoffs) or "")
+    units = rules.payoff_units()
+    shared = next(iter(units.values())) if len({*units.values()}) == 1 else ""
     own = partial(Column, game=box.name)
     for place in places:
         for name, type_, key, said in PLAYER:
@@ -73,7 +75,12 @@ def _of_match(box: GameBox, places: Sequence[str]) -> Iterator[Column]:
             yield own(f"{name}_{place}", type_, "", said.format(place), tell, "player")
         payoff = methodcaller("payoff", place)
         yield own(
-            f"payoff_{place}", NUMBER, "", f"What {place} got in all. {unit}", payoff, "payoff"
+            f"payoff_{place}",
+            NUMBER,
+            units.get(place, shared),
+            f"What {place} got in all. {meaning}",
+            payoff,
+            "payoff",
         )
         for kind in Kind:
             said = (

@@ -1,7 +1,8 @@
 """Importers of other systems' games by name; others may add theirs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cheaptalk.records.imports.intake import Collection
@@ -15,10 +16,13 @@ class Importer(NamedTuple):
     Attributes:
         help: what it imports, in a sentence, for ``cheaptalk import --help``.
         read: the games in some files or folders.
+        notes: what readers of a report must know of a parameter of our rules where the other system
+            took it otherwise, by game and parameter.
     """
 
     help: str
     read: Callable[[Sequence[Path]], Collection]
+    notes: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 IMPORTERS: Registry[Importer] = Registry("importer", "cheaptalk.importers", instances(Importer))

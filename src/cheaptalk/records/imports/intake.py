@@ -16,12 +16,16 @@ from cheaptalk.records.identity import (
     player_digest,
 )
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
-from cheaptalk.records.store.reader import chunks
+from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
 from cheaptalk.rules import CheaptalkError, Table
 
 CHUNK = 500
 """Games that are stored together."""
+TAKEN_OUT = "taken out"
+"""What became of the names that people wrote, where an import searched for them."""
+NAMED = "names that people wrote may stand in its messages: read these before you publish them"
+"""What to know of a study that :func:`holds_names`."""
 
 
 class Unfit(Exception):
@@ -66,11 +70,13 @@ class Collection(NamedTuple):
         system: its name.
         folder: the name of the folder they are in.
         games: the games, and those left out.
+        names_kept: whether names that people wrote were left in; None where nobody searched.
     """
 
     system: str
     folder: str
     games: Iterable[ForeignGame | Skipped]
+    names_kept: bool | None = None
 
 
 def with_a_game(collection: Collection) -> Collection:
@@ -133,17 +139,39 @@ def take_in(
     if not re.fullmatch(r"(?!-)[\w.-]{1,80}", study):
         raise CheaptalkError(f'"{study}" is no name for a study: letters, digits, _, . and -')
     with Store.opened(store, create=True) as opened:
-        for known in opened.studies():
-            if known.name == study and known.spec.get("imported") != collection.system:
-                raise CheaptalkError(
-                    f'"{study}" is another study in {opened.name}; choose another name'
-                )
+        earlier = next((one.spec for one in opened.studies() if one.name == study), None)
+        if earlier is not None and earlier.get("imported") != collection.system:
+            raise CheaptalkError(
+                f'"{study}" is another study in {opened.name}; choose another name'
+            )
         with opened.writing():
-            clerk = _Clerk(collection, opened, study)
+            clerk = _Clerk(collection, opened, study, _spec(collection, earlier))
             for chunk in chunks(collection.games, CHUNK):
                 clerk.enter(chunk)
                 progress(clerk.intake)
     return clerk.intake
+
+
+def _spec(collection: Collection, earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the store says of an import as a study; names that once came in are still there."""
+    spec: dict[str, Any] = {"imported": collection.system, "folder": collection.folder}
+    if collection.names_kept is None:
+        return spec
+    kept = collection.names_kept or (earlier is not None and earlier.get("names") != TAKEN_OUT)
+    return spec | {"names": "kept" if kept else TAKEN_OUT}
+
+
+def holds_names(store: Store, study: str) -> bool:
+    """Whether messages of an imported study may hold names that people wrote.
+
+    Raises:
+        StoreError: there is no such study.
+    """
+    spec = store.study(study, counted=False).spec
+    searched = "imported" not in spec or spec.get("names") == TAKEN_OUT
+    return not searched and any(
+        one.get("person") for specs in specs_of(store, study).values() for one in specs
+    )
 
 
 class _Entry(NamedTuple):
@@ -155,10 +183,11 @@ class _Entry(NamedTuple):
 
 
 class _Clerk:
-    def __init__(self, collection: Collection, store: Store, study: str) -> None:
+    def __init__(
+        self, collection: Collection, store: Store, study: str, spec: Mapping[str, Any]
+    ) -> None:
         self.system = collection.system
         self.store = store
-        spec = {"imported": collection.system, "folder": collection.folder}
         self.rows = StudyRows(store, study, spec)
         self.known = {record.deal_key: record.id for record in store.records(study)}
         self.intake = Intake()

@@ -21,6 +21,8 @@ games' own names and stay. Read what was redacted before publishing it, and name
 import re
 from collections.abc import Collection, Iterable
 
+from cheaptalk.rules import CheaptalkError
+
 MARK = "[name]"
 """What stands in a name's place."""
 
@@ -51,7 +53,7 @@ COMMON = frozenset(
         a absolutely accept accepted accordingly actually additionally after afternoon again agreed
         ah ai all also alternatively although always amazing america american an and any anyway
         apologies as assuming at awesome basically because before best better both bro brother buddy
-        business but buy buyer certainly clearly colleague come congratulations consequently
+        business but buy buyer certainly chap clearly colleague come congratulations consequently
         consider considering counteroffer counterpart currently customer day deal dear december
         definitely despite done dude each either english especially esteemed even evening eventually
         every everybody everyone everything exactly excellent fair fairly february fellow fellows
@@ -64,19 +66,31 @@ COMMON = frozenset(
         nevertheless next nice no nobody none nonetheless nope nothing november now obviously
         october of offer oh ok okay on once one only opponent or otherwise our ours overall pal
         partner partners perfect perhaps personally plus possibly potential presently previously
-        price probably product quality quick quickly rather readily really recall regardless
+        price probably product quality quick quickly ranger rather readily really recall regardless
         regrettably reject rejected remember respectfully right round sadly same saturday second
         secondly see seller september seriously similarly simply since sincerely sir so some somehow
         someone soon sorry specifically still strategically strictly sunday sure surely team thank
         thanks thankyou that the their them then there therefore these they third this those though
         thursday thus time today together tomorrow tonight too trader true truly trust truthfully
-        tuesday two ultimately under understandably understood unfortunately unless until usa usd
-        usually valued very wait we wednesday welcome well what whatever when where whether which
-        while who why wonderful worth wow yeah yep yes yesterday yet you your yours
+        tuesday turker two ultimately under understandably understood unfortunately unless until usa
+        usd usually valued very wait we wednesday welcome well what whatever when where whether
+        which while who why wonderful worth wow yeah yep yes yesterday yet you your yours
         """,
     )
 )
 """Words that stand where names do."""
+
+
+def names_to_hide(keep_names: bool, names: Iterable[str]) -> frozenset[str] | None:
+    """The names that an import takes out besides those it finds; None where all are kept.
+
+    Raises:
+        CheaptalkError: names are to be kept and to be taken out.
+    """
+    given = frozenset(names)
+    if keep_names and given:
+        raise CheaptalkError("names are either kept or taken out: give --keep-names or --name")
+    return None if keep_names else given
 
 
 def names_said(messages: Iterable[tuple[str, str]], people: Collection[str]) -> set[str]:

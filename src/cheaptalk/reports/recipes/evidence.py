@@ -49,11 +49,24 @@ class Evidence:
     @cached_property
     def frames(self) -> Mapping[str, pl.DataFrame]:
         """All matches by game, whatever their status; see :func:`.match_frames`."""
+        return self._read(None)
+
+    def read(self, seen: Callable[[MatchRecord], None]) -> None:
+        """Show every match that counts, with its answers; frames are made on the way."""
+        if "frames" not in self.__dict__:
+            self.__dict__["frames"] = self._read(seen)  # where the property keeps it
+            return
+        for record in self.records(sorted(self.frames)):
+            seen(record)
+
+    def _read(self, seen: Callable[[MatchRecord], None] | None) -> Mapping[str, pl.DataFrame]:
         only = self.measures
         if only is not None:  # of the games that the study has
             known = {name for game in self.places for name in game_box(game).measures}
             only = tuple(name for name in only if name in known)
-        return match_frames(self.store, self.study, only=only, as_published=self.as_published)
+        return match_frames(
+            self.store, self.study, only=only, as_published=self.as_published, seen=seen
+        )
 
     @cached_property
     def places(self) -> Mapping[str, Mapping[str, str]]:

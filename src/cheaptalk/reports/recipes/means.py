@@ -7,6 +7,7 @@ from scipy.special import stdtrit
 
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, HIGH, LOW, WANTED
 from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 
 PARTS = {
     "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
@@ -20,7 +21,7 @@ def means(
     values: Sequence[str],
     by: Sequence[str],
     *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
     cluster: Sequence[str] = DEALS,
     strata: Sequence[str] = (),
 ) -> pl.DataFrame:

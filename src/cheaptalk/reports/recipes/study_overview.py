@@ -34,6 +34,28 @@ class Activity:
     tallies: dict[tuple[str, str | None], Counter[str]] = field(default_factory=dict)
     firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
 
+    def add(self, record: MatchRecord) -> None:
+        """Count a match."""
+        answers = record.body.get("answers") or ()
+        labels = {place: record.label(place) for place in record.seats}
+        if any(answer["seat"] not in labels for answer in answers):
+            labels |= {seat: labels[place] for seat, place in _places(record).items()}
+        done = {label: [1, 0, 0, 0] for label in labels.values()}
+        for answer in answers:
+            action, seat = answer["action"], answer["seat"]
+            if action is not None:
+                words = len((action.get("message") or "").split())
+                tally = done[labels[seat] if seat in labels else record.label(seat)]
+                tally[1] += 1
+                tally[2] += words > 0
+                tally[3] += words
+        whole = [1, *map(sum, list(zip(*done.values(), strict=True))[1:])]
+        for one, counts in ((None, whole), *done.items()):
+            tallies = self.tallies.setdefault((record.game, one), Counter())
+            for column, count in zip(COLUMNS, counts, strict=True):
+                tallies[column.key] += count
+        self.firsts[record.id] = answers[0]["action"] if answers else None
+
 
 def played(evidence: Evidence) -> Iterator[ReportTable]:
     """How many matches count, and how much was done and said in them.
@@ -74,23 +96,7 @@ def _natural(label: str) -> list[tuple[int, str]]:
 def activity(evidence: Evidence) -> Activity:
     """All matches that count, read once."""
     found = Activity()
-    for record in evidence.records(sorted(evidence.frames)):
-        answers = record.body.get("answers") or ()
-        done: dict[str | None, Counter[str]] = {None: Counter(matches=1)}
-        done |= {record.label(place): Counter(matches=1) for place in record.seats}
-        known = all(answer["seat"] in record.seats for answer in answers)
-        places = {} if known else _places(record)
-        for answer in answers:
-            if answer["action"] is not None:
-                words = len((answer["action"].get("message") or "").split())
-                who = record.label(places.get(answer["seat"], answer["seat"]))
-                for tally in (done[None], done[who]):
-                    tally["answers"] += 1
-                    tally["messages"] += words > 0
-                    tally["words"] += words
-        for one, tally in done.items():
-            found.tallies.setdefault((record.game, one), Counter()).update(tally)
-        found.firsts[record.id] = answers[0]["action"] if answers else None
+    evidence.read(found.add)
     return found
 
 

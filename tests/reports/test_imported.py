@@ -1,0 +1,150 @@
+"""What reports, exports and frames say of games that another system played."""
+
+import csv
+import time
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.papers.glee.importer import read_glee
+from cheaptalk.records import Store
+from cheaptalk.records.imports import take_in
+from cheaptalk.reports.pages import moment
+from tests.pages import Page
+from tests.papers.glee_folders import (
+    AGREED,
+    OFFERS,
+    PITCHED,
+    PITCHES,
+    bargaining,
+    models,
+    persuasion,
+    write,
+    write_agreed,
+)
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    return folder
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def dated(games: Path, name: str, date: str | None) -> None:
+    players = models()
+    del players["date"]
+    written = bargaining(delta_1=None, delta_2=None) | players | ({"date": date} if date else {})
+    write(games, name, written, OFFERS, AGREED)
+
+
+@pytest.mark.parametrize(
+    ("dates", "said"),
+    [
+        ((None,), "When they were played is not in the recordings."),
+        (("2024-08-01 10:00:00",), "Played on 1 August 2024, by the recordings."),
+        (
+            ("2024-09-02 10:00:00", "2024-08-01", None, "last week"),
+            "Played from 1 August 2024 to 2 September 2024, by the recordings of 2 of the 4 games;",
+        ),
+    ],
+)
+@pytest.mark.parametrize("recipe", [None, "glee"])
+def test_reports_tell_the_day_of_the_import_from_the_days_of_play(
+    games: Path, store: Store, tmp_path: Path, dates: tuple[str | None, ...], said: str,
+    recipe: str | None,
+) -> None:  # fmt: skip
+    for number, date in enumerate(dates):
+        dated(games, f"G{number}", date)
+    take_in(read_glee(games), store, "pub")
+    page = tmp_path / "page.html"
+    if recipe:
+        ct.reports.write_findings(ct.reports.findings(store, "pub", recipe, draws=100), page)
+    else:
+        ct.reports.report(store, "pub", page)
+    text = " ".join(page.read_text().split())
+    assert f"Imported from glee on {moment(time.time())[:-10]}" in text
+    assert said in text
+    assert "Recorded" not in text
+
+
+def test_nobody_says_at_which_try_an_imported_answer_was_valid(
+    games: Path, store: Store, tmp_path: Path
+) -> None:
+    write_agreed(games)
+    take_in(read_glee(games), store, "pub")
+    frame = ct.frames.match_frames(store, "pub")["bargaining"]
+    assert frame.select("kind.alice.ok", "kind.alice.repaired").row(0) == (2, None)
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text())
+    answers = page.tables["pub-bargaining-answers"]
+    assert [[cell.text for cell in row[2:5]] for row in answers[1:]] == [
+        ["2", "\u2013", "\u2013"]
+    ] * 2
+    ct.export(store, "pub", tmp_path / "out")
+    (match,) = rows_of(tmp_path / "out" / "matches.csv")
+    assert match["answers_alice_ok"] == match["answers_alice_repaired"] == match["ended_at"] == ""
+    assert match["answers_alice_illegal"] == "0"
+    assert match["imported_at"] > "2026"
+    assert {row["kind"] for row in rows_of(tmp_path / "out" / "answers.csv")} == {""}
+
+
+def test_a_report_says_where_a_parameter_was_taken_otherwise(
+    games: Path, store: Store, tmp_path: Path
+) -> None:
+    write_agreed(games)
+    take_in(read_glee(games), store, "pub")
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    said = Page((tmp_path / "page.html").read_text()).text
+    assert "reminders yes (in GLEE of responders only, never of proposers)" in said
+    write(games, "OTHER", bargaining(complete_information=False), OFFERS, AGREED)
+    take_in(read_glee(games), store, "pub")
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    said = Page((tmp_path / "page.html").read_text()).text
+    assert "Note: also where it is no, GLEE's reminders tell responders" in said
+
+
+def test_intervals_hold_what_parameters_make_possible(
+    games: Path, store: Store, tmp_path: Path
+) -> None:
+    few = ["low-quality,0,Nature,{0},,", ",,Alice,{0},Good.,", ",,Bob,{0},,{1}"]
+    for number in range(4):
+        rows = [row.format(1, "yes" if number else "no") for row in few]
+        rows += [row.format(2, "yes" if number > 1 else "no") for row in few]
+        price = 10 * 10**number
+        write(games, f"G{number}", persuasion(product_price=price), PITCHES, rows)
+    take_in(read_glee(games), store, "pub")
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text())
+    table, headings = page.tables["pub-persuasion-players"], page.headings("pub-persuasion-players")
+    for title, bounds in {
+        "Sales": (0, 2), "Alice gain": (0, 1), "Bob gain": (-1, 2), "Payoff Alice": (0, 2),
+        "Payoff Bob": (-2 * 11_110 / 4, 4 * 11_110 / 4),
+    }.items():  # fmt: skip
+        cell = table[1][headings.index(title)]
+        low, high = cell.number("data-low"), cell.number("data-high")
+        assert low is not None
+        assert high is not None
+        assert bounds[0] <= low < high <= bounds[1], title
+    found = ct.reports.findings(store, "pub", "glee", draws=100)
+    row = found.tables["outcomes"].frame.row(0, named=True)
+    assert (row["bob_gain.low"], row["alice_gain.high"]) == (-1, 1)
+
+
+def test_a_payoff_is_in_its_role_s_unit_wherever_it_stands(
+    games: Path, store: Store, tmp_path: Path
+) -> None:
+    write(games, "PITCHED", persuasion(), PITCHES, PITCHED)
+    take_in(read_glee(games), store, "pub")
+    ct.export(store, "pub", tmp_path / "out")
+    codebook = {row["column"]: row["range"] for row in rows_of(tmp_path / "out" / "codebook.csv")}
+    assert (codebook["payoff_alice"], codebook["payoff_bob"]) == ("sales", "dollars")
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text())
+    shown = [cell.text for cell in page.tables["pub-persuasion-players"][0][-2:]]
+    assert shown == ["Payoff Alice?sales", "Payoff Bob?dollars"]
