@@ -89,7 +89,7 @@ def test_a_game_is_shown_with_what_parameters_may_be_and_what_it_pays(cheaptalk:
     shown = " ".join(cheaptalk("games", "bargaining").out.split())
     assert " 2 times number > 0 " in shown
     assert "true or false" in shown
-    assert "Payoffs of a place (dollars), with the defaults role from to alice 0 10,000" in shown
+    assert "Payoffs of a place, with the defaults role from to in alice 0 10,000 dollars" in shown
     assert "0 and 0 without one." in shown
 
 

@@ -285,6 +285,7 @@ def damaged(whole: Path, to: Path, hurt: Hurt) -> tuple[Path, str]:
     return path, id_
 
 
+@pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("name", HURTS)
 def test_damage_is_told_by_every_command_and_found_by_the_doctor(
     name: str, whole: Path, tmp_path: Path, cheaptalk: Command
@@ -312,6 +313,7 @@ def test_damage_is_told_by_every_command_and_found_by_the_doctor(
     assert not (tmp_path / "x").exists() or "export" not in hurt.known
 
 
+@pytest.mark.usefixtures("importable")
 def test_a_whole_store_is_called_sound_with_its_counts(whole: Path, cheaptalk: Command) -> None:
     last = cheaptalk("doctor", "--deep", "--store", str(whole)).out.splitlines()[-1]
     assert "is sound: 3 matches and 4 open calls read, 2 matches replayed in" in last, last

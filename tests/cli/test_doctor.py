@@ -1,18 +1,22 @@
 """The doctor says what is there, what is missing, and what for."""
 
 import json
-from importlib.metadata import PackageNotFoundError
+from importlib import import_module
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk.cli.shared import extras
+from cheaptalk.cli.shared.extras import Imported, imported
 from tests.conftest import Command
 from tests.fakes import spec
 
+doctor = import_module("cheaptalk.cli.catalogue.doctor")
 
+
+@pytest.mark.usefixtures("importable")
 def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("GROQ_API_KEY", "sk-sec\nret")
@@ -33,23 +37,66 @@ def test_all_is_said_in_plain_lines(cheaptalk: Command, monkeypatch: pytest.Monk
     assert "sk-sec" not in done.out + done.err
 
 
-def test_a_missing_extra_is_named_with_how_to_get_it(
+MODULES = {
+    "fine": "__version__ = '2.5'\nprint('hello')",
+    "hurt": "raise ImportError('libhurt.so: no such file\\nand more')",
+    "halved": "import a_part_that_is_missing",
+    "deadly": "import os; os._exit(7)",
+}
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that cannot all be imported, on the path of processes that are started."""
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("modules")
+def test_modules_are_imported_and_what_is_wrong_is_said() -> None:
+    assert imported(["fine", "hurt", "halved", "absent", "deadly", "later"]) == [
+        Imported("fine", version="2.5"),
+        Imported("hurt", problem="ImportError: libhurt.so: no such file"),
+        Imported("halved", problem="ModuleNotFoundError: No module named 'a_part_that_is_missing'"),
+        Imported("absent", absent=True, problem="ModuleNotFoundError: No module named 'absent'"),
+        Imported("deadly", problem="it ends the process with status 7"),
+        Imported("later", problem="it was not tried"),
+    ]
+
+
+@pytest.mark.usefixtures("modules")
+def test_what_optional_parts_lack_is_said_with_how_to_get_it(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def version(package: str) -> str:
-        if package in ("polars", "plotly"):
-            raise PackageNotFoundError(package)
-        return "1"
-
-    monkeypatch.setattr(extras, "version", version)
+    parts = {"analysis": ("absent", "gone"), "web": ("fine",), "lm": ("fine", "hurt", "absent")}
+    monkeypatch.setattr(doctor, "EXTRAS", parts)
     data = {one["what"]: one for one in json.loads(cheaptalk("doctor", "--json").out)}
-    assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "installed"}
+    assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}
     assert data["[analysis]"]["ok"] is False
     assert data["[analysis]"]["detail"] == (
-        'missing polars, plotly: pip install "cheaptalk[analysis]"'
+        'missing absent, gone: pip install "cheaptalk[analysis]"'
+    )
+    assert data["[lm]"]["detail"] == (
+        "hurt is installed and cannot be imported (ImportError: libhurt.so: no such file): "
+        'pip install --force-reinstall "cheaptalk[lm]"; '
+        'missing absent: pip install "cheaptalk[lm]"'
     )
 
 
+@pytest.mark.usefixtures("importable")
+def test_what_is_registered_where_nobody_looks_is_told(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chess = EntryPoint("chess", "chess_games:BOX", "cheaptalk.game")
+    monkeypatch.setattr(doctor, "entry_points", lambda: EntryPoints([chess]))
+    assert (
+        '--  plug-in: "chess" (chess_games:BOX) is registered under "cheaptalk.game" (did you mean '
+        '"cheaptalk.games"?), where nobody looks: mend, upgrade or uninstall its package'
+    ) in cheaptalk("doctor").out.splitlines()
+
+
+@pytest.mark.usefixtures("importable")
 def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec()))
     cheaptalk("run", "small.yaml")
@@ -58,6 +105,7 @@ def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("importable")
 def test_a_store_that_is_none_or_damaged_ends_with_1(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)
     done = cheaptalk("doctor", "--store", "diary.txt")

@@ -1,5 +1,6 @@
 """What ends a command from outside loses nothing: signals, readers that leave, full disks."""
 
+import io
 import os
 import signal
 import subprocess
@@ -12,7 +13,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.cli.shared.outside import Outside
 from tests.cli.terminal import unmeasured
-from tests.fakes import Server
+from tests.conftest import Command
+from tests.fakes import Server, study
 from tests.studies.test_interrupting import PATIENCE, Doorkeeper, begin, wait_for
 
 HINT = "stopped; go on with: cheaptalk resume glee --store cheaptalk.sqlite"
@@ -119,3 +121,40 @@ def test_an_error_of_the_input_stays_one_whoever_listens() -> None:
     outside = Outside()
     outside.lost["stderr"] = BrokenPipeError(32, "Broken pipe")
     assert [outside.ended(status) for status in (0, 1, 2, 3, 130)] == [141, 1, 2, 3, 141]
+
+
+class Unread(io.StringIO):
+    """A stream that nobody reads any more."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation
+
+
+WRITING = {
+    "page.html": ("report", "small", "--out", "page.html"),
+    "tables": ("export", "small", "--out", "tables"),
+    "lines.zip": ("export", "small", "--format", "jsonl", "--out", "lines.zip", "--json"),
+    "both.html": ("compare", "small", "small", "--out", "both.html"),
+    "ranks.html": ("leaderboard", "small", "--out", "ranks.html"),
+    "game.html": ("metagame", "small", "--out", "game.html"),
+    "sheet.csv": ("label", "small", "--judge", "promises", "--sheet", "sheet.csv"),
+}
+"""Commands by the file that they write."""
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("file", WRITING)
+def test_files_are_written_though_nobody_reads_on(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, stream: str
+) -> None:
+    players = {name: {"strategy": name} for name in ("random", "equal_split")}
+    players["down"] = {"model": "script/fail"}
+    pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
+    pairing += [[name, name] for name in ("random", "equal_split")]
+    ct.run(study(players=players, pairing=pairing, deals=2), tmp_path / "cheaptalk.sqlite")
+    monkeypatch.setattr(sys, stream, Unread())
+    assert cheaptalk(*WRITING[file]).status in (0, 141)
+    assert (tmp_path / file).exists()

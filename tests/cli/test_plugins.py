@@ -90,6 +90,7 @@ def test_a_broken_plugin_is_one_line_and_ends_no_command(cheaptalk: Command) -> 
     assert done.err == f"warning: {SAID}\n"
 
 
+@pytest.mark.usefixtures("importable")
 @pytest.mark.usefixtures("broken")
 def test_the_doctor_lists_broken_plugins_and_goes_on(cheaptalk: Command) -> None:
     done = cheaptalk("doctor")

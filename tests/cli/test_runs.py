@@ -185,7 +185,7 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
         "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
         "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
-        "set_aside": 0,
+        "set_aside": 0, "rest": 0,
     }  # fmt: skip
 
 
@@ -264,6 +264,7 @@ def test_a_store_that_cannot_be_used_is_told(cheaptalk: Command, tmp_path: Path)
     assert (tmp_path / "diary.txt").read_text() == "dear diary " * 100
 
 
+@pytest.mark.usefixtures("importable")
 def test_a_store_may_be_named_by_its_url(cheaptalk: Command, tmp_path: Path) -> None:
     url = ("--store", "sqlite:///there.sqlite")
     assert "there is no sqlite:///there.sqlite" in cheaptalk("plan", "small.yaml", *url).out

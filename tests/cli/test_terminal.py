@@ -316,3 +316,38 @@ def test_chip_trading_says_what_a_colour_is(piped: Command) -> None:
     done = piped("d\nred\n2\n", "chip_trading", "--seed", "3")
     assert "give (a colour that you hold): " in done.out
     assert "want (another colour of the game): " in done.out
+
+
+def test_a_person_is_told_and_asked_in_the_style_that_they_name(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (
+        "play",
+        "guess_the_average",
+        "--set",
+        "players=2",
+        "--set",
+        "rounds=1",
+        "--seed",
+        "1",
+    )
+    told = []
+    for style in ((), ("--style", "v2"), ("--style", "v1")):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("200\n40\n"))
+        done = cheaptalk(*command, *style)
+        assert done.status == 0
+        told.append(done.out)
+    assert "played before" in told[2], "v1 is the game's own"
+    assert told[0].partition("\n")[0] != told[1].partition("\n")[0]
+    assert all("That does not count" in text for text in told[:2])
+    with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+        mine = [record.seats["player_1"] for record in store.records(bodies=True)]
+        assert [one["label"] for one in mine] == ["you", "you, v2"]
+        assert [one["spec"]["style"] for one in mine] == ["v1", "v2"]
+        assert all(one.answers[0].kind is Kind.REPAIRED for one in store.records(bodies=True))
+
+
+def test_a_style_that_the_game_has_not_is_told(cheaptalk: Command) -> None:
+    done = cheaptalk("play", "guess_the_average", "--style", "v9")
+    assert done.status == 2
+    assert 'unknown style of guess_the_average "v9" (known: v1, v2, v3, v4, v5)' in done.said

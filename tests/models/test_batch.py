@@ -137,7 +137,7 @@ def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> Non
     ("status", "body", "said", "again"),
     [
         (401, b'{"error": {"message": "no such key: sk-secret"}}', "no such key: [key]", False),
-        (502, b"<html>sk-secret is away</html>", "status 502: <html>[key] is away", True),
+        (502, b"<html>sk-secret is away</html>", 'status 502: a web page, "[key] is away"', True),
         (404, b"gone", "status 404: gone", False),
         (429, b'{"error": {"message": "slow down"}}', "status 429: slow down", True),
         (200, b"<html>", "not what it should be", True),

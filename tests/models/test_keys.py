@@ -349,7 +349,7 @@ def test_a_proxy_s_password_is_nowhere(
     for secret in (PASSWORD, unquote(PASSWORD)):
         assert not held(reply.model_dump_json(), secret)
     if not answers:
-        assert reply.detail == "no proxy answers at 127.0.0.1:9 (Connection refused)"
+        assert (reply.detail or "").startswith("no proxy answers at 127.0.0.1:9 (Connection ref")
 
 
 STUDY = """

@@ -7,7 +7,7 @@ import secrets
 import shlex
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
-from cheaptalk.records import Store, StoreError, waiting_batches
+from cheaptalk.records import Store, StoreError, StoreHeld, waiting_batches
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem
 
@@ -221,6 +221,32 @@ def _account_of(store: Store) -> RunState | None:
     except (OSError, ValidationError) as error:
         raise ControlError(f"{mailbox.place} cannot be read: {error}") from None
     return state if state is not None and store.held() else None
+
+
+def check_free(store: Store) -> None:
+    """Refuse a store to which another process writes.
+
+    Raises:
+        StoreHeld: one does; the message says which, on what, and what to do.
+        StoreError: it cannot be written.
+    """
+    try:
+        with store.writing():
+            return
+    except StoreHeld:
+        with suppress(ControlError):
+            if (state := _account_of(store)) is not None:
+                raise StoreHeld(_busy(store, state)) from None
+        raise
+
+
+def _busy(store: Store, state: RunState) -> str:
+    ctl = f"cheaptalk ctl {state.study} --store {shlex.quote(store.name)}"
+    how_far = f"{state.done:,} of {counted(state.planned, 'match')} done"
+    return (
+        f"{store.name}: another cheaptalk is writing to it: process {state.pid} is at "
+        f'"{state.study}" ({how_far}); wait for it to end, or look after it with: {ctl}'
+    )
 
 
 def give_order(store: Store | Path | str, study: str, action: str, **what: Any) -> RunState:

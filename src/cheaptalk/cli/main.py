@@ -32,6 +32,7 @@ from cheaptalk.cli.results.export import export
 from cheaptalk.cli.results.judge import judge
 from cheaptalk.cli.results.label import label
 from cheaptalk.cli.results.leaderboard import leaderboard
+from cheaptalk.cli.results.matches import matches
 from cheaptalk.cli.results.metagame import metagame
 from cheaptalk.cli.results.report import report
 from cheaptalk.cli.results.show import show
@@ -52,7 +53,8 @@ from cheaptalk.text import visible
 COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "games": games, "players": players, "rosters": rosters, "prompt": prompt, "preset": preset,
     "providers": providers, "prices": prices, "plan": plan, "run": run, "resume": resume,
-    "ctl": ctl, "batches": batches, "cache": cache.commands, "status": status, "show": show,
+    "ctl": ctl, "batches": batches, "cache": cache.commands, "status": status, "matches": matches,
+    "show": show,
     "view": view, "judge": judge,
     "label": label, "report": report, "recipes": recipes, "compare": compare,
     "leaderboard": leaderboard, "metagame": metagame, "export": export,

@@ -80,7 +80,8 @@ def trouble_of(reply: Reply) -> Trouble | None:
         return None
     if reply.retry:
         return Trouble.OVERLOADED if reply.status in OVERLOAD else Trouble.BROKEN
-    return Trouble.DENIED if reply.status in DENIAL else Trouble.REJECTED
+    denied = reply.status in DENIAL or reply.unreached
+    return Trouble.DENIED if denied else Trouble.REJECTED
 
 
 class Retries:

@@ -18,7 +18,7 @@ from .record import (
     game_of,
     scripted_answers,
 )
-from .store.backend import NoStore, StoreError
+from .store.backend import NoStore, StoreError, StoreHeld
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
 from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
@@ -47,6 +47,7 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "StoreHeld",
     "StudySummary",
     "Unanswered",
     "all_batches",

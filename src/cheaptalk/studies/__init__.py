@@ -4,7 +4,7 @@ from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.event_loop import INTERRUPTED
-from cheaptalk.calls.orders import ControlError, LaneState, RunState, give_order, watch
+from cheaptalk.calls.orders import ControlError, LaneState, RunState, check_free, give_order, watch
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range
@@ -12,6 +12,7 @@ from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, d
 from cheaptalk.studies.estimates.experience import Experiences, experiences
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
+from cheaptalk.studies.plans.parts import part
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.presets import preset, preset_names, preset_text
@@ -31,10 +32,10 @@ from cheaptalk.text import money
 __all__ = [
     "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
-    "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress",
-    "Range", "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
-    "amount_text", "budget_text", "changes", "check", "check_batchable", "check_prices", "doubts",
-    "estimate", "experiences", "give_order", "lay_out", "load_study", "money", "open_host",
-    "parse_study", "plan", "planned_count", "preset", "preset_names", "preset_text", "run",
-    "try_strategies", "watch",
+    "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
+    "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
+    "amount_text", "budget_text", "changes", "check", "check_batchable", "check_free",
+    "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
+    "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
+    "preset_text", "run", "try_strategies", "watch",
 ]  # fmt: skip

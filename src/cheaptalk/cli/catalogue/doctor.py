@@ -6,15 +6,18 @@ import platform
 import sqlite3
 import sys
 import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import EXTRAS, missing
+from cheaptalk.cli.shared.extras import EXTRAS, Imported, imported
 from cheaptalk.cli.shared.lookup import opened
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.printing import err, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.rules import counted
 from cheaptalk.rules.registry import PluginWarning, Registry
@@ -39,12 +42,12 @@ def doctor(
         ("cheaptalk", True, ct.__version__),
         ("sqlite", True, sqlite3.sqlite_version),
     ]
-    broken = _broken_plugins()
+    with err.status("importing what optional parts need"), ThreadPoolExecutor() as pool:
+        extras = dict(zip(EXTRAS, pool.map(imported, EXTRAS.values()), strict=True))
+    broken = _broken_plugins(recipes=_works(extras["analysis"]))
     checks += [("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
-    for extra in EXTRAS:
-        absent = missing(extra)
-        cure = f'missing {", ".join(absent)}: pip install "cheaptalk[{extra}]"'
-        checks.append((f"[{extra}]", not absent, cure if absent else "installed"))
+    for extra, modules in extras.items():
+        checks.append((f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules))))
     for name, provider in ct.models.PROVIDERS.items():
         found = provider.secret is not None
         if found or provider.needs_key:
@@ -61,19 +64,49 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _broken_plugins() -> list[Diagnosis]:
-    """What installed packages register and cannot be used, from looking at everything anew."""
+def _works(modules: list[Imported]) -> bool:
+    return all(one.version is not None for one in modules)
+
+
+def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
+    """What there is to say of an optional part: its versions, or what is wrong and the cure."""
+    absent = [one.module for one in modules if one.absent]
+    for one in modules:
+        if one.problem and not one.absent:
+            again = f'pip install --force-reinstall "cheaptalk[{extra}]"'
+            yield f"{one.module} is installed and cannot be imported ({one.problem}): {again}"
+    if absent:
+        yield f'missing {", ".join(absent)}: pip install "cheaptalk[{extra}]"'
+    if _works(modules):
+        yield ", ".join(f"{one.module} {one.version}" for one in modules)
+
+
+def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
+    """What installed packages register and cannot be used, from looking at everything anew.
+
+    Args:
+        recipes: whether recipes can be looked at, which need an optional part.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PluginWarning)
         registries = {*Registry.known, ct.judges.RUBRICS}
-        if not missing("analysis"):
+        if recipes:
             registries.add(ct.reports.RECIPES)
         for registry in sorted(registries, key=lambda one: one.group):
             registry.forget()
             len(registry)
         ct.rules.games()
+    groups = sorted({"cheaptalk.recipes", *(one.group for one in registries)})
+    points = entry_points()
+    unknown = [
+        f'"{point.name}" ({point.value}) is registered under {ct.rules.suggest(group, groups)}, '
+        "where nobody looks: mend, upgrade or uninstall its package"
+        for group in sorted(points.groups)
+        if group.startswith("cheaptalk.") and group not in groups
+        for point in points.select(group=group)
+    ]
     said = [str(one.message) for one in caught if issubclass(one.category, PluginWarning)]
-    return [("plug-in", False, one) for one in dict.fromkeys(said)]
+    return [("plug-in", False, one) for one in dict.fromkeys([*said, *unknown])]
 
 
 def _store_check(where: str) -> Diagnosis:

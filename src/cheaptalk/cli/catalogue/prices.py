@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, PricesOption
-from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 from cheaptalk.models.model_strings import hint, refuse_secrets
 from cheaptalk.models.prices import PACKAGE
 from cheaptalk.whole_files import whole_file
@@ -40,7 +38,7 @@ def prices(
     if json:
         print_json(rows)
         return
-    out.print(_table(rows))
+    _print(rows)
     for row in rows:
         if row["input"] is None:
             say(f"{row['models'][0]}: {row['note']}")
@@ -48,23 +46,18 @@ def prices(
     out.print("Edit a copy: cheaptalk prices --init prices.yaml")
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    """Prices as a table; under a price's models stand its note and the user's file it is from."""
-    table = Table(
-        title="Dollars per million tokens; batch: the share of them that a batch costs",
-        title_justify="left", header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0),
-    )  # fmt: skip
-    table.add_column("models", overflow="fold")
-    for column in ("input", "cached", "output", "batch", "as of"):
-        table.add_column(column, justify="right", no_wrap=True)
+def _print(rows: list[dict[str, Any]]) -> None:
+    """Print prices; under a price's models stand its note and the user's file it is from."""
+    lines: list[list[object]] = []
     for row in rows:
         source = row["source"] and row["source"] != PACKAGE and f"from {row['source']}"
-        models = Text("\n".join(row["models"]))
         note = row["note"] if row["input"] is not None else None
-        models.append("".join(f"\n  {one}" for one in (note, source) if one), style="dim")
+        models = [*row["models"], *(f"  {one}" for one in (note, source) if one)]
         rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
-        table.add_row(models, *rates, row["as_of"] or "?")
-    return table
+        lines.append(["\n".join(models), *rates, row["as_of"] or "?"])
+    numbers = ["input", "cached", "output", "batch", "as of"]
+    title = "Dollars per million tokens; batch: the share of them that a batch costs"
+    print_table(title, ["models", *numbers], lines, right=numbers)
 
 
 def _rate(dollars: float | None) -> str:

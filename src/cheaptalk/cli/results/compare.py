@@ -19,9 +19,11 @@ from cheaptalk.cli.shared.options import (
     pair,
 )
 from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
 
 
+@finishing()
 def compare(
     study: Annotated[str, typer.Argument(help="The name of a study.", metavar="A")],
     other: Annotated[str, typer.Argument(help="The study to compare with it.", metavar="B")],

@@ -15,6 +15,7 @@ from cheaptalk.cli.shared.options import (
     StoredArgument,
     StoreOption,
 )
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.records.imports import NAMED, holds_names
 from cheaptalk.rules import counted
@@ -28,6 +29,7 @@ class Form(StrEnum):
     JSONL = "jsonl"
 
 
+@finishing()
 def export(
     study: StoredArgument,
     to: Annotated[

@@ -1,6 +1,7 @@
 """The commands that take in games of other systems: import glee, gama, dond and others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.lookup import check_free
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, out, print_json, say
 from cheaptalk.records.imports import (
@@ -60,7 +62,7 @@ def _command(name: str, importer: Importer) -> Any:
         study: StudyOption = f"{name}-import",
         json: JsonOption = False,
     ) -> None:
-        _take_in(importer.read(paths), store, study, json)
+        _take_in(lambda: importer.read(paths), store, study, json)
 
     made = typer.Typer(add_completion=False)
     made.command(name, help=importer.help)(take)
@@ -88,7 +90,8 @@ def glee(
     People's names are taken out where English addresses people, and not everywhere: read the
     messages before you publish them, and give what was missed with --name.
     """
-    _take_in(ct.read_glee(folder, keep_names=keep_names, names=name or []), store, study, json)
+    read = partial(ct.read_glee, folder, keep_names=keep_names, names=name or [])
+    _take_in(read, store, study, json)
 
 
 @commands.command()
@@ -112,7 +115,8 @@ def gama(
     The published variants of the measure called score are the scores of its paper. Players of one
     model whose temperature, prompts or persona differ by the names of their files stay apart.
     """
-    _take_in(ct.read_gama(folder, _aliases(alias or [])), store, study, json)
+    aliases = _aliases(alias or [])
+    _take_in(lambda: ct.read_gama(folder, aliases), store, study, json)
 
 
 @commands.command()
@@ -133,7 +137,8 @@ def dond(
     another may tell. People's names are taken out where English addresses people, and not
     everywhere: read the messages before you publish them, and give what was missed with --name.
     """
-    _take_in(ct.read_dond(paths, keep_names=keep_names, names=name or []), store, study, json)
+    read = partial(ct.read_dond, paths, keep_names=keep_names, names=name or [])
+    _take_in(read, store, study, json)
 
 
 def _list(lines: Sequence[str]) -> None:
@@ -165,10 +170,11 @@ def _aliases(written: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _take_in(found: Collection, store: str, study: str, as_json: bool) -> None:
+def _take_in(read: Callable[[], Collection], store: str, study: str, as_json: bool) -> None:
     """Store a collection that holds a game, and say what became of it."""
+    check_free(store)
     with err.status(study):
-        found = with_a_game(found)
+        found = with_a_game(read())
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
         def show(intake: Intake) -> None:

@@ -86,6 +86,8 @@ def judge(
             return
         known = ct.models.load_prices(prices)
         cap = cap_of(budget or [])
+        if not dry_run:
+            ct.studies.check_free(opened)
         if dry_run or costs(judge.seat.model, known):
             with err.status(f"{study}: estimating"):
                 takes = ct.judges.estimate_judging(
@@ -97,8 +99,7 @@ def judge(
             if dry_run:
                 _foretell(study, judge, takes, doubts, _again(context), json)
                 return
-            for line in (f"estimated {takes.amounts.line}", *doubts):
-                say(f"{study}: {line}", to=err, whole=True)
+            _announce(study, f"estimated {takes.amounts.line}", *doubts)
         started = time.monotonic()
         try:
             with StatusLine().shown(f"{study}: judging") as tell:
@@ -118,6 +119,11 @@ def judge(
         _summarise(study, state, _again(context), store)
     if state.halted or state.problems:
         raise typer.Exit(1)
+
+
+def _announce(study: str, *lines: str) -> None:
+    for line in lines:
+        say(f"{study}: {line}", to=err, whole=True)
 
 
 def _again(context: typer.Context) -> str:

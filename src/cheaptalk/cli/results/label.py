@@ -8,11 +8,13 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoredArgument, StoreOption
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.sentences import see_verdicts
 from cheaptalk.rules import counted
 
 
+@finishing()
 def label(
     study: StoredArgument,
     by_rubric: Annotated[

@@ -16,9 +16,11 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
 )
 from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
 
 
+@finishing()
 def leaderboard(
     studies: Annotated[list[str], typer.Argument(help="Names of studies, one or several.")],
     store: StoreOption = DEFAULT_STORE,

@@ -21,6 +21,7 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     pair,
 )
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.rules.errors import Advice
@@ -37,6 +38,7 @@ ADVICE = {"one_sided": "use --one-sided", "paired": "use --unpaired", "pooled": 
 """How the command line says what an error advises in Python."""
 
 
+@finishing()
 def metagame(
     context: typer.Context,
     source: Annotated[

@@ -22,11 +22,13 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     pair,
 )
+from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.records.imports import NAMED, holds_names
 from cheaptalk.rules import counted
 
 
+@finishing()
 def report(
     study: StoredArgument,
     store: StoreOption = DEFAULT_STORE,

@@ -27,6 +27,17 @@ def opened(where: str) -> Iterator[ct.Store | None]:
         yield found
 
 
+def check_free(where: str) -> None:
+    """Refuse a store that cannot be written now, before anything is said or asked.
+
+    Raises:
+        StoreError: another process writes to it, or nobody can.
+    """
+    with opened(where) as store:
+        if store is not None:
+            ct.studies.check_free(store)
+
+
 @contextmanager
 def naming(source: str) -> Iterator[None]:
     """Begin what is said against a study with where it was written."""

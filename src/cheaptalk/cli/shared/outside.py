@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -70,24 +71,42 @@ class Outside:
         """The stream, or where it is closed one that takes everything."""
         if stream is None:
             return Path(os.devnull).open("w", encoding="utf-8")
-        return cast(TextIO, _Watched(stream, lambda error: self._lose(name, error)))
+        return cast(TextIO, _Watched(stream, partial(self._lose, name)))
 
     def _hear(self, number: int, _: object) -> None:
         if not self._over:
             self.signal = number
             _interrupt()
 
-    def _lose(self, name: str, error: OSError) -> None:
+    def _lose(self, name: str, error: OSError, interrupts: bool) -> None:
         first = not self.lost
         self.lost[name] = error
-        if first and not self._over:
+        if first and interrupts and not self._over:
             _interrupt()
 
 
-class _Watched:
-    """A stream that, once it cannot be written, takes everything and keeps nothing."""
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Go on though nobody reads on: what a command writes to files is written before it ends."""
+    streams = [one for one in (sys.stdout, sys.stderr) if isinstance(one, _Watched)]
+    for one in streams:
+        one.interrupts = False
+    try:
+        yield
+    finally:
+        for one in streams:
+            one.interrupts = True
 
-    def __init__(self, stream: TextIO, lose: Callable[[OSError], None]) -> None:
+
+class _Watched:
+    """A stream that, once it cannot be written, takes everything and keeps nothing.
+
+    Attributes:
+        interrupts: whether that ends the command as Ctrl-C does.
+    """
+
+    def __init__(self, stream: TextIO, lose: Callable[[OSError, bool], None]) -> None:
+        self.interrupts = True
         self._stream = stream
         self._lose = lose
 
@@ -110,7 +129,7 @@ class _Watched:
         except OSError as error:
             with suppress(OSError, ValueError):  # a stream without a file
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            self._lose(error)
+            self._lose(error, self.interrupts)
 
 
 def _heard() -> list[signal.Signals]:

@@ -5,25 +5,40 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TextIO
 
 import yaml
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.panel import Panel
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.layout import folded, table_lines
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.text import visible
 
 
 class SafeConsole(Console):
-    """A console on which no text can be a command to the terminal, whoever wrote it."""
+    """A console on which no text can be a command to the terminal, whoever wrote it.
+
+    Texts are folded at spaces on a terminal, and never elsewhere; no word is broken.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        wide = options.get("soft_wrap")
+        if len(objects) == 1 and not (self.soft_wrap if wide is None else wide):
+            text = objects[0]
+            if isinstance(text, str):
+                markup = options.pop("markup", None)
+                text = self.render_str(text, markup=markup, highlight=False)
+            if isinstance(text, Text):
+                objects, options["soft_wrap"] = (folded(text, self.width),), True
+        super().print(*objects, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -37,8 +52,8 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-out = SafeConsole(highlight=False, soft_wrap=not is_terminal(sys.stdout))
-err = SafeConsole(stderr=True, highlight=False, soft_wrap=not is_terminal(sys.stderr))
+out = SafeConsole(highlight=False, emoji=False, soft_wrap=not is_terminal(sys.stdout))
+err = SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=not is_terminal(sys.stderr))
 
 
 def say(text: object, *, to: Console = out, whole: bool = False, style: str | None = None) -> None:
@@ -50,23 +65,40 @@ def say(text: object, *, to: Console = out, whole: bool = False, style: str | No
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
 
 
+def say_boxed(text: str, title: str | None = None) -> None:
+    """Print a text in a box on a terminal; elsewhere behind its title, if it has one."""
+    if out.soft_wrap:
+        say(f"{title}: {text}" if title else text)
+    else:
+        out.print(Panel(folded(Text(text), out.width - 4), title=title))
+
+
 def print_json(data: Any) -> None:
     """Print data as JSON on standard output; undefined and infinite numbers are null."""
     sys.stdout.write(standard_json(data, indent=2, default=str) + "\n")
 
 
-def print_table(title: str | None, columns: list[str], rows: list[list[object]]) -> None:
-    """Print a table; numbers stand right."""
-    table = Table(
-        title=None if title is None else Text(title),
-        title_justify="left", header_style="bold", box=None, pad_edge=False,
-    )  # fmt: skip
-    for place, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(f"{c:,}" if isinstance(c, int) else str(c)) for c in row))
-    out.print(table)
+def print_table(
+    title: str | None,
+    columns: list[str],
+    rows: list[list[object]],
+    *,
+    right: Collection[str] = (),
+) -> None:
+    """Print a table; numbers stand right, and columns named so."""
+    if title is not None:
+        say(title, style="italic")
+    stand = [
+        place
+        for place, column in enumerate(columns)
+        if column in right or (rows and all(isinstance(row[place], int | float) for row in rows))
+    ]
+    cells = [[f"{c:,}" if isinstance(c, int) else visible(str(c)) for c in row] for row in rows]
+    width = None if out.soft_wrap else out.width
+    head, lines = table_lines(columns, cells, width, stand)
+    for some, style in ((head, "bold"), (lines, None)):
+        if some:
+            say("\n".join(some), whole=True, style=style)
 
 
 def print_batches(found: Sequence[ct.records.BatchSummary]) -> None:

@@ -17,10 +17,9 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.markup import escape
-from rich.panel import Panel
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.lookup import opened
+from cheaptalk.cli.shared.lookup import check_free, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     ParametersOption,
@@ -28,7 +27,7 @@ from cheaptalk.cli.shared.options import (
     parameters,
     player_entry,
 )
-from cheaptalk.cli.shared.printing import err, out, say
+from cheaptalk.cli.shared.printing import err, out, say, say_boxed
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
 """A question to a person, and what they answered, as text."""
@@ -49,27 +48,39 @@ def play(
         str | None,
         typer.Option("--as", help="Your place, such as bob or player_3.", show_default="the first"),
     ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option(
+            help="The wording in which you are told and asked; cheaptalk games GAME lists them.",
+            metavar="NAME",
+            show_default="the game's first",
+        ),
+    ] = None,
     set_: ParametersOption = None,
     seed: Annotated[int | None, typer.Option(help="Of the deal.", show_default="random")] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Play a game yourself at the terminal; each match is recorded and counted like any other."""
-    ct.game_box(game)
+    box = ct.game_box(game)
+    words = ct.styles.style(game, style).name
+    check_free(store)
     number = secrets.randbelow(2**31) if seed is None else seed
     rival = against.strip()
+    worded = {"style": words} if style else {}
+    me = "you" if words == next(iter(box.styles)) else f"you, {words}"
     written = {
         "name": f"played-{game}",
         "description": "Played at a terminal, each deal by a seed of its own.",
         "seed": number,
         "games": [{"game": game, "fixed": parameters(set_ or [])}],
-        "players": {"you": {"person": "terminal"}, rival: player_entry(against)},
+        "players": {me: {"person": "terminal"} | worded, rival: player_entry(against)},
     }
     study = ct.studies.parse_study(written, "cheaptalk play")
     places = list(study.games[0].configurations()[0].places)
     mine = place or places[0]
     if mine not in places:
         raise _no_place(mine, places)
-    seating = ["you" if one == mine else rival for one in places]
+    seating = [me if one == mine else rival for one in places]
     study = study.model_copy(update={"pairing": [seating]})
     (match,) = ct.studies.plan(study).matches
     match = match._replace(dealt=match.dealt._replace(key=str(number)))
@@ -78,6 +89,7 @@ def play(
         terminal = _Terminal(_answered(earlier, match.id))
         checked = ct.studies.check(planned, earlier, ask_person=terminal.ask)
     again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
+    again += ["--style", words] if style else []
     again += [part for one in set_ or [] for part in ("--set", one)]
     again += ["--seed", str(number), "--store", store]
     with ct.Store.open(store, create=True) as there:
@@ -187,7 +199,7 @@ def _retell(answered: Sequence[Exchange], now: ct.players.PersonCall) -> None:
 
 def _show(call: ct.players.PersonCall) -> None:
     for paragraph in call.news:
-        out.print(Panel(escape(paragraph)), soft_wrap=False)
+        say_boxed(paragraph)
     out.print(escape(call.question))
 
 
@@ -300,7 +312,7 @@ def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
     heard = [line for line in lines if line.seat in seats]
     asked = [place for place, line in enumerate(heard) if line.kind is not None]
     for line in heard[asked[-1] + 1 :] if asked else ():
-        out.print(Panel(escape(line.text), title="the end"), soft_wrap=False)
+        say_boxed(line.text, "the end")
     if record.payoffs is None:
         say(f"The match ended as {record.status.value}: {record.why}")
     else:

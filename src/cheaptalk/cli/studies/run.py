@@ -19,7 +19,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import costs, outlook
-from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened, stored_study
+from cheaptalk.cli.shared.lookup import (
+    check_free,
+    check_seated,
+    find_study,
+    naming,
+    opened,
+    stored_study,
+)
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     CacheFileOption,
@@ -89,6 +96,14 @@ class PlayOptions:
     max_dollars: Annotated[float | None, typer.Option(help="Dollars that this run may spend.")] = (
         None
     )
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Matches to play now, spread over games and pairings, to try."),
+    ] = None
+    game: Annotated[
+        list[str] | None,
+        typer.Option(help="Play this game of the study alone now. Repeat it for several."),
+    ] = None
     prices: PricesOption = None
     no_estimate: NoEstimateOption = False
     allow_failures: Annotated[
@@ -106,6 +121,11 @@ class PlayOptions:
         if dollars is not None and not 0 < dollars < math.inf:
             hint = "--max-dollars"
             raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint=hint)
+
+    @property
+    def in_part(self) -> bool:
+        """Whether only a part of the study is to be played."""
+        return self.limit is not None or bool(self.game)
 
     @property
     def cache_at(self) -> Path | None:
@@ -145,6 +165,7 @@ def _play(
     players: Sequence[str] = (),
     rosters: Sequence[str] = (),
 ) -> None:
+    check_free(path)
     prices = ct.models.load_prices(options.prices)
     cap = ct.studies.Cap(
         calls=options.max_calls, tokens=options.max_tokens, dollars=options.max_dollars
@@ -153,9 +174,12 @@ def _play(
     with naming(name), opened(path) as earlier:
         planned = ct.studies.lay_out(study, earlier)
         check_seated(planned, players, rosters)
+        whole = planned
+        if options.in_part:
+            planned = ct.studies.part(whole, earlier, games=options.game or (), limit=options.limit)
         checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
         ct.studies.try_strategies(planned)
-        changes = None if earlier is None else ct.studies.changes(planned, earlier)
+        changes = None if earlier is None else ct.studies.changes(whole, earlier)
     for line in change_lines(changes):
         say(line, to=err, whole=True)
     expected = {} if options.no_estimate else _announce(checked, path, options)
@@ -178,7 +202,8 @@ def _play(
     except KeyboardInterrupt:
         for progress in seen:
             _summarise(study, path, progress, time.monotonic() - started, options)
-        again = f"stopped; go on with: {_resume(study, path, options)}"
+        left = seen[0].left if seen else options.limit or 1
+        again = f"stopped; go on with: {_resume(study, path, options, left)}"
         say(again, to=err, whole=True)
         raise
     _summarise(study, path, progress, time.monotonic() - started, options)
@@ -270,9 +295,23 @@ def _beside(progress: ct.Progress) -> list[str]:
     return [*parts, progress.batches] if progress.batches else parts
 
 
-def _resume(study: ct.Study, path: str, options: PlayOptions) -> str:
+def _resume(study: ct.Study, path: str, options: PlayOptions, left: int | None) -> str:
+    """The command that goes on with a study.
+
+    Args:
+        left: matches that were to be played and are left; None to go on with all of the study.
+    """
     again = f"cheaptalk resume {study.name} --store {shlex.quote(path)}"
-    return f"{again} --batch" if options.batch else again
+    return again + _options(options, left)
+
+
+def _options(options: PlayOptions, left: int | None) -> str:
+    """The options with which to go on: in batches as before, and with the same part."""
+    parts = ["--batch"] if options.batch else []
+    if left and options.in_part:
+        parts += [f"--game {shlex.quote(game)}" for game in options.game or ()]
+        parts += [f"--limit {left}"] if options.limit is not None else []
+    return "".join(f" {part}" for part in parts)
 
 
 def _summarise(
@@ -292,6 +331,7 @@ def _summarise(
                 "before": progress.before,
                 "played": counts,
                 "left": progress.left,
+                "rest": progress.rest,
                 "set_aside": progress.set_aside,
                 **progress.excluded._asdict(),
                 "halted": progress.halted,
@@ -346,21 +386,26 @@ def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
 def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions) -> str:
     """What there is to do after a run: to report it, or what helps it on."""
     where = f"--store {shlex.quote(path)}"
+    if progress.rest and not progress.left:
+        rest = counted(progress.rest, "match")
+        again = _resume(study, path, options, None)
+        return f"{rest} of the study left; play the rest with: {again}"
     if not progress.left:
         return f"report it with: cheaptalk report {study.name} {where}"
     left = f"{progress.left:,} left"
     used_up = progress.used_up >= progress.left
-    again = f"cheaptalk run FILE {where}{' --batch' if options.batch else ''}"
+    again = f"cheaptalk run FILE {where}{_options(options, progress.left)}"
+    on = _resume(study, path, options, progress.left)
     if progress.short and progress.uncountable:
         return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:
         cap = "the budget" if progress.short else "budget.per_match"
         return f"{left}; raise {cap} in the study's file, then: {again}"
     if progress.uncountable:
-        return f"{left}; cap calls instead: {_resume(study, path, options)} --max-calls N"
+        return f"{left}; cap calls instead: {on} --max-calls N"
     if progress.used_up:
         left += f", {progress.used_up:,} of them until budget.per_match is raised"
-    return f"{left}; go on with: {_resume(study, path, options)}"
+    return f"{left}; go on with: {on}"
 
 
 def _notes(progress: ct.Progress) -> Iterator[str]:

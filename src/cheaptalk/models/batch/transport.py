@@ -84,7 +84,7 @@ class HttpBatches(BatchServer):
         except TimeoutError:
             raise self._trouble("no answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise BatchTrouble(lost_connection(error)) from None
+            raise BatchTrouble(lost_connection(error, url)) from None
         if response.status == 200:
             return data
         said = refused(response.status, response.headers, data, self._secrets)

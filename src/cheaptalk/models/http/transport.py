@@ -8,6 +8,7 @@ import email.utils
 import json
 import math
 import os
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -173,8 +174,18 @@ AGAIN = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which trying again may help."""
 LONG_NUMBER = 20
 """Digits of a whole number that is read as one, where JSON is read leniently."""
-NOT_FOUND = 404
-"""The status of what is not there: the model, or the page behind a wrong URL."""
+MISSED = frozenset({200, 404, 405})
+"""The statuses of what is not there: the model, or a wrong URL, which may lead to a web page."""
+PAGE = re.compile(r"\s*<(!doctype\s+html|html)\b", re.IGNORECASE)
+TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+TAG = re.compile(r"<[^>]*>")
+WANTS_TLS = re.compile(
+    r"HTTP request (was )?(sent )?to (an )?HTTPS|plain HTTP to an SSL|requires TLS", re.IGNORECASE
+)
+"""How servers say that a question came over http and should have come over https."""
+NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
+"""What TLS makes of a server's answer that is none of TLS."""
+WRITE_HTTPS = "if it speaks https, write https:// in the URL"
 LOCKED = (401, 403)
 """The statuses of what wants a key, or another one."""
 SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -220,7 +231,7 @@ class Wire:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
         except (aiohttp.ClientError, OSError) as error:
-            reply = lost_connection(error)
+            reply = lost_connection(error, url)
         reply = scrubbed_reply(reply, secrets)
         return reply.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
 
@@ -255,6 +266,9 @@ async def _said(
         if len(found) > LONGEST:
             return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
     data = bytes(found)
+    if response.status == 200 and PAGE.match(text := data.decode(errors="replace")):
+        said = f"the server answers with {_page(scrubbed(text, secrets))}"
+        return broken(said, retry=True, status=response.status)
     if not 200 <= response.status < 300:
         return refused(response.status, response.headers, data, secrets)
     try:
@@ -283,10 +297,13 @@ LOST: tuple[tuple[type[Exception], str], ...] = (
 """What is said of a connection that broke, by the error."""
 
 
-def lost_connection(error: Exception) -> Reply:
+def lost_connection(error: Exception, url: str) -> Reply:
     """What is said of a connection that was never made, or broke, in our words and the system's.
 
     Never in the error's own: they may hold what a server said, or a proxy's password.
+
+    Args:
+        url: where the call was sent.
     """
     if isinstance(error, aiohttp.ClientHttpProxyError):
         said = (
@@ -296,18 +313,36 @@ def lost_connection(error: Exception) -> Reply:
         retry = _worth_retrying(error.status, None)
         return broken(said, retry=retry, status=error.status, unreached=True)
     if isinstance(error, aiohttp.ClientConnectorError):
-        cause = error.__cause__
-        if isinstance(cause, ssl.SSLError):
-            why = cause.strerror or cause.reason
-        else:
-            why = _system_words(error.errno) or error.strerror or "no connection"
-        who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
-        said = f"no {who} answers at {error.host}:{error.port} ({why})"
-        return broken(said, retry=True, unreached=True)
+        return _unreached(error)
     known = next((words for kind, words in LOST if isinstance(error, kind)), None)
     number = error.errno if isinstance(error, OSError) else None
     words = known or _system_words(number) or type(error).__name__
+    if known and url.startswith("http://"):
+        words += f"; {WRITE_HTTPS}"
     return broken(f"connection failed: {words}", retry=True)
+
+
+def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
+    """What is said where no server could be talked to, with what to do."""
+    cause = error.__cause__
+    who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
+    place = f"{error.host}:{error.port}"
+    retry = not isinstance(cause, ssl.SSLError)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        said = (
+            f"the certificate of {place} is not trusted ({cause.verify_message}): name its "
+            "authority's file in SSL_CERT_FILE, or write the name that it is made out to"
+        )
+    elif isinstance(cause, ssl.SSLError) and cause.reason in NO_TLS:
+        said = f"the {who} at {place} speaks no https: write http:// in the URL"
+    elif isinstance(cause, ssl.SSLError):
+        said, retry = f"no {who} answers at {place} ({cause.strerror or cause.reason})", True
+    elif isinstance(error, aiohttp.ClientConnectorDNSError):
+        said = f'no {who} has the name "{error.host}" ({error.strerror}): check URL and network'
+    else:
+        why = _system_words(error.errno) or error.strerror or "no connection"
+        said = f"no {who} answers at {place} ({why}): is it running, and is that its port?"
+    return broken(said, retry=retry, unreached=True)
 
 
 def _system_words(number: int | None) -> str | None:
@@ -351,7 +386,10 @@ def refused(
     try:
         reply = complaint(scrubbed_values(msgspec.json.decode(data), secrets), status)
     except (ValueError, RecursionError):
-        said = scrubbed(data.decode(errors="replace"), secrets)[: 4 * SAID]
+        text = scrubbed(data.decode(errors="replace"), secrets)
+        said = _page(text) if PAGE.match(text) else text[: 4 * SAID]
+        if status == 400 and WANTS_TLS.search(text):
+            said = "the server wants https: write https:// in the URL"
         reply = broken(_with_status(status, said), retry=_worth_retrying(status, None))
     if 300 <= status < 400 and (place := headers.get("Location")):
         reply = broken(
@@ -363,6 +401,17 @@ def refused(
     return reply.model_copy(update={"retry_after": after, "status": status})
 
 
+def _page(text: str) -> str:
+    """A web page in a few words: its title, or what it begins with.
+
+    >>> _page("<!doctype html><title>Not here</title>..."), _page("<html><b>It</b> is away.</html>")
+    ('a web page, "Not here"', 'a web page, "It is away."')
+    """
+    title = TITLE.search(text)
+    words = " ".join((title[1] if title else TAG.sub(" ", text)).split())
+    return f'a web page, "{words[:100]}"'
+
+
 def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
     """A reply with what may be wrong with a URL of one's own whose server turns a call away.
 
@@ -370,11 +419,11 @@ def hinted(reply: Reply, name: ModelName, url: str) -> Reply:
         url: where the call was sent.
     """
     hint = ""
-    if reply.status == NOT_FOUND and name.protocol == "chat":
+    if reply.status in MISSED and name.protocol == "chat":
         hint = f"the URL mostly ends in /v1, and calls go to {url}"
     elif reply.status in LOCKED:
         hint = f"no key is sent to a model string's own URL: {OWN_KEY}"
-    if name.at_home or not hint or (reply.status == NOT_FOUND and name.url.endswith("/v1")):
+    if name.at_home or not hint or (reply.status in MISSED and name.url.endswith("/v1")):
         return reply
     return reply.model_copy(update={"detail": f"{reply.detail} ({hint})"})
 

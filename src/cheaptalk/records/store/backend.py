@@ -27,6 +27,10 @@ class NoStore(StoreError):
     """There is no store there, and none is to be made."""
 
 
+class StoreHeld(StoreError):
+    """Another process is writing to the store."""
+
+
 HELD = (
     "another cheaptalk is writing to it; wait for it to end, or stop it (look after a run with: "
     "cheaptalk ctl STUDY)"
@@ -96,7 +100,8 @@ class Backend(ABC):
         """Hold the store for writing, alone; wait so many seconds for another to let it go.
 
         Raises:
-            StoreError: another process holds it, or it cannot be written.
+            StoreHeld: another process holds it.
+            StoreError: it cannot be written.
         """
 
     @abstractmethod

@@ -203,6 +203,7 @@ class StoreReader:
         where: Any = None,
         past: bool = False,
         games: Collection[str] | None = None,
+        order: Any = None,
     ) -> Iterator[MatchRecord]:
         """Matches of a study (or all), in the order of storing, read in pages.
 
@@ -211,13 +212,14 @@ class StoreReader:
             games: only those of games of these names.
             past: also those of earlier forms of the study, which are set aside.
             where: a further condition on the matches table.
+            order: what to sort by, before the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
         columns = [c for c in matches.c if bodies or c.name != "body"]
         query = sa.select(*columns, configurations.c.game, configurations.c.version,
                           configurations.c.parameters).outerjoin(
             configurations, configurations.c.id == matches.c.configuration_id
-        ).order_by(matches.c.number)  # fmt: skip
+        ).order_by(*([] if order is None else [order]), matches.c.number)  # fmt: skip
         if study is not None:
             query = query.where(matches.c.number.in_(members_of(study, past=past)))
         if games is not None:

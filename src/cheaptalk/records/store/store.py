@@ -148,7 +148,8 @@ class Store(StoreReader):
             wait: seconds to wait for the other one to end.
 
         Raises:
-            StoreError: another process holds it, or its folder cannot be written.
+            StoreHeld: another process holds it.
+            StoreError: its folder cannot be written.
         """
         return self.backend.holding(wait)
 

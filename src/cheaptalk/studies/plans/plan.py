@@ -41,6 +41,7 @@ class Plan:
         idle: players who can sit at no table of some game, as (label, game).
         unseated: players whom no pairing seats anywhere, by label.
         whole: whether these are all matches of the study. Only then does a run set others aside.
+        within: the plan of the whole study, where this is a part of it that was chosen for a run.
     """
 
     study: Study
@@ -48,6 +49,7 @@ class Plan:
     idle: list[tuple[str, str]] = field(default_factory=list)
     unseated: list[str] = field(default_factory=list)
     whole: bool = False
+    within: "Plan | None" = None
 
     @classmethod
     def of(cls, study: Study, matches: Sequence[PlannedMatch]) -> "Plan":

@@ -19,6 +19,8 @@ class Progress:
 
     Attributes:
         planned, before: matches of the plan, and those of them that had ended before this run.
+        rest: matches of the study that have not ended and that this run is not to play, as its plan
+            is a part of the study's.
         counts: this run's matches by status.
         problems: why matches failed or were forfeited, counted.
         kinds: this run's answers of models and people in matches that ended, by player and kind.
@@ -60,6 +62,7 @@ class Progress:
     batches: str = ""
     waiting: int = 0
     cached: CacheUse | None = None
+    rest: int = 0
 
     def __repr__(self) -> str:
         text = f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed"

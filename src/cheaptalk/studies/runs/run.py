@@ -131,6 +131,8 @@ class _Run:
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)
         self.settled = Marks()
+        whole = planned.within
+        self.others = 0 if whole is None else len(whole.matches) - len(planned.matches)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(redealt(planned, store))
         groups = list(planned.matches.groups())
@@ -143,7 +145,10 @@ class _Run:
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
         for group in groups:
             self._time(group.instant).plan(group.configuration.game.name, group.matches)
+        ended = 0 if whole is None else self._adopt(whole)
         self.take_up(0, only=planned.whole)
+        if whole is not None:
+            self.progress.rest = len(whole.matches) - ended - self.progress.left
         self.progress.unresolved = mark_unresolved(store)
 
     def take_up(self, start: int, *, only: bool = False) -> None:
@@ -160,6 +165,21 @@ class _Run:
         self.progress.planned += count
         if self.checked.batching is None:
             check_collected(self.store, self.plan.study.name, self.left(instant=False))
+
+    def _adopt(self, whole: Plan) -> int:
+        """Take up what has ended of the whole study, of which a part is played; how much has."""
+        ended = 0
+
+        def stored() -> Iterator[str]:
+            nonlocal ended
+            for some in chunks(whole.matches):
+                known = self.store.statuses(match.id for match in some)
+                ended += sum(status in SETTLED for status in known.values())
+                yield from known
+
+        if not self.store.empty():
+            self.progress.set_aside += adopt(self.store, self.rows.id, stored(), only=whole.whole)
+        return ended
 
     def _look_up(self, start: int) -> Iterator[str]:
         """Mark the matches from this one on that have ended; those of them that are stored."""
@@ -194,8 +214,8 @@ class _Run:
         self._sum_up(self.progress.halted)
 
     def _note(self, halted: str | None) -> None:
-        planned = self.progress.planned
-        if not self.plan.whole:
+        planned = self.progress.planned + self.others
+        if not self.plan.whole and self.plan.within is None:
             name = self.plan.study.name
             known = self.store.study(name, counted=False).planned or 0
             planned = max(known, self.store.count_members(name))

@@ -1,0 +1,95 @@
+"""What commands print is whole: in pipes no line is wrapped, on terminals no word is broken."""
+
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.cli.main import COMMANDS
+from cheaptalk.cli.shared.layout import table_lines
+from cheaptalk.cli.shared.printing import err, out, print_table, say
+from tests.conftest import Command
+from tests.fakes import study
+
+LONG = "a_word_that_is_by_far_too_long_for_a_narrow_terminal"
+PRINTING = [
+    ("games",), ("games", "item_bargaining"), ("players",), ("rosters",), ("rosters", "glee"),
+    ("preset",), ("providers",), ("providers", "openai"), ("prices",), ("prices", "vllm/x"),
+    ("recipes",), ("prompt", "persuasion"), ("plan", "small"), ("plan", "small", "--matches"),
+    ("status",), ("matches",), ("show", "MATCH"), ("batches",), ("cache", "--cache-file", "none"),
+    ("compare", "small", "small"), ("leaderboard", "small"), ("metagame", "small"), ("doctor",),
+    ("judge", "small", "--report"), ("judge", "small", "--judge", "promises", "--ask"),
+    ("ctl", "small"), ("run", "small"), ("resume", "small"),
+]  # fmt: skip
+"""Commands that print for people, each as it is typed."""
+OTHERS = {"view", "play", "import", "report", "export", "label"}
+"""Those that serve, ask or write instead, and say in a line or two what they did."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a study that has ended, of a player with a long name."""
+    path = tmp_path_factory.mktemp("printing") / "small.sqlite"
+    players = {LONG: {"strategy": "random"}, "fair": {"strategy": "equal_split"}}
+    small = study(players=players, pairing=[[LONG, "fair"], ["fair", LONG]], deals=2)
+    ct.run(small, path)
+    return path
+
+
+def words(cheaptalk: Command, store: Path, command: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The lines and the words that a command prints, but for what differs each time."""
+    with ct.Store.open(store) as opened:
+        match = next(opened.records()).id
+    done = cheaptalk(*(match if word == "MATCH" else word for word in command))
+    text = done.out if " now in " not in done.out else ""
+    return text.splitlines(), text.split()
+
+
+@pytest.mark.usefixtures("importable")
+@pytest.mark.parametrize("command", PRINTING, ids=" ".join)
+def test_nothing_is_wrapped_in_a_pipe_and_no_word_is_broken_on_a_terminal(
+    cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("CHEAPTALK_STORE", str(store))
+    monkeypatch.setattr(out, "width", 1_000)
+    whole, said = words(cheaptalk, store, command)
+    for console in (out, err):
+        monkeypatch.setattr(console, "width", 40)
+    assert words(cheaptalk, store, command)[0] == whole
+    assert "\x1b" not in "".join(whole)
+    monkeypatch.setattr(out, "soft_wrap", False)
+    _, folded = words(cheaptalk, store, command)
+    assert {word.strip(":,") for word in said} <= {word.strip(":,") for word in folded}
+
+
+def test_every_command_is_looked_at() -> None:
+    assert {command[0] for command in PRINTING} | OTHERS == set(COMMANDS)
+
+
+@pytest.mark.parametrize("width", range(8, 60, 3))
+def test_a_table_gives_way_at_spaces_alone(width: int) -> None:
+    rows = [["a horse", "12", "that eats hay, and sleeps"], ["one more", "7", "a rhinoceros"]]
+    head, lines = table_lines(["what", "many", "which is"], rows, width, [1])
+    assert {word for row in rows for cell in row for word in cell.split()} <= {
+        word for line in lines for word in line.split()
+    }
+    assert all(len(line) <= width or len(line.split()) == 1 for line in [*head, *lines])
+    assert all(line == line.rstrip() for line in [*head, *lines])
+
+
+def test_a_table_without_a_width_has_a_line_for_each_row() -> None:
+    head, lines = table_lines(["what", "which is"], [["word " * 40 + ".", "x"]], None)
+    assert (len(head), len(lines)) == (1, 1)
+
+
+def test_words_are_shown_as_they_are_whatever_they_mean_to_a_console(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ":smile: costs [b]5[/b] " + LONG
+    for wrap in (True, False):
+        monkeypatch.setattr(out, "soft_wrap", wrap)
+        monkeypatch.setattr(out, "width", 20)
+        say(said)
+        print_table(None, ["said"], [[said]])
+        words = capsys.readouterr().out.replace("said:", "said").split()
+        assert words == [*said.split(), "said", *said.split()]

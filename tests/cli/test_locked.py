@@ -1,0 +1,63 @@
+"""A store to which another process writes is told first of all, with who does and what to do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.studies import RunState
+from tests.conftest import Command
+from tests.fakes import Server, spec, with_model
+
+COMMANDS = [
+    ("run", "small.yaml"),
+    ("resume", "small"),
+    ("judge", "small", "--judge", "promises", "--model", "vllm/tiny@http://127.0.0.1:1/v1"),
+    ("play", "bargaining", "--seed", "1"),
+    ("import", "glee", "games"),
+]
+STATE = RunState(
+    run="r", study="big", pid=4321, started=0, written=0, state="running", planned=8, done=2,
+    live=1, failed=0, left=5, per_second=0, eta=None, concurrency=1, calls=0, tokens=0,
+    dollars=None, budget={}, quiet=0, lanes=[], replies={},
+)  # fmt: skip
+
+
+@pytest.fixture
+def held(cheaptalk: Command, tmp_path: Path) -> Iterator[ct.Store]:
+    """A store with half a study whose rest has a price and would be changed, held by another."""
+    price = {"models": ["vllm/*"], "input": 100, "output": 100, "as_of": "2026-01-01"}
+    (tmp_path / "prices.yaml").write_text(yaml.safe_dump([price]))
+    (tmp_path / "games").mkdir()
+    with Server() as server:
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+        assert cheaptalk("run", "small.yaml", "--limit", "1").status == 0
+        changed = spec(**with_model(server.url), seed=1)
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(changed))
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store, store.writing():
+            yield store
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
+def test_who_holds_a_store_is_told_before_anything_else(
+    cheaptalk: Command, held: ct.Store, command: tuple[str, ...]
+) -> None:
+    done = cheaptalk(*command)
+    assert (done.status, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1, "no estimate, and nothing asked"
+    assert "another cheaptalk is writing to it; wait for it to end, or stop it" in done.err
+    held.backend.mailbox.write_account(STATE.model_dump_json())
+    assert cheaptalk(*command).err == (
+        'error: cheaptalk.sqlite: another cheaptalk is writing to it: process 4321 is at "big" '
+        "(2 of 8 matches done); wait for it to end, or look after it with: "
+        "cheaptalk ctl big --store cheaptalk.sqlite\n"
+    )
+
+
+def test_what_only_reads_goes_on_while_a_store_is_held(cheaptalk: Command, held: ct.Store) -> None:
+    judge = COMMANDS[2]
+    for command in (("plan", "small.yaml"), ("status",), (*judge, "--ask")):
+        assert cheaptalk(*command).status in (0, 2)
+        assert "another cheaptalk" not in cheaptalk(*command).err

@@ -1,0 +1,127 @@
+"""A few matches of a study, or one of its games, from the command line: run and resume in parts."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from tests.batch_server import BatchServer
+from tests.conftest import Command
+from tests.fakes import Server, spec, with_model
+
+GAMES = {
+    "games": [
+        {"game": "bargaining", "fixed": {"horizon": 2}},
+        {"game": "negotiation", "fixed": {"horizon": 2}},
+    ],
+    "players": {"luck": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
+    "pairing": [["luck", "luck"]],
+    "deals": 4,
+}
+
+
+def written(folder: Path, **changes: Any) -> None:
+    (folder / "small.yaml").write_text(yaml.safe_dump(spec(**changes)))
+
+
+def test_a_trial_says_what_is_left_and_a_resume_plays_it(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    written(tmp_path, **GAMES)
+    done = cheaptalk("run", "small.yaml", "--limit", "2")
+    assert done.status == 0
+    assert "small: 2 of 2 matches done (0 before, 2 now" in done.out
+    again = "cheaptalk resume small --store cheaptalk.sqlite"
+    assert done.out.splitlines()[-1] == f"6 matches of the study left; play the rest with: {again}"
+    (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
+    assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
+    done = cheaptalk("resume", "small", "--game", "bargaining")
+    assert "small: 4 of 4 matches done (1 before, 3 now" in done.out
+    done = cheaptalk(*again.split()[1:], "--json")
+    assert (json.loads(done.out)["before"], json.loads(done.out)["rest"]) == (5, 0)
+    done = cheaptalk("run", "small.yaml", "--limit", "2")
+    assert (done.status, "report it with" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize("command", [("run", "small.yaml"), ("resume", "small")])
+def test_a_game_that_the_study_has_not_is_told(
+    cheaptalk: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    written(tmp_path, **GAMES)
+    cheaptalk("run", "small.yaml", "--limit", "1")
+    done = cheaptalk(*command, "--game", "bargain")
+    assert done.status == 2
+    assert 'the study has no game "bargain" (did you mean "bargaining"?)' in done.said
+
+
+def test_an_estimate_is_of_what_is_to_be_played(cheaptalk: Command, tmp_path: Path) -> None:
+    price = {"models": ["vllm/*"], "input": 100, "output": 100, "as_of": "2026-01-01"}
+    (tmp_path / "prices.yaml").write_text(yaml.safe_dump([price]))
+    with Server() as server:
+        written(tmp_path, **with_model(server.url))
+        said = [
+            cheaptalk(*command).err
+            for command in (
+                ("run", "small.yaml", "--limit", "2"),
+                ("resume", "small"),
+            )
+        ]
+    few, more = (int(re.findall(r"estimated (\d+) to \d+ calls", text)[0]) for text in said)
+    assert 2 * few == more, "two matches, and then the other four"
+
+
+def test_a_part_that_stops_goes_on_as_a_part(cheaptalk: Command, tmp_path: Path) -> None:
+    with Server() as server:
+        written(tmp_path, **with_model(server.url), budget={"calls": 1})
+        done = cheaptalk("run", "small.yaml", "--limit", "2", "--game", "bargaining")
+    assert done.status == 1
+    where = "cheaptalk run FILE --store cheaptalk.sqlite --game bargaining --limit 1"
+    assert done.out.splitlines()[-1].endswith(where)
+
+
+@pytest.mark.parametrize("part", ["--limit 2", "--game bargaining", "--game bargaining --limit 2"])
+def test_a_part_that_is_interrupted_goes_on_as_a_part(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    written(tmp_path, **GAMES)
+    monkeypatch.setattr(ct, "run", interrupted)
+    done = cheaptalk("run", "small.yaml", *part.split())
+    again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
+    assert (done.status, done.err) == (130, f"stopped; go on with: {again}\n")
+
+
+def test_a_part_of_a_changed_study_is_told_and_allowed_as_the_whole(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    cheaptalk("run", "small.yaml")
+    written(tmp_path, seed=1)
+    refused = cheaptalk("run", "small.yaml", "--limit", "1")
+    assert (refused.status, "would be set aside" in refused.said) == (2, True)
+    done = cheaptalk("run", "small.yaml", "--limit", "1", "--yes")
+    assert "1 match of the study left" in done.out
+
+
+def test_a_part_in_batches_is_collected_by_itself(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    quick = ("--batch", "--poll", "0.01")
+    with BatchServer() as server:
+        study = spec(**with_model())
+        study["players"]["tiny"] = {"model": f"openai/gpt-4o@{server.url}"}
+        (tmp_path / "small.yaml").write_text(json.dumps(study))
+        left = cheaptalk("run", "small.yaml", *quick, "--no-wait", "--limit", "2")
+        assert (left.status, server.sizes) == (3, [2])
+        assert left.out.splitlines()[-1].endswith("sqlite --batch --limit 2")
+        done = cheaptalk("resume", "small", *quick, "--limit", "2")
+        assert (done.status, "2 of 2 matches done" in done.out) == (0, True)
+        done = cheaptalk("resume", "small", *quick)
+        assert "small: 6 of 6 matches done (2 before" in done.out

@@ -1,0 +1,139 @@
+"""A URL that leads to no model says in a sentence what is wrong with it, and what to do."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+from yarl import URL
+
+from cheaptalk.models import Failure, ModelName, Reply
+from cheaptalk.models.flow_control import Trouble, trouble_of
+from cheaptalk.models.http.transport import Wire, hinted, lost_connection
+
+PEM = Path(__file__).with_name("localhost.pem")
+"""A certificate of localhost that nobody vouches for, and its key, which opens nothing."""
+NGINX = (
+    "<html>\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+)
+GO = "Client sent an HTTP request to an HTTPS server.\n"
+ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
+"""What TLS says to those who do not speak it."""
+
+
+def posted(url: str, *, tls: bool = False, say: web.Response | bytes = b"") -> Reply:
+    """What comes back from a server that says this, however it is asked; ``{port}`` is its port."""
+
+    async def post(port: int) -> Reply:
+        wire, place = Wire(), url.format(port=port)
+        try:
+            reply = await wire.post(place, {}, {}, None, 5, lambda data: Reply(text=str(data)))
+        finally:
+            await wire.close()
+        return hinted(reply, ModelName.parse(f"vllm/tiny@{place}"), place)
+
+    if isinstance(say, bytes):
+        return asyncio.run(_with_raw_server(say, tls, post))
+    return asyncio.run(_with_site(say, tls, post))
+
+
+async def _with_site(
+    say: web.Response, tls: bool, post: Callable[[int], Awaitable[Reply]]
+) -> Reply:
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return say
+
+    server = await asyncio.get_running_loop().create_server(
+        web.Server(answer), "127.0.0.1", 0, ssl=_context() if tls else None
+    )
+    async with server:
+        return await post(server.sockets[0].getsockname()[1])
+
+
+async def _with_raw_server(say: bytes, tls: bool, post: Callable[[int], Awaitable[Reply]]) -> Reply:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(5)
+        writer.write(say)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=_context() if tls else None)
+    async with server:
+        return await post(server.sockets[0].getsockname()[1])
+
+
+def _context() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(PEM)
+    return context
+
+
+def page(status: int, text: str) -> web.Response:
+    return web.Response(text=text, status=status, content_type="text/html")
+
+
+LOST = "<!DOCTYPE html>\n<html><head><title> Not <Found> </title></head><body>...</body></html>"
+IN_V1 = r" \(the URL mostly ends in /v1, and calls go to http://127.0.0.1:\d+/\)"
+UNTRUSTED = (
+    r"the certificate of 127.0.0.1:\d+ is not trusted \(self[- ]signed certificate\): name its "
+    "authority's file in SSL_CERT_FILE, or write the name that it is made out to"
+)
+NOBODY = re.escape(
+    "no server answers at 127.0.0.1:9 (Connection refused): is it running, and is that its port?"
+)
+OR_TLS = "; if it speaks https, write https:// in the URL"
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a handshake that fails leaves its socket
+@pytest.mark.parametrize(
+    ("url", "server", "said"),
+    [
+        ("https://127.0.0.1:{port}/v1", {"say": page(200, "")},
+         r"the server at 127.0.0.1:\d+ speaks no https: write http:// in the URL"),
+        ("http://127.0.0.1:{port}/v1", {"tls": True},
+         "connection failed: the server closed it without an answer" + OR_TLS),
+        ("http://127.0.0.1:{port}/v1", {"say": ALERT},
+         "connection failed: the server's reply is no HTTP" + OR_TLS),
+        ("http://127.0.0.1:{port}/v1", {"say": page(400, NGINX)},
+         "status 400: the server wants https: write https:// in the URL"),
+        ("http://127.0.0.1:{port}/v1", {"say": page(400, GO)},
+         "status 400: the server wants https: write https:// in the URL"),
+        ("https://127.0.0.1:{port}/v1", {"tls": True},
+         UNTRUSTED),
+        ("http://127.0.0.1:9/v1", {},
+         NOBODY),
+        ("http://127.0.0.1:{port}/", {"say": page(404, LOST)},
+         'status 404: a web page, "Not"' + IN_V1),
+        ("http://127.0.0.1:{port}/", {"say": page(405, "not allowed")},
+         "status 405: not allowed" + IN_V1),
+        ("http://127.0.0.1:{port}/", {"say": page(200, LOST)},
+         'the server answers with a web page, "Not"' + IN_V1),
+        ("http://127.0.0.1:{port}/v1", {"say": page(404, LOST)}, 'status 404: a web page, "Not"'),
+    ],
+)  # fmt: skip
+def test_a_wrong_url_is_told_with_the_cure(
+    url: str, server: dict[str, web.Response | bytes | bool], said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("cheaptalk.models.http.transport.proxy_of", lambda url: None)
+    reply = posted(url, **server)  # type: ignore[arg-type]
+    assert reply.failure is Failure.PROVIDER_ERROR
+    assert re.fullmatch(said, reply.detail or ""), reply.detail
+
+
+def test_a_name_that_nobody_has_is_told() -> None:
+    key = aiohttp.client_reqrep.ConnectionKey("no.invalid", 80, False, True, None, None, None)
+    error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
+    reply = lost_connection(error, str(URL("http://no.invalid/v1")))
+    assert reply.detail == (
+        'no server has the name "no.invalid" (Name or service not known): check URL and network'
+    )
+    assert (reply.retry, reply.unreached) == (True, True), "the network may be away for a moment"
+
+
+def test_what_no_waiting_cures_halts_a_run_as_a_wrong_key_does() -> None:
+    wrong = Reply(failure=Failure.PROVIDER_ERROR, retry=False, unreached=True)
+    assert trouble_of(wrong) is Trouble.DENIED
