@@ -9,27 +9,45 @@ import pytest
 from pydantic import field_validator
 
 from cheaptalk.conformance import (
+    BOX_CHECKS,
     CHECKS,
+    SEEDS,
+    BoxLaw,
     ConformanceError,
     Law,
     check_answers,
+    check_events,
     check_game,
+    check_parameters,
+    check_processes,
     check_replay,
     variants,
+    verdicts,
 )
-from cheaptalk.rules import Action, Ask, GameBox, Horizon, StyleFile, games
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Asked,
+    GameBox,
+    Horizon,
+    StyleFile,
+    games,
+    register,
+    strategy,
+)
+from cheaptalk.rules.registry import STRATEGIES
 from cheaptalk.styles import CODECS, Codec, JsonCodec, Unreadable
-from tests.broken import answers, declarations, privacy, repetition
+from tests.broken import answers, declarations, privacy, repetition, strategies, whole
 from tests.broken.kit import Broken, Short, answering, boxed
 from tests.crowds import COLLECTING, GIVING
 from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
-SEEDS = [str(number) for number in range(6)]
+MANY = [str(number) for number in range(6)]
 FEW = 3
 """Places up to which a game is checked with three seeds; matches of more players are long."""
 BROKEN = [
     value
-    for module in (declarations, repetition, privacy, answers)
+    for module in (declarations, repetition, privacy, answers, strategies, whole)
     for value in vars(module).values()
     if isinstance(value, Broken)
 ]
@@ -45,31 +63,49 @@ CASES = [
 
 @pytest.mark.parametrize(("box", "game", "check"), CASES)
 def test_every_game_keeps_every_law(box: GameBox, game: Any, check: Law) -> None:
-    for seed in SEEDS[:3] if len(game.places) <= FEW else SEEDS[:2]:
+    for seed in MANY[:3] if len(game.places) <= FEW else MANY[:2]:
         check(box, game, seed)
+
+
+@pytest.mark.parametrize("check", [check_events, check_parameters])
+@pytest.mark.parametrize("box", [*games().values(), BOX, GIVING, COLLECTING], ids=lambda b: b.name)
+def test_every_game_keeps_every_law_of_a_whole_game(box: GameBox, check: BoxLaw) -> None:
+    check(box, MANY[:1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("box", games().values(), ids=lambda box: box.name)
+def test_every_game_is_the_same_in_every_process(box: GameBox) -> None:
+    check_processes(box, MANY[:1])
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
 def test_a_broken_game_fails_the_right_law(broken: Broken, tmp_path: Path) -> None:
     failed, message = first_failure(broken.make(tmp_path))
-    assert failed == broken.law
-    assert message.startswith("guessing: ")
+    assert failed.partition(",")[0] == broken.law
+    assert message.startswith(f"guessing: {failed}: ")
     assert broken.saying in message
 
 
 def first_failure(box: GameBox) -> tuple[str, str]:
     """The first check that the box fails, and what it says."""
     for check in CHECKS:
-        for seed in SEEDS:
+        for seed in MANY:
             try:
                 check(box, box.rules(), seed)
             except ConformanceError as error:
-                return check.__name__, str(error)
+                return f"{check.__name__}, defaults, seed {seed}", str(error)
+    for box_check in BOX_CHECKS:
+        try:
+            box_check(box, SEEDS)
+        except ConformanceError as error:
+            return box_check.__name__, str(error)
     raise AssertionError("the box keeps every law")
 
 
 def test_every_law_has_a_game_that_breaks_it() -> None:
-    assert {check.__name__ for check in CHECKS} == {broken.law for broken in BROKEN}
+    checks = {check.__name__ for check in (*CHECKS, *BOX_CHECKS)}
+    assert checks == {broken.law for broken in BROKEN}
 
 
 def test_replay_catches_a_question_that_wavers() -> None:
@@ -151,8 +187,22 @@ def test_a_question_may_have_a_single_answer(answer: Action, tmp_path: Path) -> 
 
 def test_check_game_passes_a_sound_game_and_stops_at_a_broken_one(tmp_path: Path) -> None:
     check_game(BOX, seeds=("1",))
-    with pytest.raises(ConformanceError, match="out of"):
+    with pytest.raises(ConformanceError, match='"left" gets 100'):
         check_game(declarations.unbounded_payoffs.make(tmp_path))
+
+
+def test_strategies_of_others_are_checked_with_the_game(toys: None) -> None:
+    @strategy("left", "right")
+    def stubborn(asked: Asked) -> Action:
+        """Guess what nobody may."""
+        return Guess(number=0)
+
+    register(stubborn, game="guessing")
+    try:
+        found = {one.check: one.problem for one in verdicts(BOX, ("1",)) if one.problem}
+    finally:
+        STRATEGIES.remove("guessing.stubborn")
+    assert 'the answer of "left", by stubborn, to GuessNow' in found["check_strategies"]
 
 
 def test_variants_change_each_flag_choice_and_horizon() -> None:

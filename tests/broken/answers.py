@@ -2,13 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from cheaptalk.rules import Action, Ask, Forfeited, Game, GameBox, Tell
-from tests.broken.kit import Short, answering, boxed, breaks
-from tests.toys import Cards, Guess, GuessNow, Reveal
+from cheaptalk.rules import (
+    Action,
+    Ask,
+    Asked,
+    Chance,
+    Forfeited,
+    Game,
+    GameBox,
+    Outcome,
+    Play,
+    Tell,
+    strategy,
+)
+from tests.broken.kit import Paying, Short, answering, boxed, breaks, reworded
+from tests.toys import Cards, Guess, GuessNow, Reveal, YourCard
 
 
 class Loose(Action):
@@ -71,12 +83,56 @@ def refusals_without_a_reason(_: Path) -> GameBox:
     return boxed(objecting(lambda notes, guess: "" if guess.number < 0 else None))
 
 
-@breaks("check_answers", "fails with ZeroDivisionError")
+@breaks("check_answers", "fails: ZeroDivisionError")
 def judging_that_fails(_: Path) -> GameBox:
     return boxed(objecting(lambda notes, guess: str(1 / 0) if guess.number < 0 else None))
 
 
-@breaks("check_forfeits", "a forfeit by left in request 0 fails with RuntimeError")
+class Bid(Action):
+    """An action without bounds."""
+
+    number: float = Field(allow_inf_nan=False, strict=True)
+
+
+@breaks("check_extremes", '"left" may answer Bid(number=1000000000.0) in request 0, and play')
+def an_answer_without_a_greatest(folder: Path) -> GameBox:
+    return bidding(folder, lambda bid: "too little" if bid.number < 0 else None)
+
+
+@breaks("check_extremes", '"left" may answer Bid(number=-1.0) in request 0, and playing on')
+def an_answer_without_a_least(folder: Path) -> GameBox:
+    return bidding(folder, lambda bid: "too much" if bid.number > 2 else None)
+
+
+def bidding(folder: Path, objection: Callable[[Bid], str | None]) -> GameBox:
+    """The toy where the left seat is paid what it bids."""
+
+    class Paid(Outcome):
+        left: float
+
+    class Bidding(Paying):
+        actions: ClassVar[tuple[type[Action], ...]] = (Bid,)
+        outcome_type: ClassVar[type[Outcome]] = Paid
+
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            for seat in self.roles:
+                yield Tell(seat, YourCard(getattr(deal, seat), None))
+            bid: Bid = yield Ask("left", Bid, GuessNow(1), objection)
+            return Paid(left=bid.number)
+
+        def payoffs(self, outcome: Any) -> dict[str, float]:
+            return {"left": outcome.left, "right": 0.0}
+
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Bid modestly."""
+        return Bid(number=asked.chance("bid", asked.request).uniform(0, 2))
+
+    words = reworded(folder, bid="{{ form }}")
+    return boxed(Bidding, strategies={"random": random}, measures={}, **words)
+
+
+@breaks("check_forfeits", "a forfeit by left in request 0 fails: play() of Brittle: it fails: R")
 def a_forfeit_that_crashes(_: Path) -> GameBox:
     class Brittle(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:

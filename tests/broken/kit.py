@@ -70,6 +70,16 @@ class Short(Guessing):
         yield Ask("left", Guess, GuessNow(1))
 
 
+class Paying(Guessing):
+    """The toy with one question to the left seat, which is paid its guess."""
+
+    def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        for seat in self.roles:
+            yield Tell(seat, YourCard(getattr(deal, seat), None))
+        guess: Guess = yield Ask("left", Guess, GuessNow(1))
+        return Score(left=guess.number, right=0)
+
+
 def answering(action: type[Action], answer: Action, folder: Path) -> GameBox:
     """The toy, asking the left seat for one action of this type, which it gives."""
 

@@ -33,7 +33,7 @@ def simultaneous_answers_shown(folder: Path) -> GameBox:
     return boxed(Peeking, **reworded(folder, live="Guess."))
 
 
-@breaks("check_simultaneous", "after others asked at once fails with IllegalAction('taken')")
+@breaks("check_simultaneous", "after others asked at once fails: IllegalAction: taken")
 def first_come_first_served(_: Path) -> GameBox:
     class Grabbing(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:
@@ -53,7 +53,7 @@ def first_come_first_served(_: Path) -> GameBox:
     return boxed(Grabbing, random)
 
 
-@breaks("check_secrets", "becomes Heard(seat='right', event=Reveal(target=")
+@breaks("check_secrets", '"right" hears Reveal(target=')
 def a_secret_told(_: Path) -> GameBox:
     class Leaky(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:
@@ -66,7 +66,10 @@ def a_secret_told(_: Path) -> GameBox:
     return boxed(Leaky)
 
 
-@breaks("check_secrets", "the words of Heard(seat='right', event=GuessNow(round=1)")
+@breaks(
+    "check_secrets",
+    '"right" reads when it is asked GuessNow(round=1) changes with what left k',
+)
 def a_secret_in_words_alone(folder: Path) -> GameBox:
     class Renamed(Guessing):
         def secrets(self, deal: Cards) -> Iterator[Secret]:
@@ -76,7 +79,7 @@ def a_secret_in_words_alone(folder: Path) -> GameBox:
     return boxed(Renamed, **reworded(folder, guess_now="Guess before {{ names.left }} does."))
 
 
-@breaks("check_secrets", "event=Refused(reason='too low')")
+@breaks("check_secrets", "hears Refused(reason='too low')")
 def a_secret_in_a_refusal(_: Path) -> GameBox:
     class Grudging(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:
@@ -93,7 +96,7 @@ def a_secret_in_a_refusal(_: Path) -> GameBox:
     return boxed(Grudging, random)
 
 
-@breaks("check_secrets", "becomes Heard(seat='everybody', event=")
+@breaks("check_secrets", "but hears no more when what left knows changes: left from 1 to 2")
 def a_secret_in_the_length(_: Path) -> GameBox:
     class Hasty(Short):
         def rest(self, deal: Cards) -> Iterator[Any]:
@@ -104,3 +107,21 @@ def a_secret_in_the_length(_: Path) -> GameBox:
             return Cards(left=1, right=0)
 
     return boxed(Hasty)
+
+
+@breaks("check_secrets", "a secret of left is the match itself: change its deal or its game")
+def a_secret_that_changes_nothing(_: Path) -> GameBox:
+    class Vain(Guessing):
+        def secrets(self, deal: Cards) -> Iterator[Secret]:
+            yield Secret(frozenset({"left"}), self, deal)
+
+    return boxed(Vain)
+
+
+@breaks("check_secrets", "a secret of left changes nothing that they are told: lenient from False")
+def a_secret_that_its_owner_is_not_told(_: Path) -> GameBox:
+    class Vain(Guessing):
+        def secrets(self, deal: Cards) -> Iterator[Secret]:
+            yield Secret(frozenset({"left"}), self.model_copy(update={"lenient": True}), deal)
+
+    return boxed(Vain)

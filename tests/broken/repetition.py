@@ -58,7 +58,7 @@ class Paired(Action):
     pair: Any
 
 
-@breaks("check_replay", "replaying 1 answers fails with ReplayMismatch")
+@breaks("check_replay", "replaying 1 answers fails: recorded answer 0")
 def answers_that_do_not_come_back(folder: Path) -> GameBox:
     return answering(Sealed, Sealed(number=1), folder)
 

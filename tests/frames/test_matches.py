@@ -174,6 +174,15 @@ def test_a_measure_that_fails_is_named_with_the_match(
         frames_of(well, "well")
 
 
+def test_a_measure_out_of_its_bounds_is_named_with_the_match(
+    well: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_measures(monkeypatch, Measure("share", answers, bounds=ct.SHARE))
+    saying = r"share of bargaining is \d+, which is not between 0 and 1, in match \w+; mend its bou"
+    with pytest.raises(MeasureError, match=saying):
+        frames_of(well, "well")
+
+
 def test_a_measure_may_not_take_a_columns_name(well: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_measures(monkeypatch, Measure("status", answers))
     with pytest.raises(MeasureError, match='no measure can be called "status"'):

@@ -170,6 +170,7 @@ def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
     [
         (Series("late", late), r"series late of bargaining failed on match \w+: ZeroDivision"),
         (Series("odd", odd), r"series odd of bargaining failed on match \w+: KeyError: 'carol'"),
+        (Series("low", once, bounds=(0.0, 0.5)), r"low of bargaining is 1, which is not between 0"),
         (Series("player", once), 'no series can be called "player"'),
         (Series("round", once), 'no series can be called "round"'),
     ],

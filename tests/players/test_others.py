@@ -34,7 +34,9 @@ def test_a_strategy_that_answers_illegally_is_at_fault_itself() -> None:
     def cheat(asked: Asked) -> Action:
         return guess(0)
 
-    with pytest.raises(StrategyError, match='"left" answered illegally in request 0: the sum'):
+    with pytest.raises(
+        StrategyError, match='"left" answered illegally in request 0, by cheat: the'
+    ):
         think(Scripted(cheat), table().asked("left"))
 
 

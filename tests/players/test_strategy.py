@@ -116,17 +116,6 @@ async def slow(asked: ct.Asked) -> ct.Action:
     return stern(asked)
 
 
-def plain(asked, share=0.7):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201 - a notebook's
-    return stern(asked, share=share)
-
-
-def test_a_setting_needs_no_type() -> None:
-    made = ct.plan(
-        study(players={"a": plain, "b": {"strategy": plain, "share": 0.4}}, pairing="all")
-    )
-    assert len(made.players()) == 2
-
-
 def linear(asked: ct.Asked) -> ct.Action:
     return stern(asked)
 
@@ -141,7 +130,7 @@ def elsewhere(asked: ct.Asked) -> ct.Action:
     [
         (made(0.5), 'what "closed" does depends on share, which no store can check'),
         (Stubborn().demand, 'what "demand" does depends on its object'),
-        (untold, 'players.a: the setting "share" of untold needs a default'),
+        (untold, 'players.a: strategy "untold": its setting "share" has no default'),
         (slow, r"write def slow\(asked\): ..., which returns an action at once"),
         (linear, 'bargaining has a strategy named "linear" already; give the function another'),
         (elsewhere, "players.a: can play none of bargaining"),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from pydantic import Field, ValidationError
@@ -16,6 +16,7 @@ from cheaptalk.rules import (
     GameBox,
     Measure,
     Result,
+    RulesError,
     StyleFile,
     Table,
     strategy,
@@ -65,6 +66,21 @@ def test_a_strategy_without_a_docstring_has_no_meaning() -> None:
 
     assert mute.meaning == ""
     assert mute.roles == ("left",)
+
+
+def untyped(asked: Asked, *, share=0.5) -> Action:  # type: ignore[no-untyped-def]  # noqa: ANN001 - what is refused
+    return Guess(number=1)
+
+
+def without_default(asked: Asked, *, share: float) -> Action:
+    return Guess(number=1)
+
+
+@pytest.mark.parametrize(("function", "lacks"), [(untyped, "type"), (without_default, "default")])
+def test_a_setting_has_a_type_and_a_default(function: Any, lacks: str) -> None:
+    saying = f'"{function.__name__}": its setting "share" has no {lacks}; write share: TYPE = DEFA'
+    with pytest.raises(RulesError, match=saying):
+        strategy("left")(function)
 
 
 RULES = """

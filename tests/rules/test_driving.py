@@ -1,6 +1,7 @@
 """Playing a table to its end, now or in time, and again from a record."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from cheaptalk.rules import (
     Action,
     Asked,
+    CheaptalkError,
     IllegalAction,
     ReplayMismatch,
     StrategyError,
@@ -47,17 +49,33 @@ def test_one_seed_plays_one_match() -> None:
 
 def test_an_illegal_strategy_is_a_fault_of_its_code() -> None:
     with pytest.raises(
-        StrategyError, match='"left" answered illegally in request 0: the sum is no'
+        StrategyError, match='"left" answered illegally in request 0, by illegal: the sum is no'
     ):
         play(GAME, DEAL, "seed", {"left": illegal, "right": random})
 
 
 def test_a_failing_strategy_is_a_fault_of_its_code() -> None:
     with pytest.raises(
-        StrategyError, match=r'"right" failed in request 0: KeyError\(.lost.\)'
+        StrategyError,
+        match=r'"right" failed in request 0, by failing: KeyError in test_driving.py:\d+: .lost.$',
     ) as caught:
         play(GAME, DEAL, "seed", {"left": random, "right": failing})
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("players", "saying"),
+    [
+        ({"left": random}, 'nobody plays "right": give a function for it'),
+        ({"left": random, "rihgt": random}, 'no place or role "rihgt" (did you mean "right"?)'),
+        ({"left": random, "right": random, "up": random}, 'or role "up" (known: left, right)'),
+    ],
+)
+def test_every_place_has_a_player_and_every_player_a_place(
+    players: Mapping[str, Any], saying: str
+) -> None:
+    with pytest.raises(CheaptalkError, match=re.escape(saying)):
+        play(GAME, DEAL, "seed", players)
 
 
 def in_time(

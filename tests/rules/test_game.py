@@ -1,14 +1,29 @@
 """What games have in common: parameters, horizons, names, roles."""
 
+import math
 import pickle
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import ValidationError
+from pydantic import PydanticUserError, ValidationError
 
-from cheaptalk.rules import Chance, Deal, Game, Horizon, Outcome, Seat, Secret, Value, suggest
-from tests.toys import Cards, Guessing, Score
+from cheaptalk.rules import (
+    Ask,
+    Chance,
+    Deal,
+    Game,
+    Horizon,
+    Outcome,
+    RulesError,
+    Seat,
+    Secret,
+    Value,
+    suggest,
+)
+from cheaptalk.rules.errors import describe
+from tests.toys import Cards, Guess, Guessing, Score, YourCard
 
 
 def test_a_horizon_is_written_as_a_number_or_as_a_mapping() -> None:
@@ -80,9 +95,72 @@ class Team(Guessing):
     def payoffs(self, outcome: Score) -> dict[str, float]:
         return {"left_1": 1.0, "left_2": 2.5, "right": -1.0}
 
+    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+        return {"left": (0.0, 3.5), "right": (-1.0, 1.0)}
+
 
 def test_a_place_gets_what_all_its_seats_get() -> None:
     assert Team().place_payoffs(Score(left=0, right=0)) == {"left": 3.5, "right": -1.0}
+
+
+@pytest.mark.parametrize(
+    ("paid", "saying"),
+    [
+        ({"left": 35.0, "right": 0.0}, r'"left" gets 35, which is not between 0 and 10, its payof'),
+        ({"left": 1.0, "right": math.nan}, '"right" gets nan, which is not between 0 and 20'),
+        ({"left": 1.0}, r"payoffs\(\) pays left, and the seats are left, right"),
+        ({"left": 1.0, "up": 1.0, "right": 0.0}, r"payoffs\(\) pays left, up, right, and the"),
+    ],
+)
+def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying: str) -> None:
+    class Paying(Guessing):
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return paid
+
+        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+            return {"left": (0.0, 10.0), "right": (0.0, 20.0)}
+
+    with pytest.raises(RulesError, match=f"^guessing: {saying}"):
+        Paying().place_payoffs(Score(left=0, right=0))
+
+
+def test_code_of_a_game_that_fails_is_told_with_its_place() -> None:
+    class Failing(Guessing):
+        def deal(self, chance: Chance) -> Cards:
+            raise KeyError("ace")
+
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": 1 / outcome.left, "right": 0.0}
+
+    with pytest.raises(RulesError, match=r"^guessing: deal\(\) fails: KeyError in test_game.py:\d"):
+        Failing().dealt("seed")
+    with pytest.raises(RulesError, match=r"payoffs\(\) fails: ZeroDivisionError in test_game.py:"):
+        Failing().place_payoffs(Score(left=0, right=0))
+    ask = Ask("left", Guess, YourCard(1, 2), lambda guess: str(1 / 0))
+    with pytest.raises(
+        RulesError, match=r"^the objection to Guess\(number=1\) fails: ZeroDivision"
+    ):
+        ask.refuse(Guess(number=1))
+
+
+def test_a_parameter_without_a_type_is_told_with_its_place() -> None:
+    with pytest.raises(PydanticUserError) as caught:
+        type("Untyped", (Guessing,), {"cards": 5, "__module__": __name__})
+    assert re.fullmatch(
+        r"the class in test_game.py:\d+ has a field without a type, cards = 5; write NAME: TYPE = "
+        "DEFAULT", describe(caught.value),
+    )  # fmt: skip
+
+
+def test_payoffs_may_leave_their_bounds_by_rounding() -> None:
+    class Rounded(Guessing):
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": 0.1 + 0.2, "right": 1e12 - 1e-4}
+
+        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+            return {"left": (0.0, 0.3), "right": (1e12, 2e12)}
+
+    assert Rounded().place_payoffs(Score(left=0, right=0))["left"] == 0.1 + 0.2
 
 
 def test_deals_are_drawn_from_the_chance_they_are_given() -> None:

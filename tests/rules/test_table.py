@@ -1,5 +1,6 @@
 """A table: what is asked, what is heard, and what an answer or a failure does."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import Field, model_validator
 from cheaptalk.rules import (
     Action,
     Ask,
+    Asked,
     Chance,
     Forfeited,
     Given,
@@ -15,10 +17,13 @@ from cheaptalk.rules import (
     Moment,
     Play,
     Result,
+    RulesError,
     Step,
     Table,
     Tell,
+    play,
 )
+from cheaptalk.rules import table as table_module
 from cheaptalk.rules.actions import listed
 from tests.toys import (
     Cards,
@@ -192,12 +197,50 @@ def test_news_can_be_for_one_or_for_several() -> None:
     ("step", "why"),
     [
         ((Ask("left", Guess, GuessNow(1)), Ask("left", Guess, GuessNow(2))), "one seat twice"),
-        ((), "asked nobody"),
+        ((), "asks nobody"),
+        (GuessNow(1), r"yields GuessNow\(round=1\); yield ct.Tell\(seat, event\), ct.Ask"),
+        ((Tell("left", Reveal(1)), Tell("right", Reveal(1))), "or a tuple of asks"),
+        (Ask("middle", Guess, GuessNow(1)), r'asks "middle" \(GuessNow\).*seats are left, right'),
+        (Tell("middle", Reveal(1)), r'tells "middle" \(Reveal\), which is no seat'),
+        (Tell(("left", "middle"), Reveal(1)), r'tells "middle" \(Reveal\), which is no seat'),
     ],
 )
-def test_rules_that_ask_one_seat_twice_or_nobody_are_at_fault(step: Step, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_rules_that_yield_what_is_no_step_are_at_fault(step: Step, why: str) -> None:
+    with pytest.raises(RulesError, match=rf"^guessing: play\(\) of \w+: .*{why}"):
         scripted(step)
+
+
+def endless(step: Step) -> Iterator[Step]:
+    """Rules that take one step over and over."""
+    while True:
+        yield step
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (lambda: Score(left=0, right=0), r"play\(\) returns .*; it must yield"),
+        (lambda: (yield from ()), "it returns null, and outcome_type is Score; return one of"),
+        (lambda: endless(Tell("left", Reveal(1))), "tells 100,001 times and asks nobody"),
+        (lambda: endless(Ask("left", Guess, GuessNow(1))), "asks more than 3 times; let the"),
+    ],
+)
+def test_rules_that_do_not_come_to_an_outcome_are_at_fault(
+    rules: Any, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "MOST_QUESTIONS", 3)
+
+    class Odd(Guessing):
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            played: Play[Any] = rules()
+            return played
+
+    with pytest.raises(RulesError, match=why):
+        play(Odd(), Cards(left=0, right=0), "seed", {"left": guess, "right": guess})
+
+
+def guess(asked: Asked) -> Action:
+    return Guess(number=9)
 
 
 def test_a_seat_has_luck_of_its_own() -> None:

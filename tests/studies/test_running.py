@@ -1,6 +1,7 @@
 """Running a study of scripted players: once is enough, and a failure is never taken for play."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,13 +14,15 @@ from typing import Any, TypeVar
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.players import ImportedSeat
 from cheaptalk.records import Status, Store
-from cheaptalk.rules import Asked, CheaptalkError, strategy
+from cheaptalk.records.imports import Collection, ForeignGame, take_in
+from cheaptalk.rules import Asked, CheaptalkError, Strategy, strategy
 from cheaptalk.studies import Progress, lay_out
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.runs import scripted
-from tests.fakes import essence, study
-from tests.toys import BOX, Guessing, own_card
+from tests.fakes import Canned, essence, study
+from tests.toys import BOX, Cards, Guessing, own_card
 
 T = TypeVar("T")
 
@@ -34,6 +37,7 @@ class Mood:
     """Whether the moody strategy is in a bad one."""
 
     bad = True
+    moody: Strategy
 
 
 @pytest.fixture
@@ -50,6 +54,7 @@ def mood(toys: None, monkeypatch: pytest.MonkeyPatch) -> Mood:
 
     assert isinstance(BOX.strategies, dict)
     monkeypatch.setitem(BOX.strategies, "moody", moody)
+    mood.moody = moody
     return mood
 
 
@@ -127,13 +132,51 @@ def test_a_strategy_that_fails_fails_its_matches_and_no_others(store: Store, moo
     progress = ct.run(study(**TOYS), store)
     assert progress.counts == {Status.FINISHED: 1, Status.FAILED: 3}
     assert (progress.done, progress.failed, progress.left) == (1, 3, 3)
+    line = mood.moody.function.__code__.co_firstlineno + 4
+    why = f"RuntimeError in test_running.py:{line}: not today"
     assert progress.problems == {
-        "guessing, card / moody: \"right\" failed in request 0: RuntimeError('not today')": 1,
-        "guessing, moody / card: \"left\" failed in request 0: RuntimeError('not today')": 1,
-        "guessing, moody / moody: \"left\" failed in request 0: RuntimeError('not today')": 1,
-    }
+        f'guessing, {seating}: "{seat}" failed in request 0, by moody: {why}': 1
+        for seating, seat in (
+            ("card / moody", "right"), ("moody / card", "left"), ("moody / moody", "left"),
+        )
+    }  # fmt: skip
     failed = [record for record in records(store) if record.status is Status.FAILED]
     assert {(one.outcome, one.payoffs, str(one.kinds)) for one in failed} == {(None, None, "{}")}
+
+
+BEYOND = r'guessing: "left" gets \d+, which is not between -2 and -1, its payoff_bounds\(\)'
+
+
+@pytest.mark.parametrize("players", [{"card": "own_card"}, {"tiny": {"model": "vllm/tiny"}}])
+def test_a_payoff_beyond_its_bounds_fails_the_match_and_loses_nothing(
+    players: dict[str, Any], toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, models = study(**TOYS | {"players": players}, deals=2), Canned()
+    with monkeypatch.context() as wrong:
+        wrong.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
+        progress = ct.run(wanted, store, models=models)
+    assert progress.counts == {Status.FAILED: 2}
+    assert all(re.search(BEYOND, problem) for problem in progress.problems)
+    calls = len(models.calls)
+    assert ct.run(wanted, store, models=models).counts == {Status.FINISHED: 2}
+    assert len(models.calls) == calls
+
+
+def test_an_imported_game_beyond_its_bounds_is_left_out_with_the_reason(
+    toys: None, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def games() -> Iterator[ForeignGame]:
+        players = {"left": own_card, "right": own_card}
+        for name in ("one", "two"):
+            table = ct.play(Guessing(), Cards(left=1, right=2), name, players)
+            seats = dict.fromkeys(("left", "right"), ImportedSeat(imported="ours", model="a"))
+            yield ForeignGame(name, f"file {name}", table, seats, {"system": "ours"})
+
+    monkeypatch.setattr(Guessing, "payoff_bounds", lambda _: {"left": (-2, -1), "right": (0, 2)})
+    intake = take_in(Collection("ours", "here", games()), store, "taken")
+    assert (intake.imported, intake.present) == (0, 0)
+    assert [one.game for one in intake.skipped] == ["file one", "file two"]
+    assert all(re.match(BEYOND, one.reason) for one in intake.skipped)
 
 
 def test_failed_matches_are_tried_again(store: Store, mood: Mood) -> None:
@@ -155,7 +198,7 @@ def test_an_error_of_the_rules_themselves_is_named_with_its_place(
     made = study(games=TOYS["games"], players={"card": {"strategy": "own_card"}}, pairing="self")
     assert ct.run(made, store).counts == {Status.FAILED: 1}
     (reason,) = store.problems("small")
-    assert reason.startswith("ZeroDivisionError in test_running.py:")
+    assert reason.startswith("guessing: payoffs() fails: ZeroDivisionError in test_running.py:")
     assert reason.endswith(": no payoffs")
 
 

@@ -92,7 +92,7 @@ LINEAR = ct.game_box("bargaining").strategies["linear"]
         ),
         (
             lambda: ct.play(GAME, DEAL, "a", {"alice": LINEAR}),
-            '"bob" is played by a function, such',
+            'nobody plays "bob": give a function f',
         ),
         (lambda: ct.play(GAME, DEAL, "a", {"alice": TEXT}), 'strategies, not by "bargaining"'),
     ],

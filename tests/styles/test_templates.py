@@ -1,14 +1,14 @@
 """Styles: events put into words, inheritance of templates, and what the digest notices."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
 import pytest
 
 from cheaptalk.rules import Ask, CheaptalkError, GameBox, Moment, StyleFile, UnknownName
-from cheaptalk.styles import Style, dollars, number, percent, style, style_in
+from cheaptalk.styles import Style, StyleError, dollars, number, percent, style, style_in
 from tests.toys import BOX, Guess, Guesses, Guessing, GuessNow, Reveal, SpokenGuess, YourCard
 
 GAME = Guessing()
@@ -84,10 +84,32 @@ def test_circles_nest(tmp_path: Path) -> None:
     )
 
 
-def test_a_value_that_an_event_does_not_have_is_an_error(tmp_path: Path) -> None:
-    words = '{% extends "base.jinja" %}{% block reveal %}{{ targett }}{% endblock %}'
-    with pytest.raises(jinja2.UndefinedError, match="targett"):
-        written(tmp_path / "a", {"plain.jinja": words}).tell(Reveal(1), GAME, "left")
+@pytest.mark.parametrize(
+    ("text", "saying"),
+    [
+        (
+            "{{ target }}\n{{ pie }}",
+            "plain.jinja, line 4, in block reveal: 'pie' is undefined; ",
+        ),
+        ("{{ pie | dollars }}", "plain.jinja, line 3, in block reveal: 'pie' is undefined; "),
+        ("{{ 1 / (target - 1) }}", "plain.jinja, line 3, in block reveal: ZeroDivisionError: divi"),
+        (
+            "{{ names.carol }}",
+            "plain.jinja, line 3, in block reveal: 'dict object' has no attribute",
+        ),
+    ],
+)
+def test_a_fault_of_a_template_is_told_with_its_place(
+    text: str, saying: str, tmp_path: Path
+) -> None:
+    whole = f'{{% extends "base.jinja" %}}\n{{% block reveal %}}\n{text}\n{{% endblock %}}\n'
+    with pytest.raises(StyleError, match=re.escape(saying)):
+        written(tmp_path / "a", {"plain.jinja": whole}).tell(Reveal(1), GAME, "left")
+
+
+def test_a_missing_block_is_named() -> None:
+    with pytest.raises(StyleError, match="no words for Odd: add a block odd to guess"):
+        PLAIN.tell(type("Odd", (Reveal,), {})(1), GAME, "left")
 
 
 def test_blank_lines_and_ends_of_lines_are_tidied(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An ultimatum game about a sum that only the proposer knows."""
+"""A game of one offer about a sum that only the proposer knows."""
 
 import cheaptalk as ct
 

@@ -1,4 +1,4 @@
-"""Measures of the ultimatum game."""
+"""What is read off finished matches."""
 
 import cheaptalk as ct
 

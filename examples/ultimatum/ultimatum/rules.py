@@ -1,11 +1,10 @@
-"""Ultimatum: take it or leave it, about a sum that only one of the two knows."""
+"""Take it or leave it, about a sum that only one of the two knows."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 import cheaptalk as ct
+from pydantic import Field
 
 Sum = Annotated[float, Field(gt=0, le=1e12)]
 

@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 import cheaptalk as ct
+from pydantic import Field
 
 from .rules import Offer, OfferMade, Reply, Turn
 

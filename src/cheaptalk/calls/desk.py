@@ -24,7 +24,7 @@ from cheaptalk.records.ledger.batches import Intent
 from cheaptalk.records.ledger.ledger import CallKey, Ledger, PastCall, past_calls, sendings
 from cheaptalk.records.ledger.spending import spent_on, uncounted_on
 from cheaptalk.rules import ReplayMismatch
-from cheaptalk.rules.play import describe
+from cheaptalk.rules.errors import describe
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Call)

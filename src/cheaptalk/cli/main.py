@@ -17,8 +17,10 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import cheaptalk as ct
+from cheaptalk.cli.catalogue.check import check
 from cheaptalk.cli.catalogue.doctor import doctor
 from cheaptalk.cli.catalogue.games import games
+from cheaptalk.cli.catalogue.new import new
 from cheaptalk.cli.catalogue.players import players
 from cheaptalk.cli.catalogue.preset import preset
 from cheaptalk.cli.catalogue.prices import prices
@@ -58,7 +60,8 @@ COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "view": view, "judge": judge,
     "label": label, "report": report, "recipes": recipes, "compare": compare,
     "leaderboard": leaderboard, "metagame": metagame, "export": export,
-    "import": import_.commands, "play": play, "doctor": doctor,
+    "import": import_.commands, "play": play, "new": new, "check": check,
+    "doctor": doctor,
 }  # fmt: skip
 """The commands in the order in which one comes to need them."""
 

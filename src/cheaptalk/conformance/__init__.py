@@ -1,6 +1,7 @@
 """The conformance kit: laws that every game keeps, as checks to run on one's own.
 
-Run them all with :func:`check_game`, or each as a test of its own::
+Run them all with :func:`check_game`, or at the terminal with ``cheaptalk check GAME``, or each as a
+test of its own::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     @pytest.mark.parametrize("game", variants(BOX).values(), ids=variants(BOX))
@@ -8,10 +9,14 @@ Run them all with :func:`check_game`, or each as a test of its own::
         check(BOX, game, "any seed")
 
 A check plays matches between ``random`` strategies, drawn by the seed, and raises
-:class:`ConformanceError` where a law is broken.
+:class:`ConformanceError` where a law is broken. Those of ``BOX_CHECKS`` look at a game as a whole:
+``check(BOX, SEEDS)``.
 """
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
 from cheaptalk.conformance.declarations import (
@@ -20,18 +25,27 @@ from cheaptalk.conformance.declarations import (
     check_payoffs,
     check_seats,
     check_series,
-    check_strategies,
     check_words,
 )
-from cheaptalk.conformance.matches import ConformanceError, Law, random_moves, variants
+from cheaptalk.conformance.events import check_events
+from cheaptalk.conformance.extremes import check_extremes
+from cheaptalk.conformance.matches import (
+    BoxLaw,
+    ConformanceError,
+    Law,
+    random_moves,
+    variants,
+)
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
+from cheaptalk.conformance.processes import box_at, check_processes
 from cheaptalk.conformance.repetition import check_replay, check_same_seed
+from cheaptalk.conformance.settings import check_parameters
+from cheaptalk.conformance.strategies import check_memory, check_strategies
 from cheaptalk.conformance.talk import check_talk
-from cheaptalk.rules import GameBox
+from cheaptalk.rules import GameBox, games
 
 CHECKS: tuple[Law, ...] = (
     check_seats,
-    check_strategies,
     check_words,
     check_same_seed,
     check_replay,
@@ -45,32 +59,86 @@ CHECKS: tuple[Law, ...] = (
     check_series,
     check_json,
     check_talk,
+    check_strategies,
+    check_memory,
+    check_extremes,
 )
-"""Every law, the simplest first."""
+"""Every law of a single setting, the simplest first."""
+BOX_CHECKS: tuple[BoxLaw, ...] = (check_parameters, check_events, check_processes)
+"""Every law of a game as a whole."""
+SEEDS = ("1", "2", "3")
 
 
-def check_game(box: GameBox, seeds: Iterable[str] = ("1", "2", "3")) -> None:
-    """Run every check on every variant of a game, with each seed.
+class Verdict(NamedTuple):
+    """What became of a check.
+
+    Attributes:
+        check: its name.
+        law: what it checks, in one line.
+        problem: the first thing that it found, with where and how; None if nothing.
+    """
+
+    check: str
+    law: str
+    problem: str | None
+
+
+def verdicts(box: GameBox, seeds: Sequence[str] = SEEDS) -> Iterator[Verdict]:
+    """Run every check on a game, one after the other, in every variant and with each seed.
+
+    What other packages register for the game is checked with it, such as their strategies.
+    """
+    whole = games().get(box.name)
+    box = whole if whole is not None and whole.rules is box.rules else box
+    for check in CHECKS:
+        runs = (partial(check, box, one, seed) for one in variants(box).values() for seed in seeds)
+        yield _verdict(check, runs)
+    for box_check in BOX_CHECKS:
+        yield _verdict(box_check, (partial(box_check, box, seeds),))
+
+
+def _verdict(check: Law | BoxLaw, runs: Iterable[Callable[[], None]]) -> Verdict:
+    problem = None
+    try:
+        for run in runs:
+            run()
+    except ConformanceError as error:
+        problem = str(error)
+    law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
+    return Verdict(check.__name__, law, problem)
+
+
+def check_game(box: GameBox, seeds: Sequence[str] = SEEDS) -> None:
+    """Run every check on a game, in every variant and with each seed.
 
     Raises:
         ConformanceError: the first law that the game breaks, with where and how.
     """
-    for seed in seeds:
-        for game in variants(box).values():
-            for check in CHECKS:
-                check(box, game, seed)
+    for verdict in verdicts(box, seeds):
+        if verdict.problem is not None:
+            raise ConformanceError(verdict.problem)
 
 
 __all__ = [
+    "BOX_CHECKS",
     "CHECKS",
+    "SEEDS",
+    "BoxLaw",
     "ConformanceError",
     "Law",
+    "Verdict",
+    "box_at",
     "check_answers",
+    "check_events",
+    "check_extremes",
     "check_forfeits",
     "check_game",
     "check_json",
     "check_measures",
+    "check_memory",
+    "check_parameters",
     "check_payoffs",
+    "check_processes",
     "check_replay",
     "check_same_seed",
     "check_schemas",
@@ -83,4 +151,5 @@ __all__ = [
     "check_words",
     "random_moves",
     "variants",
+    "verdicts",
 ]  # fmt: skip

@@ -8,10 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from cheaptalk.conformance.matches import (
+    Broken,
     State,
-    broken,
     finished,
     in_bounds,
+    law,
     new_table,
     no_error,
     played,
@@ -41,6 +42,7 @@ class Stranger(Action):
     """An action of no game."""
 
 
+@law
 def check_schemas(box: GameBox, game: Game, seed: str) -> None:
     """Actions refuse missing and unknown fields, what is no number, and endless text."""
     for _, action in questions(box, new_table(game, seed)):
@@ -49,7 +51,7 @@ def check_schemas(box: GameBox, game: Game, seed: str) -> None:
                 type(action).model_validate(fields)
             except ValidationError:
                 continue
-            raise broken(game, f"{type(action).__name__} accepts {fault}")
+            raise Broken(f"{type(action).__name__} accepts {fault}")
 
 
 def _with_faults(action: Action) -> Iterator[tuple[dict[str, Any], str]]:
@@ -84,6 +86,7 @@ def texts_of(action: Action) -> dict[str, int]:
     }
 
 
+@law
 def check_answers(box: GameBox, game: Game, seed: str) -> None:
     """Unreadable, ambiguous, oversized and illegal replies are refused and change nothing.
 
@@ -93,11 +96,11 @@ def check_answers(box: GameBox, game: Game, seed: str) -> None:
     for asked, action in questions(box, table):
         before, other = State.of(table), _another(box, asked, action)
         for style in (style_in(box, name) for name in box.styles):
-            _check_reading(game, style, asked, action)
-            _check_unreadable(game, style, asked, action, other)
+            _check_reading(style, asked, action)
+            _check_unreadable(style, asked, action, other)
         _check_refusals(table, asked, action)
-        same(game, before, State.of(table), "after refused answers")
-    same(game, State.of(table), State.of(played(box, game, seed)), "with refused answers between")
+        same(before, State.of(table), "after refused answers")
+    same(State.of(table), State.of(played(box, game, seed)), "with refused answers between")
 
 
 def _another(box: GameBox, asked: Asked, action: Action) -> Action | None:
@@ -109,11 +112,11 @@ def _another(box: GameBox, asked: Asked, action: Action) -> Action | None:
     return None
 
 
-def _check_reading(game: Game, style: Style, asked: Asked, action: Action) -> None:
+def _check_reading(style: Style, asked: Asked, action: Action) -> None:
     """Demand that a style reads an answer as itself; among other words as itself or not at all."""
     written = style.codec.write(action)
     for reply in (written, f"Very well.\n{written}\nThank you."):
-        with no_error(game, f'reading {reply!r} in style "{style.name}"'):
+        with no_error(f'reading {reply!r} in style "{style.name}"'):
             try:
                 read = style.codec.read(reply, asked.ask)
             except Unreadable:
@@ -121,12 +124,10 @@ def _check_reading(game: Game, style: Style, asked: Asked, action: Action) -> No
                     raise
                 continue
         if read != action:
-            raise broken(game, f'style "{style.name}" reads {reply!r} as {read!r}')
+            raise Broken(f'style "{style.name}" reads {reply!r} as {read!r}')
 
 
-def _check_unreadable(
-    game: Game, style: Style, asked: Asked, action: Action, other: Action | None
-) -> None:
+def _check_unreadable(style: Style, asked: Asked, action: Action, other: Action | None) -> None:
     """Demand that a style reads no answer where there is none, a huge one or more than one."""
     write = style.codec.write
     wrong = list(NO_ANSWERS) if type(action).model_fields else list(NO_ANSWERS[:3])
@@ -139,28 +140,28 @@ def _check_unreadable(
         except Unreadable as error:
             if str(error):
                 continue
-            raise broken(game, f"{reply[:200]!r} is refused without a reason") from error
-        raise broken(game, f'style "{style.name}" reads {reply[:200]!r} as {read!r}')
+            raise Broken(f"{reply[:200]!r} is refused without a reason") from error
+        raise Broken(f'style "{style.name}" reads {reply[:200]!r} as {read!r}')
 
 
 def _check_refusals(table: Table, asked: Asked, action: Action) -> None:
     """Demand that an action of another type, or one that the rules object to, is refused."""
-    game = table.game
     candidates: list[Action] = [Stranger()]
     for name, spec in _fields(action):
         if spec.get("type") in ("number", "integer"):
             candidates += [action.model_copy(update={name: value}) for value in EXTREMES]
     for candidate in candidates:
-        with no_error(game, f'judging {candidate!r} of "{asked.seat}"'):
+        with no_error(f'judging {candidate!r} of "{asked.seat}"'):
             reason = asked.ask.refuse(candidate)
         if reason is None:
             continue
         if not reason:
-            raise broken(game, f"{candidate!r} is refused without a reason")
+            raise Broken(f"{candidate!r} is refused without a reason")
         with suppress(IllegalAction):
             table.answer(asked.seat, candidate)
 
 
+@law
 def check_forfeits(box: GameBox, game: Game, seed: str) -> None:
     """A forfeit at any question ends the match as forfeited, or as the rules say; never an error.
 
@@ -174,11 +175,11 @@ def check_forfeits(box: GameBox, game: Game, seed: str) -> None:
                 table.answer(earlier.seat, earlier.action)
             seats = [ask.seat for ask in table.unanswered()] if together else [given.seat]
             what = f"a forfeit by {', '.join(seats)} in request {given.request}"
-            with no_error(game, what):
+            with no_error(what):
                 for seat in seats:
                     table.forfeit(seat)
                 finished(box, table)
             if table.outcome is not None:
-                in_bounds(game, table.outcome)
+                in_bounds(table)
             elif not table.forfeited & set(seats):
-                raise broken(game, f"after {what}, the match ends neither forfeited nor otherwise")
+                raise Broken(f"after {what}, the match ends neither forfeited nor otherwise")

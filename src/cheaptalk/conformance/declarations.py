@@ -4,19 +4,33 @@ import math
 from collections import Counter
 
 from cheaptalk.conformance.matches import (
-    SLACK,
-    broken,
+    Broken,
     in_bounds,
-    new_table,
+    law,
     no_error,
     outcome_of,
     played,
-    random_moves,
 )
-from cheaptalk.rules import Action, Event, Game, GameBox, Moment, Point, Result, Series, Value, play
+from cheaptalk.rules import (
+    Action,
+    Event,
+    Game,
+    GameBox,
+    Moment,
+    Point,
+    Result,
+    Series,
+    Table,
+    Value,
+)
+from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.styles import block_name, style_in
 
+MATCHES = 5
+"""Matches that payoffs are looked at in, as few may pay anything."""
 
+
+@law
 def check_seats(box: GameBox, game: Game, seed: str) -> None:
     """Seats have names of their own, places with declared roles, and none else is told anything.
 
@@ -25,43 +39,25 @@ def check_seats(box: GameBox, game: Game, seed: str) -> None:
     names = Counter(seat.name for seat in game.seats)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        raise broken(game, f"two seats are called {', '.join(twice)}")
+        raise Broken(f"two seats are called {', '.join(twice)}")
     for seat in game.seats:
         if seat.place not in game.places:
-            raise broken(game, f'the place "{seat.place}" of seat "{seat.name}" is not declared')
+            raise Broken(f'the place "{seat.place}" of seat "{seat.name}" is not declared')
     for place in set(game.places) - {seat.place for seat in game.seats}:
-        raise broken(game, f'the place "{place}" has no seat')
+        raise Broken(f'the place "{place}" has no seat')
     for place, role in game.places.items():
         if role not in game.roles:
-            raise broken(game, f'the role "{role}" of place "{place}" is not declared')
+            raise Broken(f'the role "{role}" of place "{place}" is not declared')
     for role in set(game.roles) - set(game.places.values()):
-        raise broken(game, f'the role "{role}" has no place')
-    with no_error(game, "asking and telling the declared seats"):
+        raise Broken(f'the role "{role}" has no place')
+    with no_error("asking and telling the declared seats"):
         table = played(box, game, seed)
     for name, heard in table.heard.items():
         if heard and heard[0].action is not None:
-            raise broken(game, f'"{name}" is asked before it is told anything')
+            raise Broken(f'"{name}" is asked before it is told anything')
 
 
-def check_strategies(box: GameBox, game: Game, seed: str) -> None:
-    """There is random play for every role, and every strategy plays its roles legally to the end.
-
-    Each strategy sits in all places of its roles, then in the first of them alone, with random
-    play in the others.
-    """
-    for strategy in box.strategies.values():
-        if not strategy.meaning:
-            raise broken(game, f'strategy "{strategy.name}" does not say what it does')
-        if not set(strategy.roles) <= set(game.roles):
-            raise broken(game, f'strategy "{strategy.name}" is for roles that are not declared')
-        deal = new_table(game, seed).deal
-        mine = [place for place, role in game.places.items() if role in strategy.roles]
-        for places in dict.fromkeys((tuple(mine), tuple(mine[:1]))):
-            players = random_moves(box) | dict.fromkeys(places, strategy)
-            with no_error(game, f'playing strategy "{strategy.name}" as {", ".join(places)}'):
-                play(game, deal, seed, players)
-
-
+@law
 def check_words(box: GameBox, game: Game, seed: str) -> None:
     """Every event and action is declared and has words of its own in every style.
 
@@ -71,10 +67,10 @@ def check_words(box: GameBox, game: Game, seed: str) -> None:
     blocks = Counter(block_name(kind) for kind in kinds)
     for kind in kinds:
         if blocks[block_name(kind)] > 1:
-            raise broken(game, f"two events or actions have the block {block_name(kind)}")
+            raise Broken(f"two events or actions have the block {block_name(kind)}")
         for name in box.styles:
             if not style_in(box, name).says(kind):
-                raise broken(game, f'{kind.__name__} has no words in style "{name}"')
+                raise Broken(f'{kind.__name__} has no words in style "{name}"')
     for seat, heard in played(box, game, seed).heard.items():
         for moment in heard:
             _check_moment(box, game, seat, moment)
@@ -85,69 +81,71 @@ def _check_moment(box: GameBox, game: Game, seat: str, moment: Moment) -> None:
     event, action = moment
     for value, kinds in ((event, game.events), (action, game.actions)):
         if value is not None and type(value) not in kinds:
-            raise broken(game, f'"{seat}" meets {type(value).__name__}, which is not declared')
-    with no_error(game, f"hashing {event}, as values that nobody can change allow,"):
+            raise Broken(f'"{seat}" meets {type(value).__name__}, which is not declared')
+    with no_error(f"hashing {event}, as values that nobody can change allow,"):
         hash(event)
     for name in box.styles:
         style = style_in(box, name)
-        with no_error(game, f'putting {event} into words for "{seat}" in style "{name}"'):
+        with no_error(f'putting {event} into words for "{seat}" in style "{name}"'):
             texts = [style.tell(event, game, seat)]
             texts += [style.how(type(action), game, seat)] if action is not None else []
         if not all(texts):
-            raise broken(game, f'style "{name}" has nothing to say of {event}')
+            raise Broken(f'style "{name}" has nothing to say of {event}')
 
 
+@law
 def check_payoffs(box: GameBox, game: Game, seed: str) -> None:
-    """Bounds are finite, and an outcome is of the declared type and pays every role within them."""
+    """Bounds are finite, and outcomes of random matches pay every place within them."""
     bounds = game.payoff_bounds()
     for role in game.roles:
         if role not in bounds:
-            raise broken(game, f'no bounds of the payoff of "{role}" are declared')
+            raise Broken(f'no bounds of the payoff of "{role}" are declared')
         low, high = bounds[role]
         if not -math.inf < low <= high < math.inf:
-            raise broken(game, f'the bounds of the payoff of "{role}", {low} to {high}, are none')
-    in_bounds(game, outcome_of(played(box, game, seed)))
+            raise Broken(f'the bounds of the payoff of "{role}", {low} to {high}, are none')
+    for number in range(MATCHES):
+        in_bounds(played(box, game, f"{seed}/{number}" if number else seed))
 
 
+@law
 def check_measures(box: GameBox, game: Game, seed: str) -> None:
     """Every measure says what it is and reads a number, or None, off a finished match.
 
     The number is finite and within the measure's bounds.
     """
-    match = played(box, game, seed)
-    result = Result(game, match.deal, outcome_of(match), lambda: match.given)
+    measured(box, played(box, game, seed))
+
+
+def measured(box: GameBox, match: Table) -> None:
+    """Demand that every measure of a match is what measures are to be."""
+    result = Result(match.game, match.deal, outcome_of(match), lambda: match.given)
     for measure in box.measures.values():
         if not measure.meaning:
-            raise broken(game, f'measure "{measure.name}" does not say what it is')
+            raise Broken(f'measure "{measure.name}" does not say what it is')
         for as_published in (False, True):
-            with no_error(game, f'measure "{measure.name}"'):
+            with no_error(f'measure "{measure.name}"'):
                 value = measure.variant(as_published)(result)
             if value is not None and not math.isfinite(value):
-                raise broken(game, f'measure "{measure.name}" of {match.outcome!r} is {value}')
-            low, high = measure.bounds_in(game)
-            if value is not None and not _within(value, low, high):
-                raise broken(
-                    game, f'measure "{measure.name}" of {match.outcome!r} is {value}, '
-                    f"out of {low} to {high}",
-                )  # fmt: skip
+                raise Broken(f'measure "{measure.name}" of {match.outcome!r} is {value}')
+            bounds = measure.bounds_in(match.game)
+            if value is not None and not within(value, bounds):
+                what = beyond(value, bounds)
+                raise Broken(f'measure "{measure.name}" of {match.outcome!r} is {what}')
 
 
-def _within(value: float, low: float, high: float) -> bool:
-    """Whether a number lies within bounds, but for what rounding may do."""
-    return low - SLACK * max(1.0, abs(low)) <= value <= high + SLACK * max(1.0, abs(high))
-
-
+@law
 def check_json(box: GameBox, game: Game, seed: str) -> None:
     """Parameters, deal and outcome come back from JSON as they were."""
     match = played(box, game, seed)
     values: tuple[Value, ...] = (game, match.deal, outcome_of(match))
     for value in values:
-        with no_error(game, f"reading {value!r} back from JSON"):
+        with no_error(f"reading {value!r} back from JSON"):
             read = type(value).model_validate_json(value.model_dump_json())
         if read != value:
-            raise broken(game, f"{value!r} comes back from JSON as {read!r}")
+            raise Broken(f"{value!r} comes back from JSON as {read!r}")
 
 
+@law
 def check_series(box: GameBox, game: Game, seed: str) -> None:
     """Every series says what it is and reads numbers by round off a finished match.
 
@@ -159,9 +157,9 @@ def check_series(box: GameBox, game: Game, seed: str) -> None:
     result = Result(game, match.deal, outcome_of(match), lambda: match.given)
     for series in box.series.values():
         if not series.meaning:
-            raise broken(game, f'series "{series.name}" does not say what it is')
+            raise Broken(f'series "{series.name}" does not say what it is')
         for as_published in (False, True):
-            with no_error(game, f'series "{series.name}"'):
+            with no_error(f'series "{series.name}"'):
                 points = list(series.variant(as_published)(result))
             _check_points(game, match.requests, series, points)
 
@@ -169,16 +167,16 @@ def check_series(box: GameBox, game: Game, seed: str) -> None:
 def _check_points(game: Game, requests: int, series: Series, points: list[Point]) -> None:
     """Demand that the points of a series can stand in a table of rounds and places."""
     what = f'series "{series.name}"'
-    low, high = series.bounds_in(game)
+    bounds = series.bounds_in(game)
     for number, place, value in points:
         if not 1 <= number <= requests:
-            raise broken(game, f"{what} has a round {number} in a match of {requests} questions")
+            raise Broken(f"{what} has a round {number} in a match of {requests} questions")
         if place is not None and place not in game.places:
-            raise broken(game, f'{what} has a place "{place}", which is not declared')
+            raise Broken(f'{what} has a place "{place}", which is not declared')
         if value is not None and not math.isfinite(value):
-            raise broken(game, f"{what} is {value} in round {number}")
-        if value is not None and not _within(value, low, high):
-            raise broken(game, f"{what} is {value} in round {number}, out of {low} to {high}")
+            raise Broken(f"{what} is {value} in round {number}")
+        if value is not None and not within(value, bounds):
+            raise Broken(f"{what} in round {number} is {beyond(value, bounds)}")
     for (number, place), count in Counter(point[:2] for point in points).items():
         if count > 1:
-            raise broken(game, f"{what} has {count} numbers for {place} in round {number}")
+            raise Broken(f"{what} has {count} numbers for {place} in round {number}")

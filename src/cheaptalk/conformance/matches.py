@@ -1,7 +1,8 @@
 """What the checks share: variants of a game, random matches, and states to compare."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -10,7 +11,6 @@ from pydantic import ValidationError
 from cheaptalk.rules import (
     Action,
     Asked,
-    Chance,
     Decide,
     Game,
     GameBox,
@@ -19,35 +19,77 @@ from cheaptalk.rules import (
     Moment,
     Outcome,
     Table,
+    decided,
 )
+from cheaptalk.rules.errors import describe
 
 Law = Callable[[GameBox, Game, str], None]
 """A law: raises :class:`ConformanceError` where a game with its box, by a seed, breaks it."""
 
-HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
+BoxLaw = Callable[[GameBox, Sequence[str]], None]
+"""A law of a game as a whole, by some seeds."""
 
-SLACK = 1e-9
-"""Slack in comparing payoffs with their bounds, relative to these."""
+HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
+LONGEST = 10_000
+"""Questions after which a match is taken to have no end."""
 
 
 class ConformanceError(AssertionError):
-    """A game breaks a law that every game keeps; the message says which game, where and how."""
+    """A game breaks a law that every game keeps; the message says which, where and how."""
 
 
-def broken(game: Game, sentence: str) -> ConformanceError:
-    """The error that this sentence is true of this game."""
-    return ConformanceError(f"{game.name}: {sentence}")
+class Broken(ConformanceError):
+    """What a check found, in a sentence that does not yet say where."""
 
 
 @contextmanager
-def no_error(game: Game, what: str) -> Iterator[None]:
+def no_error(what: str) -> Iterator[None]:
     """Whatever goes wrong inside is the game's fault."""
     try:
         yield
-    except ConformanceError:
+    except Broken:
         raise
     except Exception as error:
-        raise broken(game, f"{what} fails with {error!r}") from error
+        raise Broken(f"{what} fails: {describe(error)}") from error
+
+
+def law(check: Law) -> Law:
+    """A check that says of what it finds which game it is of, the setting and the seed."""
+
+    @wraps(check)
+    def checked(box: GameBox, game: Game, seed: str) -> None:
+        try:
+            check(box, game, seed)
+        except Exception as error:
+            where = f"{check.__name__}, {_setting(box, game)}, seed {seed}"
+            raise _placed(box, where, error) from error
+
+    return checked
+
+
+def box_law(check: BoxLaw) -> BoxLaw:
+    """A check of a game as a whole that says of what it finds which game it is of."""
+
+    @wraps(check)
+    def checked(box: GameBox, seeds: Sequence[str]) -> None:
+        try:
+            check(box, seeds)
+        except Exception as error:
+            raise _placed(box, check.__name__, error) from error
+
+    return checked
+
+
+def _placed(box: GameBox, where: str, error: Exception) -> ConformanceError:
+    """What was found, with the game and the check."""
+    found = str(error) if isinstance(error, Broken) else describe(error)
+    return ConformanceError(f"{box.name}: {where}: {found.replace(f'{box.name}: ', '')}")
+
+
+def _setting(box: GameBox, game: Game) -> str:
+    """A game's parameters as :func:`variants` calls them."""
+    known = (label for label, one in variants(box).items() if one == game)
+    return next(known, None) or game.model_dump_json(exclude_defaults=True)
 
 
 def variants(box: GameBox) -> dict[str, Game]:
@@ -82,42 +124,62 @@ def random_moves(box: GameBox) -> dict[str, Decide]:
     """
     strategy = box.strategies.get("random")
     if strategy is None or not set(box.rules.roles) <= set(strategy.roles):
-        raise ConformanceError(f'{box.name}: has no strategy "random" for all its roles')
+        raise Broken('the game has no strategy "random" for all its roles')
     return dict.fromkeys(box.rules.roles, strategy)
 
 
 def new_table(game: Game, seed: str) -> Table:
     """A table where this seed has dealt."""
-    return Table(game, game.deal(Chance(seed).apart("deal")), seed)
+    return Table(game, game.dealt(seed), seed)
 
 
-def questions(box: GameBox, table: Table) -> Iterator[tuple[Asked, Action]]:
-    """Play a table to its end at random: every question with its answer, before it is given."""
-    move, *_ = random_moves(box).values()
+def questions(
+    box: GameBox, table: Table, players: Mapping[str, Decide] | None = None, luck: str = ""
+) -> Iterator[tuple[Asked, Action]]:
+    """Play a table to its end: every question with its answer, before it is given.
+
+    Args:
+        players: who plays, by place or role; everybody else, and by default all, at random.
+        luck: random streams of the players other than the table's.
+    """
+    chosen, places = random_moves(box) | dict(players or {}), table.game.places
+    taken = {seat.name: seat.place for seat in table.game.seats}
     while not table.over:
+        if table.requests > LONGEST:
+            raise Broken(
+                f"a match does not end within {LONGEST:,} questions; let the rules end it after "
+                "so many rounds"
+            )
         for ask in table.unanswered():
-            if ask.seat not in table.heard:
-                raise broken(table.game, f'"{ask.seat}" is asked and has no seat')
-            asked = table.asked(ask.seat)
-            action = move(asked)
+            asked, place = table.asked(ask.seat), taken[ask.seat]
+            if luck:
+                asked = asked._replace(chance=asked.chance.apart(luck))
+            decide = chosen.get(place, chosen[places[place]])
+            action = decided(asked, decide)
             yield asked, action
             try:
                 table.answer(ask.seat, action)
             except IllegalAction as illegal:
-                sentence = f'the random answer of "{ask.seat}" to {ask.event} is refused: {illegal}'
-                raise broken(table.game, sentence) from illegal
+                by = getattr(decide, "name", "a function")
+                raise Broken(
+                    f'the answer of "{ask.seat}", by {by}, to {ask.event} is refused: {illegal}'
+                ) from illegal
 
 
-def finished(box: GameBox, table: Table) -> Table:
-    """The table, played to its end at random."""
-    for _ in questions(box, table):
+def finished(
+    box: GameBox, table: Table, players: Mapping[str, Decide] | None = None, luck: str = ""
+) -> Table:
+    """The table, played to its end as by :func:`questions`."""
+    for _ in questions(box, table, players, luck):
         pass
     return table
 
 
-def played(box: GameBox, game: Game, seed: str) -> Table:
-    """A match that random play with this seed has finished."""
-    return finished(box, new_table(game, seed))
+def played(
+    box: GameBox, game: Game, seed: str, players: Mapping[str, Decide] | None = None
+) -> Table:
+    """A match by this seed that has been played to its end as by :func:`questions`."""
+    return finished(box, new_table(game, seed), players)
 
 
 class State(NamedTuple):
@@ -153,29 +215,20 @@ class State(NamedTuple):
         return f"the end is {self.outcome!r} here and {other.outcome!r} there"
 
 
-def same(game: Game, one: State, other: State, when: str) -> None:
+def same(one: State, other: State, when: str) -> None:
     """Demand that two states are the same."""
     difference = one.difference(other)
     if difference is not None:
-        raise broken(game, f"{when}, {difference}")
+        raise Broken(f"{when}, {difference}")
 
 
 def outcome_of(match: Table) -> Outcome:
-    """Demand that a finished match has an outcome of the declared type, and give it."""
-    game, outcome = match.game, match.outcome
-    if outcome is None or type(outcome) is not game.outcome_type:
-        raise broken(game, f"the outcome is {outcome!r}, not of {game.outcome_type.__name__}")
-    return outcome
+    """The outcome of a match that must have one."""
+    if match.outcome is None:
+        raise Broken(f"the match is {match.standing}, although everybody answered")
+    return match.outcome
 
 
-def in_bounds(game: Game, outcome: Outcome) -> None:
-    """Demand that an outcome pays every seat, and every place within its role's bounds."""
-    payoffs = game.payoffs(outcome)
-    if set(payoffs) != {seat.name for seat in game.seats}:
-        raise broken(game, f"{outcome!r} pays {', '.join(payoffs)}, not every seat")
-    bounds = game.payoff_bounds()
-    for place, payoff in game.place_payoffs(outcome).items():
-        low, high = bounds[game.places[place]]
-        slack = SLACK * max(1.0, abs(low), abs(high))
-        if not low - slack <= payoff <= high + slack:
-            raise broken(game, f'{outcome!r} pays "{place}" {payoff}, out of {low} to {high}')
+def in_bounds(match: Table) -> None:
+    """Demand that a match pays every seat, and every place within its role's bounds."""
+    match.game.place_payoffs(outcome_of(match))

@@ -2,18 +2,20 @@
 
 import json
 
-from cheaptalk.conformance.matches import State, broken, no_error, played, same
+from cheaptalk.conformance.matches import Broken, State, law, no_error, played, same
 from cheaptalk.rules import Game, GameBox, Table, replay
 
 
+@law
 def check_same_seed(box: GameBox, game: Game, seed: str) -> None:
     """The same seed deals the same hands and asks the same questions."""
     once, again = played(box, game, seed), played(box, game, seed)
     if once.deal != again.deal:
-        raise broken(game, f"one seed deals {once.deal!r} and then {again.deal!r}")
-    same(game, State.of(once), State.of(again), "playing one seed twice")
+        raise Broken(f"one seed deals {once.deal!r} and then {again.deal!r}")
+    same(State.of(once), State.of(again), "playing one seed twice")
 
 
+@law
 def check_replay(box: GameBox, game: Game, seed: str) -> None:
     """The first answers of a match, read back as JSON, lead to the very next question.
 
@@ -28,8 +30,8 @@ def check_replay(box: GameBox, game: Game, seed: str) -> None:
     ]
     original = Table(game, match.deal, seed)
     for count in range(len(answers) + 1):
-        with no_error(game, f"replaying {count} answers"):
+        with no_error(f"replaying {count} answers"):
             again = replay(game, match.deal, seed, answers[:count])
-        same(game, State.of(original), State.of(again), f"replaying {count} answers")
+        same(State.of(original), State.of(again), f"replaying {count} answers")
         if count < len(answers):
             original.answer(match.given[count].seat, match.given[count].action)

@@ -5,7 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.frames.reader import Frames, Reader, RowValues, check_free, chosen, failed
+from cheaptalk.frames.reader import (
+    Frames,
+    Reader,
+    RowValues,
+    check_bounds,
+    check_free,
+    chosen,
+    failed,
+)
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.encoding import standard_json
@@ -97,7 +105,7 @@ class _Rows:
         self.places = places
         self.measures = measures
         self.reader = reader
-        self.variants = [(one.name, one.variant(as_published)) for one in measures]
+        self.variants = [(one, one.variant(as_published)) for one in measures]
         self.rows: list[RowValues] = []
         self.configurations: dict[str, dict[str, Any]] = {}
 
@@ -126,11 +134,13 @@ class _Rows:
         if result is None:
             return [None] * len(self.measures)
         values: RowValues = []
-        for name, measure in self.variants:
+        for measure, variant in self.variants:
             try:
-                values.append(measure(result))
+                value = variant(result)
             except Exception as error:
-                raise failed("measure", name, record, error) from error
+                raise failed("measure", measure.name, record, error) from error
+            check_bounds("measure", measure, value, record)
+            values.append(value)
         return values
 
     def frame(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import polars as pl
 from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.rules import CheaptalkError, GameBox, Quantity, Result, game_box, unknown
+from cheaptalk.rules.bounds import beyond, within
 from cheaptalk.rules.display import brief, html_table
 
 RowValues = list[Any]
@@ -16,7 +17,7 @@ Q = TypeVar("Q", bound=Quantity[Any])
 
 
 class MeasureError(CheaptalkError):
-    """The code of a measure or a series failed on a finished match, or its name is taken."""
+    """A measure or a series failed on a match, or left its bounds, or its name is taken."""
 
 
 class Reader:
@@ -68,6 +69,20 @@ def failed(kind: str, name: str, record: MatchRecord, error: Exception) -> Measu
         f"{kind} {name} of {record.game} failed on match {record.id}: "
         f"{type(error).__name__}: {error}"
     )
+
+
+def check_bounds(kind: str, one: Quantity[Any], value: float | None, record: MatchRecord) -> None:
+    """Demand that a number of a measure or series lies in its bounds, where it is defined.
+
+    Raises:
+        MeasureError: it does not.
+    """
+    bounds = one.bounds_in(record.rules)
+    if value is not None and not within(value, bounds):
+        raise MeasureError(
+            f"{kind} {one.name} of {record.game} is {beyond(value, bounds)}, in match "
+            f"{record.id}; mend its bounds, or what it computes"
+        )
 
 
 def chosen(

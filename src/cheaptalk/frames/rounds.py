@@ -6,7 +6,15 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.matches import HEAD
-from cheaptalk.frames.reader import Frames, Reader, RowValues, check_free, chosen, failed
+from cheaptalk.frames.reader import (
+    Frames,
+    Reader,
+    RowValues,
+    check_bounds,
+    check_free,
+    chosen,
+    failed,
+)
 from cheaptalk.records import MatchRecord, Store, line_up
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.rules import Series
@@ -82,11 +90,15 @@ class _Rounds:
         at, found = len(self.matches), dict[tuple[int, int | None], RowValues]()
         for column, one in enumerate(self.series):
             try:
-                for number, place, value in one.variant(self.as_published)(result):
-                    key = number, self.places[place]
-                    found.setdefault(key, [None] * len(self.series))[column] = value
+                points = [
+                    (number, self.places[place], value)
+                    for number, place, value in one.variant(self.as_published)(result)
+                ]
             except Exception as error:
                 raise failed("series", one.name, record, error) from error
+            for number, seat, value in points:
+                check_bounds("series", one, value, record)
+                found.setdefault((number, seat), [None] * len(self.series))[column] = value
         labels = {place: record.label(place) for place in record.seats}
         self.matches.append(
             [record.id, self.reader.configuration(record), record.deal_key, record.repeat,

@@ -52,7 +52,7 @@ class Scripted:
         action = decided(asked, self.decide)
         reason = asked.ask.refuse(action)
         if reason is not None:
-            raise StrategyError.illegal(asked, reason)
+            raise StrategyError.illegal(asked, self.decide, reason)
         return Answer(action, Kind.OK)
         yield  # a generator that yields nothing
 

@@ -26,6 +26,7 @@ from cheaptalk.rules import (
     Given,
     ReplayMismatch,
     Result,
+    RulesError,
     Table,
     UnknownName,
     explain,
@@ -33,8 +34,7 @@ from cheaptalk.rules import (
     give,
 )
 from cheaptalk.rules.display import brief, html_table
-from cheaptalk.rules.errors import first_problem, shown
-from cheaptalk.rules.play import describe
+from cheaptalk.rules.errors import describe, first_problem, shown
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -377,9 +377,9 @@ class MatchRecord:
             yield
         except ReplayMismatch as mismatch:
             raise ReplayMismatch(f"match {self.id} does not replay: {mismatch}") from mismatch
-        except CheaptalkError:
-            raise
         except Exception as error:
+            if isinstance(error, CheaptalkError) and not isinstance(error, RulesError):
+                raise
             why = f"the rules of {self.game} fail at it ({describe(error)})"
             raise ReplayMismatch(f"match {self.id} does not replay: {why}") from error
 

@@ -4,10 +4,8 @@ Rules import nothing else of this package and do no input or output.
 """
 
 from cheaptalk.rules.actions import MESSAGE_LIMIT, Action, Message, Money, Whole, explain
+from cheaptalk.rules.bounds import COUNT, PERCENT, SHARE
 from cheaptalk.rules.box import (
-    COUNT,
-    PERCENT,
-    SHARE,
     GameBox,
     Measure,
     Point,
@@ -26,7 +24,7 @@ from cheaptalk.rules.empirical_view import (
     Radar,
     ScaledMeasure,
 )
-from cheaptalk.rules.errors import CheaptalkError, counted
+from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
 from cheaptalk.rules.field_docs import field_meanings, field_ranges
 from cheaptalk.rules.game import (
     Deal,
@@ -69,7 +67,8 @@ __all__ = [
     "CheaptalkError", "Deal", "Decide", "EmpiricalView", "Event", "Forfeited", "Game", "GameBox",
     "Given", "Histogram", "Horizon", "IllegalAction", "Measure", "MeasureTable", "Message",
     "Moment", "Money", "Outcome", "Play", "PluginWarning", "Point", "Quantity", "Radar", "Registry",
-    "ReplayMismatch", "Result", "ScaledMeasure", "Seat", "Secret", "Series", "Step", "Strategy",
+    "ReplayMismatch", "Result", "RulesError", "ScaledMeasure", "Seat", "Secret", "Series", "Step",
+    "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
     "by_name", "counted", "decided", "explain", "field_meanings", "field_ranges", "game_box",
     "games", "give", "numbered", "play", "play_async", "play_on", "register", "replay",

@@ -13,22 +13,18 @@ from importlib import import_module
 from math import inf
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, create_model
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.empirical_view import EmpiricalView
-from cheaptalk.rules.errors import CheaptalkError, counted
+from cheaptalk.rules.errors import CheaptalkError, RulesError, counted
 from cheaptalk.rules.game import Game, Value
 from cheaptalk.rules.play import Decide
 from cheaptalk.rules.table import Asked, Result
-
-SHARE: Final = (0.0, 1.0)
-PERCENT: Final = (0.0, 100.0)
-COUNT: Final = (0.0, inf)
-"""Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
 
 
 class Point(NamedTuple):
@@ -66,11 +62,11 @@ class Quantity(Generic[T]):
     of: Callable[[Result], T]
     published: Callable[[Result], T] | None = None
     unit: str = ""
-    bounds: tuple[float, float] = (-inf, inf)
+    bounds: Bounds = (-inf, inf)
     published_unit: str = ""
-    limits: Callable[[Any], tuple[float, float]] | None = None
+    limits: Callable[[Any], Bounds] | None = None
 
-    def bounds_in(self, game: Game) -> tuple[float, float]:
+    def bounds_in(self, game: Game) -> Bounds:
         """The least and the most that it can be in a game with its parameters."""
         return self.bounds if self.limits is None else self.limits(game)
 
@@ -149,7 +145,8 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
             estimates then let another strategy sit in its place.
 
     Raises:
-        CheaptalkError: it takes nothing, a setting has no default, or it does not answer at once.
+        CheaptalkError: it takes nothing, or does not answer at once.
+        RulesError: a setting has no type or no default.
     """
 
     def wrap(function: Callable[..., Action]) -> Strategy:
@@ -159,10 +156,13 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
             raise CheaptalkError(f"write def {name}(asked): ..., which returns an action at once")
         fields: dict[str, Any] = {}
         for setting in taken[1:]:
-            if setting.default is setting.empty:
-                raise CheaptalkError(f'the setting "{setting.name}" of {name} needs a default')
-            kind = Any if setting.annotation is setting.empty else setting.annotation
-            fields[setting.name] = (kind, setting.default)
+            for part, given in (("type", setting.annotation), ("default", setting.default)):
+                if given is setting.empty:
+                    raise RulesError(
+                        f'strategy "{name}": its setting "{setting.name}" has no '
+                        f"{part}; write {setting.name}: TYPE = DEFAULT"
+                    )
+            fields[setting.name] = (setting.annotation, setting.default)
         settings = create_model(f"{function.__name__}_settings", __base__=Value, **fields)
         return Strategy(function.__name__, roles, function, settings, searches)
 

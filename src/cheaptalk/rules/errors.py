@@ -1,10 +1,13 @@
 """Errors as sentences: what is wrong, where it stands, and what would be legal."""
 
 import json
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from sys import stdlib_module_names
 from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
 from cheaptalk.rules.actions import SHAPES
@@ -40,6 +43,10 @@ class CheaptalkError(Exception):
     def __str__(self) -> str:
         parts = (part.text if isinstance(part, Advice) else str(part) for part in self.args)
         return "".join(parts)
+
+
+class RulesError(CheaptalkError):
+    """The code of a game is wrong; the message names the game, what is wrong and the cure."""
 
 
 def shown(written: object) -> str:
@@ -130,3 +137,28 @@ def _should(problem: ErrorDetails) -> str:
         return ""
     should = problem["msg"].partition("should ")[2].replace(" after validation", "")
     return should if problem["type"] == "literal_error" else should.partition(", ")[0]
+
+
+def describe(error: Exception) -> str:
+    """An error of a player's or the rules' own code, in one line with the place it came from.
+
+    The place is the last one in code that is not a library's, which was only called.
+    """
+    if isinstance(error, CheaptalkError):
+        return str(error)
+    places = [
+        f"{Path(frame.f_code.co_filename).name}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not _of_a_library(frame.f_globals.get("__name__", ""))
+    ]
+    place = f" in {places[-1]}" if places else ""
+    if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":
+        field = error.message.split("`")[1]
+        return f"the class{place} has a field without a type, {field}; write NAME: TYPE = DEFAULT"
+    return f"{type(error).__name__}{place}: {error}"
+
+
+def _of_a_library(module: str) -> bool:
+    package = module.partition(".")[0]
+    ours = module.startswith(("cheaptalk.rules.", "cheaptalk.styles.", "cheaptalk.conformance"))
+    return ours or package in ("jinja2", "msgspec", "pydantic") or package in stdlib_module_names

@@ -11,8 +11,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.bounds import Bounds, beyond, within
 from cheaptalk.rules.chance import Chance
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import RulesError, describe, shown
 from cheaptalk.rules.steps import Event, Play
 
 
@@ -230,6 +231,17 @@ class Game(Value):
         """Draw what nature decides before play."""
         return self.deal_type()
 
+    def dealt(self, seed: str) -> Deal:
+        """What nature decides under a seed.
+
+        Raises:
+            RulesError: :meth:`deal` fails.
+        """
+        try:
+            return self.deal(Chance(seed).apart("deal"))
+        except Exception as error:
+            raise RulesError(f"{self.name}: deal() fails: {describe(error)}") from error
+
     @abstractmethod
     def play(self, deal: Any, chance: Chance) -> Play[Any]:
         """The rules."""
@@ -239,7 +251,7 @@ class Game(Value):
         """What each seat got, by seat name, in the game's unit."""
 
     @abstractmethod
-    def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+    def payoff_bounds(self) -> dict[str, Bounds]:
         """The least and the most that a place of each role can get, over all its seats together."""
 
     def secrets(self, deal: Any) -> Iterator[Secret]:
@@ -247,9 +259,35 @@ class Game(Value):
         return iter(())
 
     def place_payoffs(self, outcome: Any) -> dict[str, float]:
-        """Payoffs summed over the seats of each place."""
+        """Payoffs summed over the seats of each place.
+
+        Raises:
+            RulesError: other seats are paid than there are, or a place gets more or less than the
+                game declares that it can.
+        """
+        try:
+            roles, paid = self.places, self.payoffs(outcome)
+        except Exception as error:
+            raise RulesError(f"{self.name}: payoffs() fails: {describe(error)}") from error
         places = {seat.name: seat.place for seat in self.seats}
-        total = dict.fromkeys(self.places, 0.0)
-        for seat, payoff in self.payoffs(outcome).items():
+        if paid.keys() != places.keys():
+            raise RulesError(
+                f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, and the seats are "
+                f"{', '.join(places)}; pay each of them, if only 0"
+            )
+        total = dict.fromkeys(roles, 0.0)
+        for seat, payoff in paid.items():
             total[places[seat]] += payoff
+        bounds = self.payoff_bounds()
+        for place, payoff in total.items():
+            limits = bounds.get(roles[place])
+            if limits is None:
+                raise RulesError(
+                    f'{self.name}: payoff_bounds() has none for the role "{roles[place]}"'
+                )
+            if not within(payoff, limits):
+                raise RulesError(
+                    f'{self.name}: "{place}" gets {beyond(payoff, limits)}, its payoff_bounds(); '
+                    "mend these, or what the rules let pass"
+                )
         return total

@@ -3,15 +3,14 @@ from recorded answers.
 """
 
 import asyncio
-import traceback
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pathlib import Path
+from functools import partial
 
 from pydantic import ValidationError
 
 from cheaptalk.rules.actions import Action, explain
-from cheaptalk.rules.errors import CheaptalkError, shown
-from cheaptalk.rules.game import Deal, Game
+from cheaptalk.rules.errors import CheaptalkError, describe, shown
+from cheaptalk.rules.game import Deal, Game, suggest
 from cheaptalk.rules.steps import Ask
 from cheaptalk.rules.table import Asked, IllegalAction, Table
 
@@ -23,9 +22,12 @@ class StrategyError(CheaptalkError):
     """A scripted strategy raised an error or gave an illegal action: a fault of its code."""
 
     @classmethod
-    def illegal(cls, asked: Asked, reason: str) -> "StrategyError":
+    def illegal(cls, asked: Asked, decide: Decide, reason: str) -> "StrategyError":
         """The rules refuse what the strategy did."""
-        return cls(f'"{asked.seat}" answered illegally in request {asked.request}: {reason}')
+        return cls(
+            f'"{asked.seat}" answered illegally in request {asked.request}, by {_name(decide)}: '
+            f"{reason}"
+        )
 
 
 class ReplayMismatch(CheaptalkError):
@@ -37,7 +39,8 @@ def play(game: Game, deal: Deal, seed: str, players: Mapping[str, Decide]) -> Ta
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a place has no player, or what is no function.
+        CheaptalkError: a place has no player, or what is no function; or a player has no place.
+        RulesError: the game's own code is wrong.
     """
     return play_on(Table(game, deal, seed), players)
 
@@ -47,9 +50,11 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
 
     Raises:
         StrategyError: a strategy failed or answered illegally.
-        CheaptalkError: a place has no player, or what is no function.
+        CheaptalkError: a place has no player, or what is no function; or a player has no place.
+        RulesError: the game's own code is wrong.
     """
     game = table.game
+    _check_names(game, players)
     seated = {
         seat.name: _player(players, seat.place, game.places[seat.place]) for seat in game.seats
     }
@@ -60,17 +65,30 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
             try:
                 table.answer(ask.seat, action)
             except IllegalAction as illegal:
-                raise StrategyError.illegal(asked, str(illegal)) from illegal
+                raise StrategyError.illegal(asked, seated[ask.seat], str(illegal)) from illegal
     return table
+
+
+def _check_names(game: Game, players: Mapping[str, Decide]) -> None:
+    """Refuse players of places and roles that are not there."""
+    places = game.places
+    for name in players:
+        if name not in places and name not in game.roles:
+            known = list(dict.fromkeys([*places, *game.roles]))
+            raise CheaptalkError(f"{game.name} has no place or role {suggest(str(name), known)}")
 
 
 def _player(players: Mapping[str, Decide], place: str, role: str) -> Decide:
     found = players.get(place, players.get(role))
+    if found is None:
+        raise CheaptalkError(
+            f'nobody plays "{place}": give a function for it, such as one of '
+            f"ct.game_box(NAME).strategies, as in players={{{shown(place)}: ...}}"
+        )
     if not callable(found):
-        what = "nobody" if found is None else shown(found)
         raise CheaptalkError(
             f'"{place}" is played by a function, such as one of ct.game_box(NAME).strategies, '
-            f"not by {what}"
+            f"not by {shown(found)}"
         )
     return found
 
@@ -85,8 +103,16 @@ def decided(asked: Asked, decide: Decide) -> Action:
         return decide(asked)
     except Exception as error:
         raise StrategyError(
-            f'"{asked.seat}" failed in request {asked.request}: {error!r}'
+            f'"{asked.seat}" failed in request {asked.request}, by {_name(decide)}: '
+            f"{describe(error)}"
         ) from error
+
+
+def _name(decide: Decide) -> str:
+    """What a strategy is called, whatever its settings."""
+    function = decide.func if isinstance(decide, partial) else decide
+    name = getattr(function, "name", None) or getattr(function, "__name__", None)
+    return str(name or type(function).__name__)
 
 
 async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | None]]) -> Table:
@@ -154,12 +180,3 @@ def give(table: Table, request: int, seat: str, fields: Mapping[str, object] | N
         raise ReplayMismatch(
             f'recorded answer {request} of seat "{seat}" is refused: {reason}'
         ) from error
-
-
-def describe(error: Exception) -> str:
-    """An error of a player's or the rules' own code, in one line with the place it came from."""
-    if isinstance(error, StrategyError):
-        return str(error)
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(frame.filename).name}:{frame.lineno}"
-    return f"{type(error).__name__} in {place}: {error}"

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from cheaptalk.rules.box import Check, GameBox, Measure, Series, Strategy, StyleFile
 from cheaptalk.rules.display import brief
-from cheaptalk.rules.errors import CheaptalkError, counted
+from cheaptalk.rules.errors import CheaptalkError, counted, describe
 from cheaptalk.rules.game import suggest
 
 T = TypeVar("T")
@@ -187,7 +187,7 @@ class Registry(Mapping[str, T]):
             owner = _owner(point)
             _warn(
                 f'the {self.what} "{point.name}" of {owner} cannot be used '
-                f"({type(error).__name__}: {error}); mend, upgrade or uninstall {owner}"
+                f"({describe(error)}); mend, upgrade or uninstall {owner}"
             )
             return {}
         return things

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 from msgspec import Struct
 
 from cheaptalk.rules.actions import Action
+from cheaptalk.rules.errors import RulesError, describe
 
 
 @dataclass_transform(frozen_default=True)
@@ -42,10 +43,18 @@ class Ask(NamedTuple):
     objection: Callable[[Any], str | None] = no_objection
 
     def refuse(self, action: object) -> str | None:
-        """Say why this action is no legal answer, or None if it is one."""
+        """Say why this action is no legal answer, or None if it is one.
+
+        Raises:
+            RulesError: the objection fails.
+        """
         if type(action) is not self.action:
             return f"a {self.action.__name__} was asked for, not a {type(action).__name__}"
-        return self.objection(action)
+        try:
+            return self.objection(action)
+        except Exception as error:
+            what = f"the objection to {action!r} fails: {describe(error)}"
+            raise RulesError(what) from error
 
 
 class Tell(NamedTuple):

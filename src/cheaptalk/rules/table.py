@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from cheaptalk.rules.actions import Action, listed
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.display import brief, html_table
-from cheaptalk.rules.errors import counted, expect
+from cheaptalk.rules.errors import CheaptalkError, RulesError, counted, describe, expect, shown
 from cheaptalk.rules.game import Deal, Game, Outcome
 from cheaptalk.rules.steps import Ask, Event, Forfeited, Step, Tell
 
@@ -64,6 +64,12 @@ class Asked(NamedTuple):
         return self.heard[0].event
 
 
+MOST_NEWS = 100_000
+"""Pieces of news between two questions, and..."""
+MOST_QUESTIONS = 1_000_000
+"""...questions in a match, beyond which the rules are taken to be endless."""
+
+
 T = TypeVar("T")
 
 
@@ -117,6 +123,11 @@ class Table:
         self._streams: dict[str, Chance] = {}
         self._together = False
         self._rules: Generator[Step, Any, Any] = game.play(deal, self.chance)
+        if not hasattr(self._rules, "send"):
+            raise self._wrong(
+                f"play() returns {shown(self._rules)}; it must yield what it asks and tells, as in "
+                "yield ct.Ask(...)"
+            )
         self._advance(self._rules.send, None)
 
     @property
@@ -253,33 +264,77 @@ class Table:
 
     def _advance(self, resume: Callable[[Any], Step], value: object) -> None:
         """Run the rules to their next question or their end."""
+        told = 0
         try:
             step = resume(value)
             while isinstance(step, Tell):
                 self._hear(step)
+                told += 1
+                if told > MOST_NEWS:
+                    raise self._wrong(f"it tells {told:,} times and asks nobody")
                 step = next(self._rules)
         except StopIteration as end:
-            self.outcome = end.value
+            self.outcome = self._outcome(end.value)
         except Forfeited as failure:
             self.forfeited = failure.seats
+        except CheaptalkError:
+            raise
+        except Exception as error:
+            raise self._wrong(f"it fails: {describe(error)}") from error
         else:
-            self._together = not isinstance(step, Ask)
-            self.pending = {step.seat: step} if isinstance(step, Ask) else by_seat(step)
+            if isinstance(step, Ask) and step.seat in self.heard:
+                self._together = False
+                self.pending = {step.seat: step}
+            else:
+                self._together = True
+                self.pending = self._asks(step)
+            if self.requests >= MOST_QUESTIONS:
+                raise self._wrong(f"it asks more than {MOST_QUESTIONS:,} times; let the match end")
+
+    def _outcome(self, returned: object) -> Outcome:
+        """What the rules returned, if it is an outcome of the declared type."""
+        if type(returned) is not self.game.outcome_type:
+            raise self._wrong(
+                f"it returns {shown(returned)}, and outcome_type is "
+                f"{self.game.outcome_type.__name__}; return one of these"
+            )
+        return returned
 
     def _hear(self, tell: Tell) -> None:
         moment = made(Moment, (tell.event, None))
-        if isinstance(tell.to, str):
-            self.heard[tell.to].append(moment)
-        else:
-            for seat in tell.to:
-                self.heard[seat].append(moment)
+        try:
+            if isinstance(tell.to, str):
+                self.heard[tell.to].append(moment)
+            else:
+                for seat in tell.to:
+                    self.heard[seat].append(moment)
+        except KeyError as stranger:
+            raise self._stranger("tells", tell.event, stranger.args[0]) from None
 
+    def _asks(self, step: Ask | tuple[Ask, ...]) -> dict[str, Ask]:
+        """The questions that the rules ask at once, by the seats that they are to."""
+        asks = (step,) if isinstance(step, Ask) else step
+        if not isinstance(asks, tuple) or not all(isinstance(one, Ask) for one in asks):
+            raise self._wrong(
+                f"it yields {step!r}; yield ct.Tell(seat, event), ct.Ask(seat, action, event) or a "
+                "tuple of asks"
+            )
+        found = {ask.seat: ask for ask in asks}
+        for seat, ask in found.items():
+            if seat not in self.heard:
+                raise self._stranger("asks", ask.event, seat)
+        if len(found) < len(asks):
+            raise self._wrong("it asks one seat twice at once")
+        if not found:
+            raise self._wrong("it yields an empty tuple, which asks nobody")
+        return found
 
-def by_seat(asks: tuple[Ask, ...]) -> dict[str, Ask]:
-    """Questions asked at once, by the seats that they are to."""
-    found = {ask.seat: ask for ask in asks}
-    if len(found) < len(asks):
-        raise ValueError("the rules asked one seat twice at once")
-    if not asks:
-        raise ValueError("the rules asked nobody")
-    return found
+    def _stranger(self, does: str, event: Event, seat: object) -> RulesError:
+        return self._wrong(
+            f"it {does} {shown(seat)} ({type(event).__name__}), which is no seat; the seats are "
+            f"{', '.join(self.heard)}"
+        )
+
+    def _wrong(self, what: str) -> RulesError:
+        """What is wrong with the rules."""
+        return RulesError(f"{self.game.name}: play() of {type(self.game).__name__}: {what}")

@@ -2,7 +2,17 @@ from .codec import Codec, Illegal, JsonCodec
 from .json_objects import Unreadable
 from .quotes import disarmed, quoted
 from .tagged import TaggedCodec
-from .templates import CODECS, Style, block_name, dollars, number, percent, style, style_in
+from .templates import (
+    CODECS,
+    Style,
+    StyleError,
+    block_name,
+    dollars,
+    number,
+    percent,
+    style,
+    style_in,
+)
 
 __all__ = [
     "CODECS",
@@ -10,6 +20,7 @@ __all__ = [
     "Illegal",
     "JsonCodec",
     "Style",
+    "StyleError",
     "TaggedCodec",
     "Unreadable",
     "block_name",

@@ -7,6 +7,7 @@ blocks, or adds to them with ``{{ super() }}``.
 
 import hashlib
 import re
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,19 @@ CODECS: dict[str, Codec] = {
 }
 _GAPS = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+class StyleError(CheaptalkError):
+    """A template is wrong; the message names it, the line and what is wrong there."""
+
+
+class Missing(jinja2.StrictUndefined):
+    """A variable that no block has: an error where it is written as a number, too."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        self._fail_with_undefined_error()
 
 
 class Style:
@@ -89,9 +103,37 @@ class Style:
         return [teller.tell(moment.event) for moment in heard]
 
     def render(self, kind: type, values: dict[str, Any]) -> str:
-        """The words of one block, with the white space tidied."""
-        text = self._template.render(values, block=block_name(kind))
+        """The words of one block, with the white space tidied.
+
+        Raises:
+            StyleError: the template fails at them.
+        """
+        try:
+            text = self._template.render(values, block=block_name(kind))
+        except Exception as error:
+            raise self._failed(kind, values, error) from error
         return _TRAILING.sub("", _GAPS.sub("\n\n", text)).strip()
+
+    def _failed(self, kind: type, values: dict[str, Any], error: Exception) -> StyleError:
+        """That the template fails, with where and why."""
+        block = block_name(kind)
+        if block not in self.blocks:
+            return StyleError(
+                f'style "{self.name}" has no words for {kind.__name__}: add a block {block} to '
+                f"{self._template.name}"
+            )
+        lines = [
+            f"{Path(frame.filename).name}, line {frame.lineno}"
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.endswith(Path(str(self._template.name)).suffix)
+        ]
+        why = str(error)
+        if isinstance(error, jinja2.UndefinedError):
+            why += f"; {kind.__name__} gives the block {', '.join(values)}"
+        else:
+            why = f"{type(error).__name__}: {why}"
+        place = lines[-1] if lines else self._template.name
+        return StyleError(f'style "{self.name}": {place}, in block {block}: {why}')
 
 
 class Teller:
@@ -127,7 +169,7 @@ def style_in(box: GameBox, name: str | None = None) -> Style:
 
     Raises:
         UnknownName: the box has no such style, or there is no codec of the name that it gives.
-        CheaptalkError: its template cannot be read, with the reason.
+        StyleError: its template cannot be read, with the reason.
     """
     name = name or next(iter(box.styles))
     if name not in box.styles:
@@ -148,7 +190,7 @@ def _loaded(name: str, words: Path, file: StyleFile) -> Style:
             reason = f"there is no template {error.name}"
         elif isinstance(error, jinja2.TemplateSyntaxError):
             reason = f"line {error.lineno} of {error.name}: {error.message}"
-        raise CheaptalkError(f'style "{name}" ({path}) cannot be read: {reason}') from error
+        raise StyleError(f'style "{name}" ({path}) cannot be read: {reason}') from error
 
 
 def _environment(folders: Sequence[Path]) -> jinja2.Environment:
@@ -156,7 +198,7 @@ def _environment(folders: Sequence[Path]) -> jinja2.Environment:
         loader=jinja2.ChoiceLoader(
             [jinja2.FileSystemLoader(folders), jinja2.PackageLoader("cheaptalk.styles", "")]
         ),
-        undefined=jinja2.StrictUndefined,
+        undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - words for models and terminals, not HTML

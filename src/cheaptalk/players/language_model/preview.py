@@ -8,7 +8,7 @@ from cheaptalk.models import ChatMessage, ModelCall, Reply
 from cheaptalk.models.scripted import legal
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.players.protocol import Call, think
-from cheaptalk.rules import Chance, Decide, Game, Table, decided
+from cheaptalk.rules import Decide, Game, Table, decided
 
 STAND_IN = "script/legal"
 """Who answers in the model's place."""
@@ -47,7 +47,7 @@ def preview(
     Raises:
         StrategyError: a strategy failed.
     """
-    table = Table(game, game.deal(Chance(seed).apart("deal")), seed)
+    table = Table(game, game.dealt(seed), seed)
     places = {seat.name: seat.place for seat in game.seats}
     player = spec.model_copy(update={"model": STAND_IN}).player(game)
     turns = 0

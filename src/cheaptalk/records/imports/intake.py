@@ -18,7 +18,7 @@ from cheaptalk.records.identity import (
 from cheaptalk.records.record import AnswerRecord, ended, scripted_answers
 from cheaptalk.records.store.reader import chunks, specs_of
 from cheaptalk.records.store.store import NewMatch, Store, StudyRows, adopt
-from cheaptalk.rules import CheaptalkError, Table
+from cheaptalk.rules import CheaptalkError, RulesError, Table
 
 CHUNK = 500
 """Games that are stored together."""
@@ -203,7 +203,8 @@ class _Clerk:
         stored = self.store.statuses(entry.id for entry in fresh)
         if stored:
             adopt(self.store, self.rows.id, stored)
-        new = [self._row(entry) for entry in fresh if entry.id not in stored]
+        rows = [self._row(entry) for entry in fresh if entry.id not in stored]
+        new = [row for row in rows if row is not None]
         self.store.add(self.rows.id, new)
         self.intake.imported += len(new)
         self.intake.present += len(stored)
@@ -241,9 +242,16 @@ class _Clerk:
         )  # fmt: skip
         return _Entry(id_, game, answers)
 
-    def _row(self, entry: _Entry) -> NewMatch:
+    def _row(self, entry: _Entry) -> NewMatch | None:
+        """The game as a match of the store; None where its rules are wrong, which is noted."""
         game, table = entry.game, entry.game.table
         configuration = self.rows.configurations[configuration_digest(table.game)]
         seats = {role: self.rows.players[player_digest(spec)] for role, spec in game.seats.items()}
-        end = ended(table, table.chance.seed, entry.answers, game.source)
+        try:
+            end = ended(table, table.chance.seed, entry.answers, game.source)
+        except RulesError as error:
+            del self.known[game.id]
+            self.intake.redactions -= game.redactions
+            self.intake.skipped.append(Skipped(game.place, str(error)))
+            return None
         return NewMatch(entry.id, configuration, game.id, 0, seats, end)

@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest
 from cheaptalk.records.identity import match_digest
-from cheaptalk.rules import Chance, Deal, Game, counted
+from cheaptalk.rules import Deal, Game, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.plans.seating import Rows, Seated
 
@@ -78,7 +78,7 @@ class PlannedMatch(NamedTuple):
         """What nature decides: the same for all seatings and repeats."""
         if self.dealt.explicit is not None:
             return self.dealt.explicit
-        return self.configuration.game.deal(Chance(self.dealt.seed).apart("deal"))
+        return self.configuration.game.dealt(self.dealt.seed)
 
     @property
     def scripted(self) -> bool:

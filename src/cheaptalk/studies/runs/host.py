@@ -27,7 +27,7 @@ from cheaptalk.records.ledger.ledger import CallKey, annotated, mark_unresolved,
 from cheaptalk.records.record import SETTLED, failed
 from cheaptalk.records.store.store import StudyRows
 from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
-from cheaptalk.rules.play import describe
+from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import Study

@@ -9,7 +9,7 @@ from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Decide, play
-from cheaptalk.rules.play import describe
+from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 
 CHUNK = 512

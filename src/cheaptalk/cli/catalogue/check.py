@@ -1,0 +1,48 @@
+"""The command that runs the conformance kit on a game: check."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.options import JsonOption
+from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.rules import counted
+
+
+def check(
+    game: Annotated[
+        str,
+        typer.Argument(help="A game, or where its box stands, such as mygame:BOX.", metavar="GAME"),
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Matches of each kind, each by a seed.")] = 3,
+    json: JsonOption = False,
+) -> None:
+    """Check that a game keeps every law that games keep."""
+    if ":" in game:
+        sys.path.insert(0, str(Path.cwd()))  # where a module lies that nobody has installed
+    box = ct.conformance.box_at(game)
+    laws = len(ct.conformance.CHECKS) + len(ct.conformance.BOX_CHECKS)
+    found: list[ct.conformance.Verdict] = []
+    with StatusLine().shown(f"{box.name}: 0 of {laws} laws checked") as show:
+        for verdict in ct.conformance.verdicts(box, [str(one + 1) for one in range(seeds)]):
+            found.append(verdict)
+            show(f"{box.name}: {len(found)} of {laws} laws checked")
+    broken = [one for one in found if one.problem is not None]
+    if json:
+        print_json([one._asdict() for one in found])
+    else:
+        for one in found:
+            out.print("[red]broken[/]  " if one.problem else "[green]kept[/]    ", end="")
+            say(one.problem.partition(": ")[2] if one.problem else f"{one.check}: {one.law}")
+        kept = f"{len(found) - len(broken)} of {laws} laws kept"
+        strategies = counted(len(box.strategies), "strategy")
+        variants = counted(len(ct.conformance.variants(box)), "variant")
+        say(f"{box.name}: {kept}, in {variants} with {counted(seeds, 'seed')} and {strategies}")
+    if broken:
+        raise typer.Exit(1)

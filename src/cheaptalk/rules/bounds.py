@@ -1,0 +1,36 @@
+"""Bounds: the least and the most that a payoff or a measure can be."""
+
+from math import inf, isfinite
+from typing import Final
+
+Bounds = tuple[float, float]
+
+SHARE: Final = (0.0, 1.0)
+PERCENT: Final = (0.0, 100.0)
+COUNT: Final = (0.0, inf)
+"""Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
+SLACK = 1e-9
+"""How far sums of floating-point numbers may lie beyond their bounds, relative to these."""
+
+
+def within(value: float, bounds: Bounds) -> bool:
+    """Whether a number lies in its bounds, but for rounding.
+
+    >>> within(1 + 1e-12, SHARE), within(1.001, SHARE), within(float("nan"), (-inf, inf))
+    (True, False, False)
+    """
+    least, most = bounds
+    if least <= value <= most:
+        return True
+    slack = SLACK * max([1.0, *(abs(one) for one in bounds if isfinite(one))])
+    return least - slack <= value <= most + slack
+
+
+def beyond(value: float, bounds: Bounds) -> str:
+    """A number with the bounds that it lies beyond, as it stands in an error.
+
+    >>> beyond(35.0, (0.0, 10.0))
+    '35, which is not between 0 and 10'
+    """
+    least, most = (f"{one:,.15g}" for one in bounds)
+    return f"{value:,.15g}, which is not between {least} and {most}"

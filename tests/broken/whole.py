@@ -1,0 +1,51 @@
+"""Games of which something is wrong that no single match shows."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cheaptalk.rules import Event, GameBox, Play, Tell
+from tests.broken.kit import boxed, breaks, reworded
+from tests.toys import Cards, Guessing, Reveal
+
+
+class Never(Event):
+    """What does not happen."""
+
+
+@breaks("check_events", "Never never came in any match")
+def an_event_that_never_happens(folder: Path) -> GameBox:
+    class Promising(Guessing):
+        events: ClassVar[tuple[type[Event], ...]] = (*Guessing.events, Never)
+
+    return boxed(Promising, **reworded(folder, never="Never."))
+
+
+@breaks("check_parameters", "rounds: 0 is a legal setting, and playing it fails: play() of Divid")
+def a_parameter_without_a_range(_: Path) -> GameBox:
+    class Dividing(Guessing):
+        rounds: int = 2
+
+        def play(self, deal: Cards, chance: Any) -> Play[Any]:
+            share = 1 / self.rounds
+            assert share
+            return (yield from super().play(deal, chance))
+
+    return boxed(Dividing)
+
+
+class Hashing(Guessing):
+    """The toy, where the target is told in the order of a set."""
+
+    def play(self, deal: Cards, chance: Any) -> Play[Any]:
+        outcome = yield from super().play(deal, chance)
+        for word in {"one", "two", "three", "four", "five"}:
+            yield Tell("left", Reveal(len(word)))
+        return outcome
+
+
+HASHING = boxed(Hashing)
+
+
+@breaks("check_processes", "two processes play one match in two ways: ")
+def the_order_of_a_set(_: Path) -> GameBox:
+    return HASHING

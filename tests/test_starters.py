@@ -1,0 +1,122 @@
+"""What ``cheaptalk new`` writes is typed, keeps every law, and is found once it is installed."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+
+ROOT = Path(__file__).parents[1]
+WRITTEN = [
+    ("game",),
+    ("player", "--game", "battle_royale"),
+    ("style", "--game", "deal_or_no_deal"),
+]
+SHOWN = {
+    "game": ("games", "my_own"),
+    "player": ("players", "bargaining"),
+    "style": ("prompt", "bargaining", "--style", "my_own"),
+}
+"""A command that shows what each kind registers."""
+
+
+def run(folder: Path, *module: str) -> str:
+    """What a module prints that runs in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", *module], cwd=folder, text=True, capture_output=True, check=False,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def install(folder: Path) -> None:
+    """Say in a folder, as installing it does, what its package registers."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    points = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in of.items())
+        for group, of in project["entry-points"].items()
+    ]
+    about = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    (about / "entry_points.txt").write_text("\n".join(points))
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids="-".join)
+def test_what_is_written_passes_its_tests(
+    written: tuple[str, ...], cheaptalk: Command, tmp_path: Path
+) -> None:
+    kind, *options = written
+    done = cheaptalk("new", kind, "my_own", *options)
+    folder = tmp_path / "my-own"
+    assert (done.status, done.err) == (0, "")
+    assert {tmp_path / line for line in done.out.splitlines()[:-2]} == set(files(folder))
+    assert " passed" in run(folder, "pytest", "-q", "-p", "no:cacheprovider")
+    assert run(folder, "ruff", "check", "--no-cache", "--select", "E,F,I,N", ".")
+    assert run(folder, "ruff", "format", "--no-cache", "--check", ".")
+
+
+def files(folder: Path) -> list[Path]:
+    made = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [path for path in made if "<<" in path.read_text() or "NAME" in str(path)]
+    return made
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_what_is_written_is_found_once_installed(
+    kind: str, cheaptalk: Command, tmp_path: Path
+) -> None:
+    assert cheaptalk("new", kind, "my_own").status == 0
+    folder = tmp_path / "my-own"
+    install(folder)
+    shown = run(folder, "cheaptalk", *SHOWN[kind])
+    assert ("Think before you answer" if kind == "style" else "my_own") in shown
+
+
+@pytest.mark.slow
+def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
+    for kind in SHOWN:
+        cheaptalk("new", kind, f"my_{kind}")
+    for kind in SHOWN:
+        strictly = ("mypy", "--strict", "--cache-dir", str(tmp_path / "types"), ".")
+        assert "Success" in run(tmp_path / f"my-{kind}", *strictly)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "saying"),
+    [
+        (("game", "My-Game"), '"My-Game" is no name for a module: write small letters'),
+        (("game", "class"), '"class" is no name for a module'),
+        (("game", "bargaining"), 'there is a game named "bargaining" already; take another name'),
+        (("game", "json"), 'there is a module named "json" already'),
+        (("game", "mine", "--out", "."), ". is there already; name another folder with --out"),
+        (("game", "mine", "--game", "persuasion"), "a new game is its own"),
+        (("player", "linear"), 'bargaining has a strategy named "linear" already'),
+        (("style", "plain"), 'bargaining has a style named "plain" already'),
+        (("style", "mine", "--game", "bargainin"), 'did you mean "bargaining"?'),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    arguments: tuple[str, ...], saying: str, cheaptalk: Command, tmp_path: Path
+) -> None:
+    done = cheaptalk("new", *arguments)
+    assert (done.status, saying in done.said, list(tmp_path.iterdir())) == (2, True, [])
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(cheaptalk: Command, tmp_path: Path) -> None:
+    done = cheaptalk("new", "game", "mine", "--out", "no/such/folder")
+    assert (done.status, list(tmp_path.iterdir())) == (1, [])
+    assert "No such file or directory" in done.said
+
+
+def test_the_game_of_the_guide_is_what_is_written(cheaptalk: Command, tmp_path: Path) -> None:
+    assert cheaptalk("new", "game", "ultimatum").status == 0
+    guide = ROOT / "examples" / "ultimatum"
+    for path in files(tmp_path / "ultimatum"):
+        example = guide / path.relative_to(tmp_path / "ultimatum")
+        assert path.read_text() == example.read_text(), example.name
