@@ -16,10 +16,22 @@ def rows() -> Iterator[Row]:
     python = sys.executable
     yield Row("import cheaptalk", median_seconds([python, "-c", "import cheaptalk"]), "s",
               ("<=", 0.3), "the interpreter's own start included")  # fmt: skip
-    yield Row("cheaptalk --help", median_seconds([python, "-m", "cheaptalk", "--help"]), "s",
-              ("<=", 0.5), "the whole command")  # fmt: skip
+    for line in ("--help", "run --help"):
+        command = [python, "-m", "cheaptalk", *line.split()]
+        yield Row(f"cheaptalk {line}", median_seconds(command), "s", ("<=", 0.3),
+                  "the whole command")  # fmt: skip
+    yield Row("TAB behind cheaptalk run --", median_seconds(completing("cheaptalk run --")), "s",
+              ("<=", 0.3), "as bash asks for it")  # fmt: skip
     yield Row("base install beyond Python", installed_size(), "MB", ("<=", 120),
               "site-packages of a fresh environment, less pip's")  # fmt: skip
+
+
+def completing(typed: str) -> list[str]:
+    """The command that a shell runs to complete what was typed."""
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
+    variables = {"_CHEAPTALK_COMPLETE": "complete_bash", **words}
+    given = [f"{name}={value}" for name, value in variables.items()]
+    return ["env", *given, str(Path(sys.executable).parent / "cheaptalk")]
 
 
 def installed_size() -> float:

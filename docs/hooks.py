@@ -15,10 +15,10 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from cheaptalk.cli.main import app
-from cheaptalk.cli.shared.printing import as_yaml
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.views import VIEWS
 from cheaptalk.rules import GameBox, Quantity, field_meanings, field_ranges, games, strategies
+from cheaptalk.yaml_files import as_yaml
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
@@ -211,7 +211,10 @@ def tables_page() -> Iterator[str]:
 def cli_page() -> Iterator[str]:
     """Every command with its arguments and options."""
     yield "# Command line\n"
-    yield "`python -m cheaptalk` is the same as `cheaptalk`.\n"
+    yield (
+        "`python -m cheaptalk` is the same as `cheaptalk`. For TAB, settings and `.env` see "
+        "[Set up the command line](../how-to/set-up-the-command-line.md).\n"
+    )
     yield from table(
         ["exit status", "meaning"],
         [[0, "all went well"], [1, "something failed or is not done"], [2, "the input is wrong"],

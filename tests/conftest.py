@@ -21,7 +21,8 @@ from tests.reports.browser import CHROMIUM
 
 TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
-os.environ["CHEAPTALK_PROVIDERS"] = ""  # a developer's own are no part of the tests
+for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
+    os.environ[variable] = ""  # a developer's own are no part of the tests
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes would inherit its deafness
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",

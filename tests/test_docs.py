@@ -139,6 +139,7 @@ def environment(home: Path) -> dict[str, str]:
         "CHEAPTALK_STORE",
         "CHEAPTALK_CACHE",
         "CHEAPTALK_PROVIDERS",
+        "CHEAPTALK_SETTINGS",
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
     ):
@@ -241,5 +242,5 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     listed = subprocess.run(
         [sys.executable, "-m", "cheaptalk", "--help"], capture_output=True, text=True, check=True
     )
-    for name in re.findall(r"^│ ([a-z]+) ", listed.stdout, re.MULTILINE):
+    for name in re.findall(r"^  ([a-z]+) ", listed.stdout, re.MULTILINE):
         assert f">cheaptalk {name}" in commands_page

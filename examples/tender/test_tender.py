@@ -2,10 +2,9 @@
 
 import pytest
 
-BOX = ct.game_box("tender")
-
 import cheaptalk as ct
 
+BOX = ct.game_box("tender")
 VARIANTS = ct.conformance.variants(BOX)
 
 

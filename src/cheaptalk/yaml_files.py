@@ -1,5 +1,6 @@
-"""Reading the YAML that people write."""
+"""Reading the YAML that people write, and writing values as they do."""
 
+import math
 from collections import Counter
 from collections.abc import Hashable
 from importlib.resources.abc import Traversable
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 
+from cheaptalk.rules import Horizon
 from cheaptalk.rules.errors import shown
 from cheaptalk.whole_files import read_whole
 
@@ -137,3 +141,44 @@ def read_yaml(source: Path | Traversable) -> Any:
 def yaml_files(module: str, folder: str) -> dict[str, Path]:
     """The YAML files of a folder beside a module's file, by their names without the ending."""
     return {path.stem: path for path in sorted(Path(module).parent.glob(f"{folder}/*.yaml"))}
+
+
+def plain_data(value: Any, **how: Any) -> Any:
+    """A value without classes of its own: what is a model of pydantic's is a dictionary.
+
+    Args:
+        how: as :meth:`pydantic.TypeAdapter.dump_python` takes it.
+    """
+    return TypeAdapter[Any](Any).dump_python(value, **how)
+
+
+def as_yaml(value: Any) -> str:
+    """A value in one line, as people write it in a study file.
+
+    >>> as_yaml(Horizon(rounds=12)), as_yaml(Horizon(rounds=99, hidden=True))
+    ('12', '{rounds: 99, hidden: true}')
+    >>> as_yaml((0.9, 0.9)), as_yaml(True), as_yaml({})
+    ('[0.9, 0.9]', 'true', '{}')
+    """
+    if isinstance(value, Horizon) and not value.hidden:
+        value = value.rounds
+    plain = plain_data(value, mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(plain, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.strip().removesuffix("\n...")
+
+
+def default_text(field: FieldInfo) -> str:
+    """A field's default as one writes it in a study file."""
+    if field.is_required():
+        return "required"
+    return as_yaml(field.get_default(call_default_factory=True))
+
+
+def as_block(data: Any) -> str:
+    """Plain data as YAML in the order it has, a field in each line.
+
+    >>> print(as_block({"url": "https://gpu/v1", "key": "LAB_KEY"}))
+    url: https://gpu/v1
+    key: LAB_KEY
+    """
+    return str(yaml.safe_dump(data, sort_keys=False, width=100)).strip()

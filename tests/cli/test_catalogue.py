@@ -8,31 +8,43 @@ import yaml
 from pydantic import TypeAdapter
 
 import cheaptalk as ct
-from cheaptalk.cli.main import COMMANDS
-from cheaptalk.cli.shared.printing import as_yaml
+from cheaptalk.cli.commands import COMMANDS, GROUPS
 from cheaptalk.rules import games as known_games
 from cheaptalk.rules import strategies
+from cheaptalk.yaml_files import as_yaml
 from tests.conftest import Command
 
 
-def test_help_lists_the_commands_in_the_order_in_which_one_needs_them(cheaptalk: Command) -> None:
+def test_help_lists_the_commands_in_groups_in_the_order_in_which_one_needs_them(
+    cheaptalk: Command,
+) -> None:
     done = cheaptalk("--help")
-    places = [done.out.index(f"│ {name} ") for name in COMMANDS]
+    expected = [one for heading, names in GROUPS.items() for one in (f"{heading}:", *names)]
+    found = [line.split("  ")[0] for line in done.out.replace("\n  ", "\n").splitlines()]
     assert done.status == 0
-    assert places == sorted(places)
+    assert [one for one in found if one in expected] == expected
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "import glee"])
-def test_every_command_explains_itself(cheaptalk: Command, name: str) -> None:
+@pytest.mark.parametrize("name", [*COMMANDS, "cache stats", "import glee"])
+def test_every_command_explains_itself_in_whole_words_of_80_columns(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    wide = cheaptalk(*name.split(), "-h").out
+    monkeypatch.setenv("COLUMNS", "80")
     done = cheaptalk(*name.split(), "-h")
     assert done.status == 0
     assert f"Usage: cheaptalk {name}" in done.out
+    assert done.out.split() == wide.split()
+    assert max(map(len, done.out.splitlines())) < 80
+    if name in COMMANDS:
+        assert COMMANDS[name].does in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        ((), "Usage: cheaptalk"),
+        ((), "Look around: games List"),
         (("plam",), "No such command 'plam'. Did you mean"),
         (("games", "bargaining", "more"), "unexpected extra argument"),
         (("run", "quickstart", "--workers", "0"), "should be greater than or equal to 1"),
@@ -44,7 +56,7 @@ def test_wrong_usage_ends_with_2(
 ) -> None:
     done = cheaptalk(*arguments)
     assert done.status == 2
-    assert saying in done.out + done.said.replace("│ ", "")
+    assert saying in done.out + done.said
 
 
 def test_games_are_listed_with_their_roles_and_how_many_places_they_have(

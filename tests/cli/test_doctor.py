@@ -70,7 +70,7 @@ def test_what_optional_parts_lack_is_said_with_how_to_get_it(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = {"analysis": ("absent", "gone"), "web": ("fine",), "lm": ("fine", "hurt", "absent")}
-    monkeypatch.setattr(doctor, "EXTRAS", parts)
+    monkeypatch.setattr(doctor, "extras", lambda: parts)
     data = {one["what"]: one for one in json.loads(cheaptalk("doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}
     assert data["[analysis]"]["ok"] is False

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.cli.main import COMMANDS
+from cheaptalk.cli.commands import COMMANDS
 from cheaptalk.cli.shared.layout import table_lines
 from cheaptalk.cli.shared.printing import err, out, print_table, say
 from tests.conftest import Command
@@ -20,9 +20,10 @@ PRINTING = [
     ("compare", "small", "small"), ("leaderboard", "small"), ("metagame", "small"), ("doctor",),
     ("judge", "small", "--report"), ("judge", "small", "--judge", "promises", "--ask"),
     ("ctl", "small"), ("run", "small"), ("resume", "small"),
+    ("check", "guess_the_average", "--seeds", "1"),
 ]  # fmt: skip
 """Commands that print for people, each as it is typed."""
-OTHERS = {"view", "play", "import", "report", "export", "label"}
+OTHERS = {"view", "play", "import", "report", "export", "label", "new"}
 """Those that serve, ask or write instead, and say in a line or two what they did."""
 
 
@@ -51,13 +52,13 @@ def test_nothing_is_wrapped_in_a_pipe_and_no_word_is_broken_on_a_terminal(
     cheaptalk: Command, store: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("CHEAPTALK_STORE", str(store))
-    monkeypatch.setattr(out, "width", 1_000)
+    monkeypatch.setattr(out.console, "width", 1_000)
     whole, said = words(cheaptalk, store, command)
-    for console in (out, err):
+    for console in (out.console, err.console):
         monkeypatch.setattr(console, "width", 40)
     assert words(cheaptalk, store, command)[0] == whole
     assert "\x1b" not in "".join(whole)
-    monkeypatch.setattr(out, "soft_wrap", False)
+    monkeypatch.setattr(out.console, "soft_wrap", False)
     _, folded = words(cheaptalk, store, command)
     assert {word.strip(":,") for word in said} <= {word.strip(":,") for word in folded}
 
@@ -87,8 +88,8 @@ def test_words_are_shown_as_they_are_whatever_they_mean_to_a_console(
 ) -> None:
     said = ":smile: costs [b]5[/b] " + LONG
     for wrap in (True, False):
-        monkeypatch.setattr(out, "soft_wrap", wrap)
-        monkeypatch.setattr(out, "width", 20)
+        monkeypatch.setattr(out.console, "soft_wrap", wrap)
+        monkeypatch.setattr(out.console, "width", 20)
         say(said)
         print_table(None, ["said"], [[said]])
         words = capsys.readouterr().out.replace("said:", "said").split()

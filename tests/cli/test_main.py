@@ -1,10 +1,15 @@
 """Every way in which a command can end has its exit status, and errors are one sentence."""
 
+import logging
+from pathlib import Path
+
 import pytest
+import yaml
 
 import cheaptalk as ct
 from cheaptalk.cli import main
-from tests.conftest import Command
+from tests.conftest import Command, Done
+from tests.fakes import Server, spec, with_model
 
 
 @pytest.mark.parametrize(
@@ -33,8 +38,9 @@ def test_an_error_has_a_status_and_is_told_in_one_sentence(
     assert (done.status, done.said) == (status, said)
 
 
-def test_it_says_its_version(cheaptalk: Command) -> None:
-    done = cheaptalk("--version")
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_it_says_its_version(cheaptalk: Command, option: str) -> None:
+    done = cheaptalk(option)
     assert (done.status, done.out) == (0, f"cheaptalk {ct.__version__}\n")
 
 
@@ -55,3 +61,45 @@ def test_what_was_typed_wrong_is_shown_by_its_codes(cheaptalk: Command, line: li
     assert done.status == 2
     assert "\\u202ex" in done.said or "\\x1b[2Jx" in done.said
     assert not {"\u202e", "\x1b"} & set(done.said)
+
+
+def before_or_behind(option: str, *line: str) -> list[tuple[str, ...]]:
+    """A command line with an option before the command's name and behind it."""
+    return [(option, *line), (*line, option)]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_quiet_command_prints_results_and_errors_alone(
+    cheaptalk: Command, tmp_path: Path, place: int
+) -> None:
+    def run(seed: int, option: str) -> Done:
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(seed=seed)))
+        return cheaptalk(*before_or_behind(option, "run", "small.yaml", "--yes")[place])
+
+    run(0, "-q")
+    assert "small: seed is 1; what is stored has 0" in run(1, "--verbose").err
+    done = run(2, "-q")
+    assert (done.status, done.err) == (0, "")
+    assert "small: 2 of 2 matches done" in done.out
+    none = cheaptalk(*before_or_behind("--quiet", "resume", "none")[place])
+    assert (none.status, none.said[:7]) == (2, "error: ")
+    assert "small: seed is 3; what is stored has 2" in run(3, "--verbose").err
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_verbose_command_tells_of_plugins_calls_and_where_an_error_arose(
+    cheaptalk: Command, tmp_path: Path, place: int
+) -> None:
+    with Server() as server:
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+        ct.rules.registry.GAMES.forget()
+        done = cheaptalk(*before_or_behind("-v", "run", "small.yaml")[place])
+    assert "game of cheaptalk loaded: bargaining\n" in done.err
+    calls = [line for line in done.err.splitlines() if line.startswith("call ")]
+    assert len(calls) == len(server.calls)
+    assert all(f" to vllm/tiny@{server.url}: answered after " in line for line in calls)
+    failed = cheaptalk(*before_or_behind("--verbose", "resume", "none")[place])
+    assert failed.err.startswith("Traceback (most recent call last):")
+    assert "\nerror: " in failed.err
+    assert "Traceback" not in cheaptalk("resume", "none").err
+    assert not logging.getLogger("cheaptalk").handlers

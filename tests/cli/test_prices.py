@@ -49,8 +49,8 @@ def test_prices_are_listed_with_their_dates_and_where_they_are_from(
 def test_every_price_stands_in_one_line_beside_its_model(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    monkeypatch.setattr(out, "width", width)
-    monkeypatch.setattr(out, "soft_wrap", False)
+    monkeypatch.setattr(out.console, "width", width)
+    monkeypatch.setattr(out.console, "soft_wrap", False)
     (tmp_path / "mine.yaml").write_text(PRICE)
     lines = cheaptalk("prices", "--prices", "mine.yaml").out.splitlines()
     assert max(map(len, lines)) <= width

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cheaptalk.cli.shared.printing import SafeConsole, print_json
+from cheaptalk.cli.shared.consoles import SafeConsole
+from cheaptalk.cli.shared.printing import print_json
 from tests.conftest import Command
 from tests.fakes import study
 

@@ -4,6 +4,7 @@ A bought answer is in the ledger before anything acts on it, and an intent befor
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from cheaptalk.records.ledger.ledger import CallKey, Ledger, PastCall, past_call
 from cheaptalk.records.ledger.spending import spent_on, uncounted_on
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.rules.errors import describe
+
+LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Call)
@@ -208,7 +211,10 @@ class Caller:
         else:
             reply = await self._look_up(key, call, data, spec.call_deadline())
         written = reply.model_dump(mode="json", exclude_none=True)
-        return reply, {"call": data, "reply": written, "sending": self.sent.pop(key, 0)}
+        sending = self.sent.pop(key, 0)
+        LOG.info("call %s to %s: %s", "/".join(map(str, key)), data.get("model", "a person"),
+                 _outcome(reply, sending))  # fmt: skip
+        return reply, {"call": data, "reply": written, "sending": sending}
 
     async def _look_up(
         self, key: CallKey, call: ModelCall, data: dict[str, Any], deadline: float
@@ -340,6 +346,19 @@ class Caller:
             raise
         await ledger.settle(number, "answered", reply)
         return reply
+
+
+def _outcome(reply: Reply, sending: int) -> str:
+    """What has become of a call, in a line that holds nothing of what was said.
+
+    >>> _outcome(Reply(text="deal", usage={"input_tokens": 90, "output_tokens": 5}, seconds=1), 2)
+    'answered after 1.0 s, 90 + 5 tokens, at sending 2'
+    """
+    what = "answered" if reply.failure is None else f"{reply.failure} ({reply.detail})"
+    if reply.cached:
+        return f"{what} from the cache"
+    tokens = f"{reply.usage.input_tokens:,} + {reply.usage.output_tokens:,} tokens"
+    return f"{what} after {reply.seconds:.1f} s, {tokens}, at sending {sending}"
 
 
 def _same(call: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -1,4 +1,8 @@
 from . import model_strings as model_strings
+from . import prices as prices
+from . import providers as providers
+from . import settings as settings
+from . import structured_output as structured_output
 from .calls import (
     AnswerForm,
     AskedRoute,

@@ -223,9 +223,14 @@ class Provider:
         return {name: f"Bearer {secret}" if name.title() == BEARER else secret}
 
     @property
+    def variables(self) -> list[str]:
+        """The environment variables that fill in its URL."""
+        return IN_URL.findall(self.url)
+
+    @property
     def unset(self) -> list[str]:
         """The environment variables that have to be set before it can be asked."""
-        names = [name for name in IN_URL.findall(self.url) if not _value(name)]
+        names = [name for name in self.variables if not _value(name)]
         return names + ([self.key] if self.needs_key and self.key and not self.secret else [])
 
     @property
@@ -234,7 +239,7 @@ class Provider:
         if self.unset:
             several = "s" if len(self.unset) > 1 else ""
             return f"set the environment variable{several} {' and '.join(self.unset)}"
-        variables = " and ".join(IN_URL.findall(self.url))
+        variables = " and ".join(self.variables)
         if variables and (problem := _filled_problem(self.address)):
             return f"{variables}: {problem}"
         if self.secret and not self.secret.isprintable():

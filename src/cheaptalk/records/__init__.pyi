@@ -1,12 +1,15 @@
+from . import encoding as encoding
+from . import imports as imports
 from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
-from .exclusions import Excluded, Unanswered, excluded, policies_of, predecessors
+from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, player_digest
 from .integrity import Hurt, Integrity, examine
+from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
-from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost
+from .ledger.spending import answered, costs_by_player, paid_by_others, study_cost, unassigned_cost
 from .lineup import FEW, line_up, query_of, runs
 from .record import (
     AnswerRecord,
@@ -19,12 +22,14 @@ from .record import (
     scripted_answers,
 )
 from .store.backend import NoStore, StoreError, StoreHeld
+from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
 from .transcripts import Line, Scene, SeatView, gathered, seat_view, transcript
 
 __all__ = [
     "FEW",
+    "ORDERS",
     "AnswerRecord",
     "BatchSummary",
     "Cache",
@@ -44,6 +49,8 @@ __all__ = [
     "Request",
     "Scene",
     "SeatView",
+    "Stand",
+    "Standing",
     "Status",
     "Store",
     "StoreError",
@@ -61,7 +68,12 @@ __all__ = [
     "examine",
     "excluded",
     "game_of",
+    "games_in",
     "gathered",
+    "in_state",
+    "judging_cost",
+    "labels_in",
+    "ledger_place",
     "line_up",
     "nearest",
     "pack",
@@ -73,9 +85,11 @@ __all__ = [
     "runs",
     "scripted_answers",
     "seat_view",
+    "studies_of",
     "study_cost",
     "text_of",
     "transcript",
+    "unassigned_cost",
     "unpack",
     "waiting_batches",
 ]

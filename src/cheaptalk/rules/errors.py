@@ -105,6 +105,11 @@ def first_problem(error: ValidationError) -> str:
     return f"{place}: {_plain(here)}" if place else _plain(here)
 
 
+def problem_of(error: BaseException) -> str | None:
+    """The first thing wrong where the error is one of pydantic's; None for any other."""
+    return first_problem(error) if isinstance(error, ValidationError) else None
+
+
 def _place(problem: ErrorDetails) -> str:
     steps = [str(step) for step in problem["loc"] if not _machine(step)]
     of_a_form = bool(steps) and steps[-1] in FORMS

@@ -5,6 +5,7 @@ same way as everyone else's.
 """
 
 import inspect
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import CheaptalkError, counted, describe
 from cheaptalk.rules.game import suggest
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 OURS = "cheaptalk"
 
@@ -180,6 +182,7 @@ class Registry(Mapping[str, T]):
         """What an entry point registers; nothing where it cannot be used, which is warned of."""
         try:
             things = self._read(point.name, point.load())
+            LOG.debug("%s of %s loaded: %s", self.what, _owner(point), ", ".join(things))
             for thing in things.values():
                 if not self.holds(thing):
                     raise TypeError(f"{thing!r} is no {self.what}")

@@ -8,7 +8,14 @@ from cheaptalk.calls.orders import ControlError, LaneState, RunState, check_free
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range
-from cheaptalk.studies.estimates.estimate import UNITS, Estimate, budget_text, doubts, estimate
+from cheaptalk.studies.estimates.estimate import (
+    UNITS,
+    Estimate,
+    budget_text,
+    doubts,
+    estimate,
+    shortfalls,
+)
 from cheaptalk.studies.estimates.experience import Experiences, experiences
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
@@ -26,16 +33,24 @@ from cheaptalk.studies.runs.checks import (
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
-from cheaptalk.studies.study import GameGrid, Sample, Study, StudyError, load_study, parse_study
+from cheaptalk.studies.study import (
+    FILES,
+    GameGrid,
+    Sample,
+    Study,
+    StudyError,
+    load_study,
+    parse_study,
+)
 from cheaptalk.text import money
 
 __all__ = [
-    "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
+    "FILES", "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
     "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
     "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
     "amount_text", "budget_text", "changes", "check", "check_batchable", "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
     "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
-    "preset_text", "run", "try_strategies", "watch",
+    "preset_text", "run", "shortfalls", "try_strategies", "watch",
 ]  # fmt: skip

@@ -9,16 +9,21 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted
 
 
 def check(
     game: Annotated[
         str,
-        typer.Argument(help="A game, or where its box stands, such as mygame:BOX.", metavar="GAME"),
+        typer.Argument(
+            help="A game, or where its box stands, such as mygame:BOX.",
+            metavar="GAME",
+            autocompletion=completion.games,
+        ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Matches of each kind, each by a seed.")] = 3,
     json: JsonOption = False,

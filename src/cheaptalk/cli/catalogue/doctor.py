@@ -14,19 +14,20 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import EXTRAS, Imported, imported
+from cheaptalk.cli.shared.extras import Imported, extras, imported
+from cheaptalk.cli.shared.loading import CommandContext
 from cheaptalk.cli.shared.lookup import opened
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.rules import counted
-from cheaptalk.rules.registry import PluginWarning, Registry
+from cheaptalk.cli.shared.sentences import counted
 
 Diagnosis = tuple[str, bool, str]
 """What was looked at, whether it is well, and what there is to say of it."""
 
 
 def doctor(
+    context: CommandContext,
     store: StoreOption = DEFAULT_STORE,
     deep: Annotated[
         bool,
@@ -43,16 +44,18 @@ def doctor(
         ("sqlite", True, sqlite3.sqlite_version),
     ]
     with err.status("importing what optional parts need"), ThreadPoolExecutor() as pool:
-        extras = dict(zip(EXTRAS, pool.map(imported, EXTRAS.values()), strict=True))
-    broken = _broken_plugins(recipes=_works(extras["analysis"]))
+        known = extras()
+        parts = dict(zip(known, pool.map(imported, known.values()), strict=True))
+    broken = _broken_plugins(recipes=_works(parts["analysis"]))
     checks += [("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
-    for extra, modules in extras.items():
+    for extra, modules in parts.items():
         checks.append((f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules))))
     for name, provider in ct.models.PROVIDERS.items():
         found = provider.secret is not None
         if found or provider.needs_key:
             trouble = provider.trouble if found else f"{provider.key} is not set"
             checks.append((name, not trouble, trouble or f"{provider.key} is set"))
+    checks += [("settings", True, one) for one in context.defaults.sources()]
     checks += _examined(store) if deep else [_store_check(store)]
     if json:
         print_json([{"what": what, "ok": ok, "detail": detail} for what, ok, detail in checks])
@@ -88,8 +91,8 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
         recipes: whether recipes can be looked at, which need an optional part.
     """
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PluginWarning)
-        registries = {*Registry.known, ct.judges.RUBRICS}
+        warnings.simplefilter("always", ct.rules.PluginWarning)
+        registries = {*ct.rules.Registry.known, ct.judges.RUBRICS}
         if recipes:
             registries.add(ct.reports.RECIPES)
         for registry in sorted(registries, key=lambda one: one.group):
@@ -105,7 +108,7 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
         if group.startswith("cheaptalk.") and group not in groups
         for point in points.select(group=group)
     ]
-    said = [str(one.message) for one in caught if issubclass(one.category, PluginWarning)]
+    said = [str(one.message) for one in caught if issubclass(one.category, ct.rules.PluginWarning)]
     return [("plug-in", False, one) for one in dict.fromkeys([*said, *unknown])]
 
 

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import default_text, out, print_json, print_table, say
-from cheaptalk.styles import number
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 
 
 def games(
-    name: Annotated[str | None, typer.Argument(help="Show one game in full.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show one game in full.", autocompletion=completion.games)
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the games, or show one with its parameters, measures and strategies."""
@@ -41,12 +43,14 @@ def games(
     say(f"Forfeit: {box.rules.forfeit}\n")
     legal = ct.rules.field_ranges(box.rules)
     parameters: list[list[object]] = [
-        [key, default_text(box.rules.model_fields[key]), legal[key], meaning]
+        [key, ct.yaml_files.default_text(box.rules.model_fields[key]), legal[key], meaning]
         for key, meaning in ct.rules.field_meanings(box.rules).items()
     ]
     print_table("Parameters", ["name", "default", "legal", "meaning"], parameters)
     units, bounds = box.rules.payoff_units(), box.rules().payoff_bounds().items()
-    payoffs: list[list[object]] = [[role, *map(number, pair), units[role]] for role, pair in bounds]
+    payoffs: list[list[object]] = [
+        [role, *map(ct.styles.number, pair), units[role]] for role, pair in bounds
+    ]
     out.print()
     head = ["role", "from", "to", "in"]
     print_table("Payoffs of a place, with the defaults", head, payoffs)

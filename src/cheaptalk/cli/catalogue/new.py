@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.printing import say
-from cheaptalk.starters import write_game, write_player, write_style
 
 
 class Kind(StrEnum):
@@ -26,7 +26,11 @@ def new(
     name: Annotated[str, typer.Argument(help="Its name, such as haggle.")],
     game: Annotated[
         str | None,
-        typer.Option(help="Whose player or style it is.", show_default="bargaining"),
+        typer.Option(
+            help="Whose player or style it is.",
+            show_default="bargaining",
+            autocompletion=completion.games,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -39,11 +43,11 @@ def new(
     of = game or "bargaining"
     match kind:
         case Kind.GAME:
-            files = write_game(name, out)
+            files = ct.starters.write_game(name, out)
         case Kind.PLAYER:
-            files = write_player(name, of, out)
+            files = ct.starters.write_player(name, of, out)
         case Kind.STYLE:
-            files = write_style(name, of, out)
+            files = ct.starters.write_style(name, of, out)
     for file in files:
         say(file, whole=True)
     folder = next(file.parent for file in files if file.name == "pyproject.toml")

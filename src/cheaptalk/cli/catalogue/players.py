@@ -1,16 +1,21 @@
 """The command that lists the scripted strategies: players."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import default_text, out, print_json, print_table
+from cheaptalk.cli.shared.printing import out, print_json, print_table
 
 
 def players(
-    game: Annotated[str | None, typer.Argument(help="Only for this game.")] = None,
+    game: Annotated[
+        str | None, typer.Argument(help="Only for this game.", autocompletion=completion.games)
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the scripted strategies with their settings."""
@@ -35,7 +40,9 @@ def players(
         rows: list[list[object]] = []
         for one in known.values():
             fields = one.settings.model_fields.items()
-            settings = ", ".join(f"{name}: {default_text(field)}" for name, field in fields)
+            settings = ", ".join(
+                f"{name}: {ct.yaml_files.default_text(field)}" for name, field in fields
+            )
             rows.append([one.name, ", ".join(one.roles), settings, one.meaning])
         print_table(name, ["strategy", "roles", "settings", "what it does"], rows)
         out.print()

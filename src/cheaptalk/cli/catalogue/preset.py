@@ -1,16 +1,22 @@
 """The command that lists the presets, or prints one: preset."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table
 
 
 def preset(
-    name: Annotated[str | None, typer.Argument(help="Print this one in full.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Print this one in full.", autocompletion=completion.presets),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the presets, or print one as YAML to start a study file of one's own from."""

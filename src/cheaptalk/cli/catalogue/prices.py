@@ -10,8 +10,6 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, PricesOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.models.model_strings import hint, refuse_secrets
-from cheaptalk.models.prices import PACKAGE
 from cheaptalk.whole_files import whole_file
 
 FILE = "prices.yaml"
@@ -50,7 +48,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
     """Print prices; under a price's models stand its note and the user's file it is from."""
     lines: list[list[object]] = []
     for row in rows:
-        source = row["source"] and row["source"] != PACKAGE and f"from {row['source']}"
+        source = (
+            row["source"] and row["source"] != ct.models.prices.PACKAGE and f"from {row['source']}"
+        )
         note = row["note"] if row["input"] is not None else None
         models = [*row["models"], *(f"  {one}" for one in (note, source) if one)]
         rates = [_rate(row[name]) for name in ("input", "cached_input", "output", "batch")]
@@ -78,13 +78,13 @@ def _all(table: ct.models.Prices) -> list[dict[str, Any]]:
 def _row(table: ct.models.Prices, model: str) -> dict[str, Any]:
     """The price of one model; without numbers where it is not known."""
     try:
-        refuse_secrets(model)
+        ct.models.model_strings.refuse_secrets(model)
     except ValueError as error:
         raise ct.CheaptalkError(str(error)) from None
     price = table.of(model)
     if price is None:
         blank = dict.fromkeys(("input", "cached_input", "output", "batch", "reasons", "as_of"))
-        note = "; ".join(filter(None, ("no price is known", hint(model))))
+        note = "; ".join(filter(None, ("no price is known", ct.models.model_strings.hint(model))))
         return {"models": [model]} | blank | {"note": note, "source": ""}
     source = next(source for one, source in table.listed() if one is price)
     return _shown([model], price, source)

@@ -5,47 +5,55 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters, player_entry
-from cheaptalk.cli.shared.printing import as_yaml, out, print_json, say
-from cheaptalk.models.model_strings import hint
-from cheaptalk.models.settings import wire
-from cheaptalk.models.structured_output import ways
-from cheaptalk.players import ModelSeat, RosterEntry, StrategySeat
-from cheaptalk.players.language_model.preview import STAND_IN, Preview, preview
-from cheaptalk.players.language_model.treatments import History
-from cheaptalk.players.rosters import chosen, roster_names
-from cheaptalk.rules import counted
-from cheaptalk.rules.errors import first_problem
+from cheaptalk.cli.shared.printing import out, print_json, say
+from cheaptalk.cli.shared.sentences import counted
 
 SEEDS = 100
 """Sample matches that are tried until one is long enough."""
 
 
 def prompt(
-    game: Annotated[str, typer.Argument(help="The game, such as bargaining.")],
+    game: Annotated[
+        str, typer.Argument(help="The game, such as bargaining.", autocompletion=completion.games)
+    ],
     player: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Who reads it: a model string, settings such as '{history: summary}', or a "
             "player of a roster, such as chip-trading:gpt-4o-refined.",
             metavar="SPEC",
+            show_default="script/legal",
         ),
-    ] = STAND_IN,
+    ] = None,
     style: Annotated[
-        str | None, typer.Option(help="The style of the words.", show_default="the player's")
+        str | None,
+        typer.Option(
+            help="The style of the words.",
+            autocompletion=completion.styles,
+            show_default="the player's",
+        ),
     ] = None,
     place: Annotated[
         str | None,
-        typer.Option("--as", help="Its place, such as bob or player_3.", show_default="the first"),
+        typer.Option(
+            "--as",
+            help="Its place, such as bob or player_3.",
+            autocompletion=completion.places,
+            show_default="the first",
+        ),
     ] = None,
     turn: Annotated[int, typer.Option(min=1, help="Which question to it.")] = 1,
     against: Annotated[
         str | None,
         typer.Option(
-            help="The strategy in all other places.", metavar="SPEC", show_default="random moves"
+            help="The strategy in all other places.",
+            autocompletion=completion.players,
+            metavar="SPEC",
+            show_default="random moves",
         ),
     ] = None,
     set_: ParametersOption = None,
@@ -60,11 +68,11 @@ def prompt(
     mine = place or places[0]
     if mine not in places:
         raise ct.rules.unknown("place", mine, places)
-    spec = _model(player, style, rules, mine)
+    spec = _model(player or ct.players.STAND_IN, style, rules, mine)
     others = {one: _strategy(against, rules, one) for one in places if one != mine}
     tried = range(SEEDS) if seed is None else [seed]
     for number in tried:
-        found = preview(spec, rules, mine, others, str(number), turn)
+        found = ct.players.preview(spec, rules, mine, others, str(number), turn)
         if found is not None:
             _show(found, spec, rules, mine, turn, json)
             return
@@ -78,27 +86,27 @@ def _game(name: str, written: list[str]) -> ct.Game:
     """A game with parameters as they are written behind ``--set``."""
     ct.game_box(name)
     grid = {"game": name, "fixed": parameters(written)}
-    study = {"name": "prompt", "games": [grid], "players": {"x": {"model": STAND_IN}}}
+    study = {"name": "prompt", "games": [grid], "players": {"x": {"model": ct.players.STAND_IN}}}
     return ct.studies.parse_study(study, "--set").games[0].configurations()[0]
 
 
-def _model(written: str, style: str | None, game: ct.Game, place: str) -> ModelSeat:
+def _model(written: str, style: str | None, game: ct.Game, place: str) -> ct.players.ModelSeat:
     data = _entry(written)
     if isinstance(data, dict) and "strategy" not in data:
-        data = {"model": STAND_IN} | data | ({"style": style} if style else {})
+        data = {"model": ct.players.STAND_IN} | data | ({"style": style} if style else {})
     spec = _seat(data, game, place, "--player")
-    if not isinstance(spec, ModelSeat):
-        roster = f"write {written}:LABEL" if written in roster_names() else ""
-        cure = roster or hint(written) or "write {model: provider/NAME}"
+    if not isinstance(spec, ct.players.ModelSeat):
+        roster = f"write {written}:LABEL" if written in ct.players.roster_names() else ""
+        cure = roster or ct.models.model_strings.hint(written) or "write {model: provider/NAME}"
         raise ct.StudyError(f"--player: only models are sent prompts; {cure}")
     return spec
 
 
 def _entry(written: str) -> Any:
     name, colon, label = written.partition(":")
-    if colon and label and (name in roster_names() or name.endswith((".yaml", ".yml"))):
+    if colon and label and (name in ct.players.roster_names() or name.endswith((".yaml", ".yml"))):
         try:
-            return next(iter(chosen(written).values()))
+            return next(iter(ct.players.rosters.chosen(written).values()))
         except ValueError as error:
             raise ct.StudyError(f"--player: {error}") from None
     return player_entry(written)
@@ -111,7 +119,7 @@ def _strategy(written: str | None, game: ct.Game, place: str) -> ct.rules.Decide
         known = [one.name for one in ct.rules.strategies(game.name).values() if role in one.roles]
         written = "random" if "random" in known else known[0]
     spec = _seat(player_entry(written), game, place, "--against")
-    if not isinstance(spec, StrategySeat):
+    if not isinstance(spec, ct.players.StrategySeat):
         able = ", ".join(ct.rules.strategies(game.name))
         raise ct.StudyError(
             f"--against: {written} is no strategy for {place} of {game.name} (known: {able})"
@@ -122,15 +130,19 @@ def _strategy(written: str | None, game: ct.Game, place: str) -> ct.rules.Decide
 def _seat(data: Any, game: ct.Game, place: str, option: str) -> ct.players.SeatSpec | None:
     """Who sits down at a place, checked as in a study."""
     try:
-        return RosterEntry.model_validate(data).seat(game, place)
-    except ValidationError as error:
-        raise ct.StudyError(f"{option}: {first_problem(error)}") from None
+        return ct.players.RosterEntry.model_validate(data).seat(game, place)
     except ValueError as error:
-        raise ct.StudyError(f"{option}: {error}") from None
+        problem = ct.rules.errors.problem_of(error) or error
+        raise ct.StudyError(f"{option}: {problem}") from None
 
 
 def _show(
-    found: Preview, spec: ModelSeat, game: ct.Game, place: str, turn: int, json: bool
+    found: ct.players.Preview,
+    spec: ct.players.ModelSeat,
+    game: ct.Game,
+    place: str,
+    turn: int,
+    json: bool,
 ) -> None:
     if json:
         calls = [call.model_dump(mode="json", exclude_none=True) for call in found.calls]
@@ -140,7 +152,7 @@ def _show(
         return
     for number, call in enumerate(found.calls, start=1):
         if len(found.calls) > 1:
-            out.rule(f"call {number} of {len(found.calls)}")
+            out.console.rule(f"call {number} of {len(found.calls)}")
         for message in call.messages:
             out.print(f"--- {message.role}", style="bold")
             say(message.content)
@@ -148,24 +160,26 @@ def _show(
     routes = ", else ".join(settings.pop("routes"))
     for line in (
         f"model {settings.pop('model')}, answers by {routes}",
-        f"settings sent: {as_yaml(settings.pop('sent'))}",
-        ", ".join(f"{key} {as_yaml(value)}" for key, value in settings.items()),
+        f"settings sent: {ct.yaml_files.as_yaml(settings.pop('sent'))}",
+        ", ".join(f"{key} {ct.yaml_files.as_yaml(value)}" for key, value in settings.items()),
         f"style {spec.style}, words {spec.words}",
     ):
         say(f"--- {line}", style="dim")
 
 
-def _settings(found: Preview, spec: ModelSeat, game: ct.Game) -> dict[str, Any]:
+def _settings(
+    found: ct.players.Preview, spec: ct.players.ModelSeat, game: ct.Game
+) -> dict[str, Any]:
     """How the model is asked, beside the words: its settings as they go over the wire, the ways to
     ask for the answer, and what it remembers."""
     return {
         "model": spec.model,
-        "sent": wire(spec.settings(), spec.model),
-        "routes": list(ways(found.calls[-1])),
+        "sent": ct.models.settings.wire(spec.settings(), spec.model),
+        "routes": list(ct.models.structured_output.ways(found.calls[-1])),
         "tries": spec.tries or game.tries,
         "reask": spec.reask,
         "refusals": spec.refusals,
-        "history": TypeAdapter(History).dump_python(spec.history),
+        "history": ct.yaml_files.plain_data(spec.history),
         "past_answers": spec.past_answers,
         "deadline": spec.deadline,
     }

@@ -1,19 +1,24 @@
 """The command that lists the providers of models, or shows one in full: providers."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.models.providers import FILE, VARIABLE, unknown_provider, written
 
 
 def providers(
     name: Annotated[
-        str | None, typer.Argument(help="Show this one in full, as it would stand in a file.")
+        str | None,
+        typer.Argument(
+            help="Show this one in full, as it would stand in a file.",
+            autocompletion=completion.providers,
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -21,12 +26,12 @@ def providers(
     if name is not None:
         entry = ct.models.PROVIDERS.get(name)
         if entry is None:
-            raise unknown_provider(name)
-        data = {name: written(entry)}
+            raise ct.models.providers.unknown_provider(name)
+        data = {name: ct.models.providers.written(entry)}
         if json:
             print_json(data | {"trouble": entry.trouble})
         else:
-            say(yaml.safe_dump(data, sort_keys=False, width=100).strip(), whole=True)
+            say(ct.yaml_files.as_block(data), whole=True)
         return
     found = {one: _row(entry) for one, entry in ct.models.PROVIDERS.items()}
     if json:
@@ -39,7 +44,8 @@ def providers(
     print_table(None, ["provider", "where", "key", "is set"], rows)
     out.print("\nOne in full: cheaptalk providers NAME")
     own = ct.models.users_file()
-    say(f"Yours: {own}" if own else f"Add your own: {VARIABLE}=FILE, or ~/.config/{FILE}")
+    variable, file = ct.models.providers.VARIABLE, ct.models.providers.FILE
+    say(f"Yours: {own}" if own else f"Add your own: {variable}=FILE, or ~/.config/{file}")
 
 
 def _row(entry: ct.models.Provider) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The command that lists the report recipes: recipes."""
 
+from __future__ import annotations
+
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import JsonOption

@@ -1,30 +1,35 @@
 """The command that lists the rosters of models, or shows one in full: rosters."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import as_yaml, out, print_json, print_table, say
-from cheaptalk.players.rosters import Roster, roster, roster_names
+from cheaptalk.cli.shared.printing import out, print_json, print_table, say
 
 
 def rosters(
     name: Annotated[
-        str | None, typer.Argument(help="Show this one in full: a name or a file.")
+        str | None,
+        typer.Argument(
+            help="Show this one in full: a name or a file.", autocompletion=completion.rosters
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the rosters of models, or show one with the settings of its players."""
     if name is not None:
         try:
-            chosen = roster(name)
+            chosen = ct.players.roster(name)
         except ValueError as error:
             raise ct.StudyError(str(error)) from None
         _show(chosen, json)
         return
-    known = {one: roster(one) for one in roster_names()}
+    known = {one: ct.players.roster(one) for one in ct.players.roster_names()}
     if json:
         print_json({one: found.description for one, found in known.items()})
         return
@@ -36,7 +41,7 @@ def rosters(
     say("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
 
 
-def _show(found: Roster, json: bool) -> None:
+def _show(found: ct.players.Roster, json: bool) -> None:
     entries = found.entries()
     if json:
         print_json(found.model_dump() | {"players": entries, "notes": found.notes})
@@ -46,4 +51,4 @@ def _show(found: Roster, json: bool) -> None:
     out.print()
     for label, entry in entries.items():
         note = f" # {found.notes[label]}" if label in found.notes else ""
-        say(f"{label}: {as_yaml(entry)}{note}")
+        say(f"{label}: {ct.yaml_files.as_yaml(entry)}{note}")

@@ -1,5 +1,7 @@
 """The command that compares two studies: compare."""
 
+from __future__ import annotations
+
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +9,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -25,8 +28,20 @@ from cheaptalk.cli.shared.printing import err
 
 @finishing()
 def compare(
-    study: Annotated[str, typer.Argument(help="The name of a study.", metavar="A")],
-    other: Annotated[str, typer.Argument(help="The study to compare with it.", metavar="B")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="The name of a study.", autocompletion=completion.stored_studies, metavar="A"
+        ),
+    ],
+    other: Annotated[
+        str,
+        typer.Argument(
+            help="The study to compare with it.",
+            autocompletion=completion.stored_studies,
+            metavar="B",
+        ),
+    ],
     store: StoreOption = DEFAULT_STORE,
     other_store: Annotated[
         Path | None, typer.Option("--other-store", help="Where B is, if it is not in --store.")

@@ -1,5 +1,7 @@
 """The command that writes a study's records to files: export."""
 
+from __future__ import annotations
+
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -17,8 +19,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
-from cheaptalk.records.imports import NAMED, holds_names
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted
 
 
 class Form(StrEnum):
@@ -54,9 +55,9 @@ def export(
         )
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
         done = ct.export(opened, study, to, form.value, raw_cells=raw_cells, workers=workers)
-        named = holds_names(opened, study)
+        named = ct.records.imports.holds_names(opened, study)
     if named:
-        say(f"{study}: {NAMED}", to=err)
+        say(f"{study}: {ct.records.imports.NAMED}", to=err)
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return

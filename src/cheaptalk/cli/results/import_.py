@@ -1,28 +1,22 @@
 """The commands that take in games of other systems: import glee, gama, dond and others."""
 
+from __future__ import annotations
+
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, out, print_json, say
-from cheaptalk.records.imports import (
-    IMPORTERS,
-    NAMED,
-    Collection,
-    Importer,
-    Intake,
-    Skipped,
-    holds_names,
-    with_a_game,
-)
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted
 
 SHOWN = 20
 """Reasons and notes that are listed; ``--json`` lists all, with every game."""
@@ -40,20 +34,23 @@ NameOption = Annotated[
 ]
 
 
-class Importers(TyperGroup):
+class Importers(Group):
     """The commands below, which have options of their own, then one for each other importer."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = super().list_commands(ctx)
-        return [*own, *(name for name in sorted(IMPORTERS) if name not in own)]
+        installed = {point.name for point in entry_points(group="cheaptalk.importers")}
+        if installed <= set(own) and "cheaptalk.records.imports.importers" not in sys.modules:
+            return own  # nobody else has any: spare loading ours to list them
+        return [*own, *(name for name in sorted(ct.records.imports.IMPORTERS) if name not in own)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        found = None if own is not None else IMPORTERS.get(cmd_name)
+        found = None if own is not None else ct.records.imports.IMPORTERS.get(cmd_name)
         return own if found is None else _command(cmd_name, found)
 
 
-def _command(name: str, importer: Importer) -> Any:
+def _command(name: str, importer: ct.records.imports.Importer) -> Any:
     """The command of an importer that has no options of its own."""
 
     def take(
@@ -64,13 +61,14 @@ def _command(name: str, importer: Importer) -> Any:
     ) -> None:
         _take_in(lambda: importer.read(paths), store, study, json)
 
-    made = typer.Typer(add_completion=False)
-    made.command(name, help=importer.help)(take)
-    return typer.main.get_command(made)
+    return command_of(name, take, importer.help)
 
 
 commands = typer.Typer(
-    cls=Importers, help="Take in games that other systems published.", no_args_is_help=True
+    cls=Importers,
+    help="Take in games that other systems published.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 
@@ -149,7 +147,7 @@ def _list(lines: Sequence[str]) -> None:
         out.print(f"  and {len(lines) - SHOWN:,} more; --json lists all")
 
 
-def _reasons(skipped: Sequence[Skipped]) -> Iterator[str]:
+def _reasons(skipped: Sequence[ct.records.imports.Skipped]) -> Iterator[str]:
     """Why games were left out, each reason once, with the first game and the number of others."""
     by: dict[str, list[str]] = {}
     for game, reason in skipped:
@@ -170,20 +168,22 @@ def _aliases(written: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _take_in(read: Callable[[], Collection], store: str, study: str, as_json: bool) -> None:
+def _take_in(
+    read: Callable[[], ct.records.imports.Collection], store: str, study: str, as_json: bool
+) -> None:
     """Store a collection that holds a game, and say what became of it."""
     check_free(store)
     with err.status(study):
-        found = with_a_game(read())
+        found = ct.records.imports.with_a_game(read())
     with ct.Store.open(store, create=True) as opened, err.status(study) as shown:
 
-        def show(intake: Intake) -> None:
+        def show(intake: ct.records.imports.Intake) -> None:
             shown.update(f"{study}: {counted(intake.read, 'game')} read")
 
         intake = ct.take_in(found, opened, study, show)
-        named = holds_names(opened, study)
+        named = ct.records.imports.holds_names(opened, study)
     if named:
-        say(f"{study}: {NAMED}", to=err)
+        say(f"{study}: {ct.records.imports.NAMED}", to=err)
     if as_json:
         print_json(
             {

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.cost_preview import costs
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
@@ -27,9 +28,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.cli.shared.sentences import cost_text, see_verdicts, state_notes
-from cheaptalk.rules import counted
-from cheaptalk.studies.estimates.estimate import shortfalls
+from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
 
 
 def judge(
@@ -37,7 +36,11 @@ def judge(
     study: StoredArgument,
     by: Annotated[
         str | None,
-        typer.Option("--judge", help="A rubric: hallucination, honesty, promises or a .yaml file."),
+        typer.Option(
+            "--judge",
+            help="A rubric: hallucination, honesty, promises or a .yaml file.",
+            autocompletion=completion.rubrics,
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -94,7 +97,9 @@ def judge(
                     opened, study, judge, sample=sample, seed=seed, prices=known
                 )
             doubts = list(
-                shortfalls(takes.amounts, cap, takes.spent, key="--budget ", who="the judge")
+                ct.studies.shortfalls(
+                    takes.amounts, cap, takes.spent, key="--budget ", who="the judge"
+                )
             )
             if dry_run:
                 _foretell(study, judge, takes, doubts, _again(context), json)
@@ -130,9 +135,9 @@ def _again(context: typer.Context) -> str:
     """The command as it was typed, without --dry-run and --json."""
     words = ["cheaptalk", "judge"]
     for one in context.command.params:
-        name, value = str(one.name), context.params[str(one.name)]
+        name, value = str(one.name), context.params.get(str(one.name))
         source = context.get_parameter_source(name)
-        if source is None or source.name != "COMMANDLINE":
+        if value is None or source is None or source.name != "COMMANDLINE":
             continue
         if one.param_type_name == "argument":
             words.append(str(value))

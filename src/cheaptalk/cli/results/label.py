@@ -1,5 +1,7 @@
 """The command with which people label what models judge: label."""
 
+from __future__ import annotations
+
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -7,11 +9,11 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoredArgument, StoreOption
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import print_json, say
-from cheaptalk.cli.shared.sentences import see_verdicts
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted, see_verdicts
 
 
 @finishing()
@@ -19,7 +21,11 @@ def label(
     study: StoredArgument,
     by_rubric: Annotated[
         str,
-        typer.Option("--judge", help="A rubric: hallucination, honesty, promises or a .yaml file."),
+        typer.Option(
+            "--judge",
+            help="A rubric: hallucination, honesty, promises or a .yaml file.",
+            autocompletion=completion.rubrics,
+        ),
     ],
     sheet: Annotated[
         Path | None, typer.Option(help="Write a CSV file of items to label.", metavar="FILE")

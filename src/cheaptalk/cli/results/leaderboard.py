@@ -1,10 +1,13 @@
 """The command that ranks players over several studies: leaderboard."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -22,10 +25,16 @@ from cheaptalk.cli.shared.printing import err
 
 @finishing()
 def leaderboard(
-    studies: Annotated[list[str], typer.Argument(help="Names of studies, one or several.")],
+    studies: Annotated[
+        list[str],
+        typer.Argument(
+            help="Names of studies, one or several.", autocompletion=completion.stored_studies
+        ),
+    ],
     store: StoreOption = DEFAULT_STORE,
     game: Annotated[
-        list[str] | None, typer.Option("--game", help="Only this game. Repeat it.")
+        list[str] | None,
+        typer.Option("--game", help="Only this game. Repeat it.", autocompletion=completion.games),
     ] = None,
     new: Annotated[
         list[str] | None,

@@ -10,18 +10,12 @@ from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
-import sqlalchemy as sa
 import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption, pair
 from cheaptalk.cli.shared.printing import err, say
-from cheaptalk.records import Status
-from cheaptalk.records.encoding import standard_json
-from cheaptalk.records.store import schema
 from cheaptalk.text import visible
-
-table = schema.matches
 
 
 class SortKey(StrEnum):
@@ -37,13 +31,15 @@ class SortKey(StrEnum):
     DOLLARS = "dollars"
 
 
-COLUMNS: dict[SortKey, Any] = {
-    SortKey.STORED: table.c.number, SortKey.BEGUN: table.c.begun,
-    SortKey.FINISHED: table.c.finished, SortKey.GAME: schema.configurations.c.game,
-    SortKey.STATE: table.c.status, SortKey.CALLS: table.c.calls,
-    SortKey.TOKENS: table.c.input_tokens + table.c.output_tokens,
-    SortKey.DOLLARS: table.c.dollars,
-}  # fmt: skip
+class State(StrEnum):
+    """How far a match has come."""
+
+    LIVE = "live"
+    FINISHED = "finished"
+    FORFEITED = "forfeited"
+    FAILED = "failed"
+
+
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
     "=": operator.eq,
@@ -65,7 +61,7 @@ class Condition(NamedTuple):
         return found is not None and self.holds(found, self.bound)
 
     def _number(self, record: ct.MatchRecord) -> float | None:
-        if record.status is not Status.FINISHED:
+        if record.status is not ct.records.Status.FINISHED:
             return None
         if self.name.startswith(PAYOFF):
             return (record.payoffs or {}).get(self.name.removeprefix(PAYOFF))
@@ -88,7 +84,7 @@ def matches(
         typer.Option(help="Only with this player in this place.", metavar="PLACE=LABEL"),
     ] = None,
     state: Annotated[
-        list[Status] | None, typer.Option(help="Only of this state. Repeat it for several.")
+        list[State] | None, typer.Option(help="Only of this state. Repeat it for several.")
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -109,14 +105,14 @@ def matches(
     with ct.Store.open(store) as opened:
         if study is not None:
             opened.study(study, counted=False)
-        games = _known_games(opened)
+        games = ct.records.games_in(opened)
         _check("game", game or (), games)
-        _check("player", [*(player or ()), *seats.values()], _labels(opened, study))
+        _check("player", [*(player or ()), *seats.values()], ct.records.labels_in(opened, study))
         _check("measure", [one.name for one in conditions], _measures(games))
-        key = COLUMNS[sort]
+        key = ct.records.ORDERS[sort.value]
         found = opened.records(
             study, bodies=any(not one.name.startswith(PAYOFF) for one in conditions),
-            games=game or None, where=table.c.status.in_([one.value for one in state or Status]),
+            games=game or None, where=ct.records.in_state(one.value for one in state or State),
             order=key.desc() if reverse else key,
         )  # fmt: skip
         fitting = (
@@ -151,19 +147,6 @@ def _check(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
             raise ct.rules.unknown(kind, one, list(known))
 
 
-def _known_games(store: ct.Store) -> list[str]:
-    with store.reading() as connection:
-        return sorted(connection.scalars(sa.select(schema.configurations.c.game).distinct()))
-
-
-def _labels(store: ct.Store, study: str | None) -> list[str]:
-    rosters, studies = schema.rosters, schema.studies
-    query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
-    with store.reading() as connection:
-        own = query if study is None else query.where(studies.c.name == study)
-        return sorted(connection.scalars(own))
-
-
 def _measures(games: Sequence[str]) -> list[str]:
     """The measures of those of these games that are installed."""
     installed = [ct.game_box(game) for game in games if game in ct.rules.games()]
@@ -182,7 +165,7 @@ def _print_lines(found: Iterator[ct.MatchRecord], width: int) -> None:
     empty = True
     for record in found:
         empty = False
-        state = f"{record.status.value:{max(map(len, Status))}}"
+        state = f"{record.status.value:{max(map(len, State))}}"
         line = f"{record.id}  {record.game:{width}}  {state}  {_players(record)}"
         line += f": {' '.join(record.why.split())}" if record.why else ""
         sys.stdout.write(visible(line) + "\n")
@@ -206,7 +189,9 @@ def _print_json(found: Iterator[ct.MatchRecord], _: int) -> None:
     """An array with an object each, printed as they are read."""
     between = "["
     for record in found:
-        sys.stdout.write(f"{between}\n{standard_json(_as_json(record), ensure_ascii=False)}")
+        sys.stdout.write(
+            f"{between}\n{ct.records.encoding.standard_json(_as_json(record), ensure_ascii=False)}"
+        )
         between = ","
     sys.stdout.write("[]\n" if between == "[" else "\n]\n")
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -24,7 +25,6 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.rules.errors import Advice
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
@@ -45,6 +45,7 @@ def metagame(
         str,
         typer.Argument(
             help="The name of a study in the store, or a payoff file, .csv or .nfg.",
+            autocompletion=completion.stored_studies,
             metavar="STUDY|FILE",
         ),
     ],
@@ -115,6 +116,7 @@ def metagame(
             help="Take the matches of another study of the store too; one in both counts once. "
             "Repeat it.",
             metavar="STUDY",
+            autocompletion=completion.stored_studies,
         ),
     ] = None,
     provider: Annotated[
@@ -339,11 +341,14 @@ def advising_options() -> Iterator[None]:
     try:
         yield
     except ct.CheaptalkError as error:
-        parts = (_option(part) if isinstance(part, Advice) else part for part in error.args)
+        parts = (
+            _option(part) if isinstance(part, ct.rules.errors.Advice) else part
+            for part in error.args
+        )
         raise ct.CheaptalkError(*parts) from None
 
 
-def _option(advice: Advice) -> str:
+def _option(advice: ct.rules.errors.Advice) -> str:
     """What an error advises, as options of the command."""
     if advice.argument == "without" and isinstance(advice.value, list):
         return shlex.join(part for label in advice.value for part in ("--without", label))

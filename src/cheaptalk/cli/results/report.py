@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -24,8 +25,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
-from cheaptalk.records.imports import NAMED, holds_names
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted
 
 
 @finishing()
@@ -42,6 +42,7 @@ def report(
         typer.Option(
             "--recipe",
             help="Make the tables and figures of a paper instead; see cheaptalk recipes.",
+            autocompletion=completion.recipes,
             metavar="NAME",
         ),
     ] = None,
@@ -75,8 +76,8 @@ def report(
     with ct.Store.open(store) as opened:
         counts = opened.study(study).counts
         _say_unfinished(study, counts)
-        if holds_names(opened, study):
-            say(f"{study}: {NAMED}", to=err)
+        if ct.records.imports.holds_names(opened, study):
+            say(f"{study}: {ct.records.imports.NAMED}", to=err)
         with needing("analysis"):
             write, find = ct.reports.report, ct.reports.findings
         if not recipe:

@@ -7,14 +7,11 @@ from json import dumps
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
-from rich.markup import escape
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.printing import out, print_json, say
-from cheaptalk.records.exclusions import Stand, Standing
-from cheaptalk.records.store.queries import studies_of
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.printing import escaped, out, print_json, say
+from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.text import visible
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
@@ -37,7 +34,10 @@ def show(
     with ct.Store.open(store) as opened:
         record = opened.find(match)
         ledger = opened.open_calls(record.id)
-        stands = [Standing(opened, study).of(record) for study in studies_of(opened, record.id)]
+        stands = [
+            ct.records.Standing(opened, study).of(record)
+            for study in ct.records.studies_of(opened, record.id)
+        ]
     view = None if seat is None else ct.records.seat_view(record, seat)
     chosen = _Chosen(seat, request, calls)
     if json:
@@ -57,7 +57,7 @@ def show(
             record, ct.records.transcript(record) if view is None else view.lines, chosen, waiting
         )
     for (number, name), left in waiting.items():
-        out.print(f"[bold]{escape(name)}, request {number}[/]")
+        out.print(f"[bold]{escaped(name)}, request {number}[/]")
         for one in ct.reports.exchanges((), left):
             _sent(one)
             if calls:
@@ -66,7 +66,7 @@ def show(
         _payoffs(record, view)
 
 
-def _whole(record: ct.MatchRecord, stands: list[Stand]) -> dict[str, Any]:
+def _whole(record: ct.MatchRecord, stands: list[ct.records.Stand]) -> dict[str, Any]:
     """The record as it is stored, with who forfeited it and how it stands in studies."""
     forfeits = [one._asdict() for one in record.forfeits]
     return record.as_json() | {"forfeits": forfeits, "studies": [one._asdict() for one in stands]}
@@ -97,10 +97,12 @@ class _Chosen(NamedTuple):
         return [one for one in some if self.has(one["seat"], one["request"])]
 
 
-def _header(record: ct.MatchRecord, stands: list[Stand], view: ct.records.SeatView | None) -> None:
+def _header(
+    record: ct.MatchRecord, stands: list[ct.records.Stand], view: ct.records.SeatView | None
+) -> None:
     """What stands above a match: all that defines it, or who a seat's player is."""
     why = f" ({record.why})" if record.why and view is None else ""
-    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escape(why)}")
+    out.print(f"[bold]{record.game}[/] {record.id}  {record.status.value}{escaped(why)}")
     if view is None:
         _definition(record, stands)
     else:
@@ -114,7 +116,7 @@ def _header(record: ct.MatchRecord, stands: list[Stand], view: ct.records.SeatVi
     out.print()
 
 
-def _definition(record: ct.MatchRecord, stands: list[Stand]) -> None:
+def _definition(record: ct.MatchRecord, stands: list[ct.records.Stand]) -> None:
     for one in stands:
         if one.dropped:
             why = f"dropped from the measures of {one.study}: {one.dropped_because}"
@@ -151,7 +153,7 @@ def _play(
     wanted = [line for line in lines if chosen.has(line.seat, line.request)]
     if chosen.seat is None and len(record.seats) > ct.records.FEW:
         for scene in ct.records.gathered(wanted):
-            out.print(f"[bold]{escape(scene.head(len(seats)))}[/]")
+            out.print(f"[bold]{escaped(scene.head(len(seats)))}[/]")
             say(visible(scene.shown))
             for line in scene.lines:
                 _answer(line, colours[line.seat], chosen.calls, failed)
@@ -170,7 +172,7 @@ def _answer(line: ct.records.Line, colour: str, calls: bool, failed: Waiting) ->
         return
     said = "no valid answer" if line.answer is None else _plain(line.answer)
     mark = "" if line.kind == "ok" else f" [{line.kind}]"
-    out.print(f"[bold {colour}]{line.name} answers{escape(mark)}:[/] {escape(said)}")
+    out.print(f"[bold {colour}]{line.name} answers{escaped(mark)}:[/] {escaped(said)}")
     sent = ct.reports.exchanges(line.calls, failed.get((line.request, line.seat), ()))
     for before, one in zip([None, *sent], sent, strict=False):
         if calls or one.state != "answered":

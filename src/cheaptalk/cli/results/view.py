@@ -1,17 +1,23 @@
 """The command that opens a store in the browser: view."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import DEFAULT_STORE, PORT, PortOption, StoreOption
 from cheaptalk.cli.shared.printing import say
 
 
 def view(
-    study: Annotated[str | None, typer.Argument(help="Begin with this study.")] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(help="Begin with this study.", autocompletion=completion.stored_studies),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = PORT,
 ) -> None:

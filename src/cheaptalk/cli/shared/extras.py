@@ -12,14 +12,6 @@ from typing import NamedTuple
 
 import cheaptalk as ct
 
-EXTRAS = {
-    "analysis": ("numpy", "polars", "scipy", "plotly"),
-    "predict": ("sklearn", "catboost", "xgboost"),
-    "web": ("fastapi", "uvicorn"),
-    "postgres": ("psycopg",),
-    "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
-}
-"""The modules that each optional part of the installation needs."""
 PATIENCE = 120.0
 """Seconds that the import of an extra's modules may take."""
 IMPORTING = """
@@ -38,6 +30,17 @@ for name in sys.argv[1:]:
     print(json.dumps(found), file=told, flush=True)
 """
 """A program that imports modules one after the other and says of each how that went."""
+
+
+def extras() -> dict[str, tuple[str, ...]]:
+    """The modules that each optional part of the installation needs."""
+    return {
+        "analysis": ("numpy", "polars", "scipy", "plotly"),
+        "predict": ("sklearn", "catboost", "xgboost"),
+        "web": ("fastapi", "uvicorn"),
+        "postgres": ("psycopg",),
+        "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
+    }
 
 
 class Imported(NamedTuple):

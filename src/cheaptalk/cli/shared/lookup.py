@@ -11,9 +11,6 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import pair, player_entry
-from cheaptalk.players.rosters import chosen
-from cheaptalk.rules import suggest
-from cheaptalk.studies.study import FILES
 
 
 @contextmanager
@@ -83,9 +80,11 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
     cure = "take the label of one whom they seat, or list the seating in the pairing of a file"
     for label in _entries(players):
         if label in unseated:
-            raise ct.StudyError(f"--player: no pairing seats {suggest(label, seated)}; {cure}")
+            raise ct.StudyError(
+                f"--player: no pairing seats {ct.rules.suggest(label, seated)}; {cure}"
+            )
     for roster in rosters:
-        if all(label in unseated for label in chosen(roster)):
+        if all(label in unseated for label in ct.players.rosters.chosen(roster)):
             raise ct.StudyError(f"--roster {roster}: no pairing seats any of its players; {cure}")
 
 
@@ -105,7 +104,7 @@ def _entries(players: Sequence[str]) -> dict[str, Any]:
 
 def _study_named(name: str, store: str) -> ct.Study:
     path = Path(name)
-    if name.endswith(FILES) or path.is_file():
+    if name.endswith(ct.studies.FILES) or path.is_file():
         return ct.load_study(path)
     found = ct.preset(name)
     if found is not None:
@@ -115,7 +114,7 @@ def _study_named(name: str, store: str) -> ct.Study:
     if name in known:
         return stored_study(name, known[name])
     names = sorted({*ct.studies.preset_names(), *known})
-    raise ct.StudyError(f"no study file, preset or stored study {suggest(name, names)}")
+    raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")
 
 
 def stored_study(name: str, spec: dict[str, Any]) -> ct.Study:

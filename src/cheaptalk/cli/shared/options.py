@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 import cheaptalk as ct
-from cheaptalk.models.model_strings import refuse_secrets
-from cheaptalk.players.seats import entry_of
-from cheaptalk.rules.errors import first_problem
-from cheaptalk.yaml_files import parse_yaml
+from cheaptalk.cli.shared import completion
 
 DEFAULT_STORE = "cheaptalk.sqlite"
 PORT = 8642
@@ -33,9 +29,18 @@ StoreOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 StudyArgument = Annotated[
-    str, typer.Argument(help="A study file, a preset's name, or the name of a study in the store.")
+    str,
+    typer.Argument(
+        help="A study file, a preset's name, or the name of a study in the store.",
+        autocompletion=completion.studies,
+    ),
 ]
-StoredArgument = Annotated[str, typer.Argument(help="The name of a study in the store.")]
+StoredArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The name of a study in the store.", autocompletion=completion.stored_studies
+    ),
+]
 PlayerOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,6 +48,7 @@ PlayerOption = Annotated[
         help="Add or replace a player: a strategy, a model string, or YAML such as "
         "'{model: openai/gpt-4o, temperature: 1}'. Repeat it for several.",
         metavar="LABEL=SPEC",
+        autocompletion=completion.labelled_players,
     ),
 ]
 RosterOption = Annotated[
@@ -52,6 +58,7 @@ RosterOption = Annotated[
         help="Let a roster's players join, such as glee, glee:gpt-4o,o3-mini or a file of your "
         "own. Repeat it for several.",
         metavar="NAME[:LABEL,...]",
+        autocompletion=completion.rosters,
     ),
 ]
 ParametersOption = Annotated[
@@ -165,16 +172,16 @@ def player_entry(written: str) -> Any:
     Raises:
         StudyError: it is not YAML.
     """
-    return entry_of(_yaml(written))
+    return ct.players.seats.entry_of(_yaml(written))
 
 
 def _yaml(written: str) -> Any:
     try:
-        refuse_secrets(written)
+        ct.models.model_strings.refuse_secrets(written)
     except ValueError as error:
         raise ct.StudyError(str(error)) from None
     try:
-        return parse_yaml(written)
+        return ct.yaml_files.parse_yaml(written)
     except ValueError as error:
         raise ct.StudyError(f"{written} cannot be read as YAML: {error}") from None
 
@@ -201,8 +208,8 @@ def cap_of(written: Sequence[str]) -> ct.studies.Cap:
             raise _no_cap(f'"{one}" is not NAME=NUMBER; write {CAPS}') from None
     try:
         return ct.studies.Cap.model_validate(caps)
-    except ValidationError as error:
-        raise _no_cap(first_problem(error)) from None
+    except ValueError as error:
+        raise _no_cap(ct.rules.errors.problem_of(error) or str(error)) from None
 
 
 def _no_cap(reason: str) -> typer.BadParameter:

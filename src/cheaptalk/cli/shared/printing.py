@@ -1,50 +1,18 @@
-"""How commands print: text, tables, JSON, and values as people write them."""
+"""How commands print: text, tables and JSON."""
 
 from __future__ import annotations
 
-import math
+import logging
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, TextIO
-
-import yaml
-from pydantic import TypeAdapter
-from pydantic.fields import FieldInfo
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.panel import Panel
-from rich.segment import Segment
-from rich.text import Text
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any, Literal, TextIO
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.layout import folded, table_lines
-from cheaptalk.models.model_strings import short_names
-from cheaptalk.records.encoding import standard_json
+from cheaptalk.cli import shared
 from cheaptalk.text import visible
-
-
-class SafeConsole(Console):
-    """A console on which no text can be a command to the terminal, whoever wrote it.
-
-    Texts are folded at spaces on a terminal, and never elsewhere; no word is broken.
-    """
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        wide = options.get("soft_wrap")
-        if len(objects) == 1 and not (self.soft_wrap if wide is None else wide):
-            text = objects[0]
-            if isinstance(text, str):
-                markup = options.pop("markup", None)
-                text = self.render_str(text, markup=markup, highlight=False)
-            if isinstance(text, Text):
-                objects, options["soft_wrap"] = (folded(text, self.width),), True
-        super().print(*objects, **options)
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterator[Segment]:
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -52,11 +20,80 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-out = SafeConsole(highlight=False, emoji=False, soft_wrap=not is_terminal(sys.stdout))
-err = SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=not is_terminal(sys.stderr))
+class Output:
+    """Standard output, or standard error; its console is made when something is first printed."""
+
+    def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
+        self.stream = stream
+        self.quiet = False
+
+    @cached_property
+    def _console(self) -> shared.consoles.SafeConsole:
+        return shared.consoles.SafeConsole(
+            stderr=self.stream == "stderr", highlight=False, emoji=False,
+            soft_wrap=not is_terminal(getattr(sys, self.stream)),
+        )  # fmt: skip
+
+    @property
+    def console(self) -> shared.consoles.SafeConsole:
+        """Where it is drawn; what is drawn there is not seen while this is quiet."""
+        self._console.quiet = self.quiet
+        return self._console
+
+    def print(self, *things: Any, **how: Any) -> None:
+        """Print as :meth:`rich.console.Console.print` does."""
+        self.console.print(*things, **how)
+
+    def status(self, status: str | shared.consoles.Text) -> shared.consoles.Status:
+        """A line that says what is being done while it is."""
+        return self.console.status(status)
 
 
-def say(text: object, *, to: Console = out, whole: bool = False, style: str | None = None) -> None:
+out = Output("stdout")
+"""Where results are printed."""
+err = Output("stderr")
+"""Where all else is said that a command says: how far it is, what it may cost, warnings."""
+errors = Output("stderr")
+"""Where errors are printed, which are always seen."""
+
+
+class _Told(logging.Handler):
+    """Prints what is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage(), to=err, whole=True, style="dim")
+
+
+LOG = logging.getLogger("cheaptalk")
+TOLD = _Told()
+
+
+@contextmanager
+def usual_volume() -> Iterator[None]:
+    """Begin and end at the volume that no option has changed."""
+    with ExitStack() as after:
+        after.callback(verbose, wanted=False)
+        after.callback(quiet, wanted=False)
+        yield
+
+
+def quiet(wanted: bool) -> None:
+    """Print nothing but results and errors, where that is wanted."""
+    err.quiet = wanted
+
+
+def verbose(wanted: bool) -> None:
+    """Print what is logged, too, where that is wanted."""
+    LOG.setLevel(logging.DEBUG if wanted else logging.NOTSET)
+    (LOG.addHandler if wanted else LOG.removeHandler)(TOLD)
+
+
+def is_verbose() -> bool:
+    """Whether what is logged is printed."""
+    return TOLD in LOG.handlers
+
+
+def say(text: object, *, to: Output = out, whole: bool = False, style: str | None = None) -> None:
     """Print a text as it is: nothing in it is markup.
 
     Args:
@@ -65,17 +102,23 @@ def say(text: object, *, to: Console = out, whole: bool = False, style: str | No
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
 
 
+def escaped(text: str) -> str:
+    """A text as it stands in a line with markup: nothing in it is markup."""
+    return shared.consoles.escape(text)
+
+
 def say_boxed(text: str, title: str | None = None) -> None:
     """Print a text in a box on a terminal; elsewhere behind its title, if it has one."""
-    if out.soft_wrap:
+    console = out.console
+    if console.soft_wrap:
         say(f"{title}: {text}" if title else text)
     else:
-        out.print(Panel(folded(Text(text), out.width - 4), title=title))
+        out.print(shared.consoles.boxed(text, title, console.width))
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON on standard output; undefined and infinite numbers are null."""
-    sys.stdout.write(standard_json(data, indent=2, default=str) + "\n")
+    sys.stdout.write(ct.records.encoding.standard_json(data, indent=2, default=str) + "\n")
 
 
 def print_table(
@@ -94,8 +137,8 @@ def print_table(
         if column in right or (rows and all(isinstance(row[place], int | float) for row in rows))
     ]
     cells = [[f"{c:,}" if isinstance(c, int) else visible(str(c)) for c in row] for row in rows]
-    width = None if out.soft_wrap else out.width
-    head, lines = table_lines(columns, cells, width, stand)
+    width = None if out.console.soft_wrap else out.console.width
+    head, lines = shared.layout.table_lines(columns, cells, width, stand)
     for some, style in ((head, "bold"), (lines, None)):
         if some:
             say("\n".join(some), whole=True, style=style)
@@ -103,32 +146,10 @@ def print_table(
 
 def print_batches(found: Sequence[ct.records.BatchSummary]) -> None:
     """Print providers' batches as a table."""
-    short = short_names(one.model for one in found)
+    short = ct.models.model_strings.short_names(one.model for one in found)
     rows: list[list[object]] = [
         [one.name or "", short[one.model], one.state, one.calls,
          f"{(time.time() - one.planned) / 3600:,.1f} h ago"]
         for one in found
     ]  # fmt: skip
     print_table(None, ["batch", "model", "state", "calls", "planned"], rows)
-
-
-def as_yaml(value: Any) -> str:
-    """A value in one line, as people write it in a study file.
-
-    >>> as_yaml(ct.Horizon(rounds=12)), as_yaml(ct.Horizon(rounds=99, hidden=True))
-    ('12', '{rounds: 99, hidden: true}')
-    >>> as_yaml((0.9, 0.9)), as_yaml(True), as_yaml({})
-    ('[0.9, 0.9]', 'true', '{}')
-    """
-    if isinstance(value, ct.Horizon) and not value.hidden:
-        value = value.rounds
-    plain = TypeAdapter[Any](Any).dump_python(value, mode="json", exclude_defaults=True)
-    text = yaml.safe_dump(plain, default_flow_style=True, width=math.inf, sort_keys=False)
-    return text.strip().removesuffix("\n...")
-
-
-def default_text(field: FieldInfo) -> str:
-    """A field's default as one writes it in a study file."""
-    if field.is_required():
-        return "required"
-    return as_yaml(field.get_default(call_default_factory=True))

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.text import Text
-
+from cheaptalk.cli import shared
 from cheaptalk.cli.shared.printing import err, is_terminal
 
 EVERY = 5.0
@@ -54,8 +53,10 @@ class StatusLine:
             self.print(line)
             yield self.print
             return
-        with err.status(Text(line)) as status:
-            yield lambda line: status.update(Text(line)) if self._due(OFTEN) else None
+        with err.status(shared.consoles.Text(line)) as status:
+            yield (
+                lambda line: status.update(shared.consoles.Text(line)) if self._due(OFTEN) else None
+            )
 
     def _due(self, seconds: float) -> bool:
         now = time.monotonic()

@@ -6,10 +6,14 @@ import shlex
 from collections.abc import Iterator
 
 import cheaptalk as ct
-from cheaptalk.rules import counted
 
 MOST_DIFFERENCES = 10
 """Differences between two forms of a study that are named."""
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something, as :func:`cheaptalk.rules.counted` words it."""
+    return ct.rules.counted(number, what)
 
 
 def cost_text(cost: ct.records.Cost) -> str:

@@ -1,5 +1,7 @@
 """The command that lists the batches submitted to providers: batches."""
 
+from __future__ import annotations
+
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_batches, print_json

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.markup import escape
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.loading import Group
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     CacheFileOption,
@@ -20,9 +20,8 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     usual_cache,
 )
-from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
-from cheaptalk.models.model_strings import short_names
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
+from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.whole_files import read_whole, whole_file
 
 MatchArgument = Annotated[
@@ -30,7 +29,9 @@ MatchArgument = Annotated[
     typer.Argument(help="A match's id, or the beginning of one; or a JSON file with a call."),
 ]
 
-commands = typer.Typer(help="Look into the cache of replies.", no_args_is_help=True)
+commands = typer.Typer(
+    cls=Group, help="Look into the cache of replies.", no_args_is_help=True, add_completion=False
+)
 
 
 def _opened(file: Path | None) -> ct.records.Cache:
@@ -49,7 +50,7 @@ def stats(cache_file: CacheFileOption = None, json: JsonOption = False) -> None:
             "models": [shelf._asdict() for shelf in shelves],
         })  # fmt: skip
         return
-    short = short_names(shelf.model for shelf in shelves)
+    short = ct.models.model_strings.short_names(shelf.model for shelf in shelves)
     rows: list[list[object]] = [
         [short[shelf.model], shelf.replies, shelf.tokens, _date(shelf.first), _date(shelf.last)]
         for shelf in shelves
@@ -144,7 +145,7 @@ def explain(
         print_json(told)
         return
     for one in told:
-        out.print(f"[bold]{escape(one['call'])}[/]: {escape(one['result'])}")
+        out.print(f"[bold]{escaped(one['call'])}[/]: {escaped(one['result'])}")
         for line in one["differences"]:
             say(f"  {line}")
 

@@ -6,14 +6,13 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 import cheaptalk as ct
+from cheaptalk.cli import shared
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import CAPS, DEFAULT_STORE, JsonOption, StoreOption, cap_of, pair
 from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import spent
-from cheaptalk.models.model_strings import short_names
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import counted, spent
 from cheaptalk.text import duration, steady
 
 TUNED = "auto"
@@ -39,7 +38,12 @@ DONE = {
 
 
 def ctl(
-    study: Annotated[str, typer.Argument(help="The name of the running study.")],
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="The name of the running study.", autocompletion=completion.stored_studies
+        ),
+    ],
     action: Annotated[CtlAction, typer.Argument(help="What to do.")] = CtlAction.STATUS,
     store: StoreOption = DEFAULT_STORE,
     concurrency: Annotated[
@@ -111,7 +115,7 @@ def _show(state: ct.studies.RunState) -> None:
     )
     say(f"spent: {spent(state)}")
     if state.lanes:
-        short = short_names(lane.model for lane in state.lanes)
+        short = ct.models.model_strings.short_names(lane.model for lane in state.lanes)
         print_table(
             None,
             ["model", "limit", "in flight", "waiting", "answers/s", "seconds", "failures"],
@@ -121,9 +125,9 @@ def _show(state: ct.studies.RunState) -> None:
         )  # fmt: skip
     for lane in state.lanes:
         if lane.given_up:
-            out.print(Text(f"given up: {lane.given_up}"), soft_wrap=True)
+            out.print(shared.consoles.Text(f"given up: {lane.given_up}"), soft_wrap=True)
     if state.notice:
-        out.print(Text(state.notice), soft_wrap=True)
+        out.print(shared.consoles.Text(state.notice), soft_wrap=True)
 
 
 def _failures(failures: dict[str, int]) -> str:

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.cost_preview import Outlook, outlook
@@ -23,9 +22,8 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     StudyArgument,
 )
-from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import change_lines, cost_text
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.printing import escaped, out, print_json, print_table, say
+from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
 SHOWN = 200
 """Seatings that are listed; ``--json`` lists all."""
@@ -94,7 +92,7 @@ def plan(
     for line in change_lines(changes):
         say(line)
     known = f"{seen.settled:,} of them already in" if seen.stored else "none played: there is no"
-    out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {known} {escape(store)}")
+    out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {known} {escaped(store)}")
     for line in _of_money(seen, spec.budget):
         say(line)
 

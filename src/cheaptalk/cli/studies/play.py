@@ -16,9 +16,9 @@ from queue import SimpleQueue
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.markup import escape
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.lookup import check_free, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -27,7 +27,7 @@ from cheaptalk.cli.shared.options import (
     parameters,
     player_entry,
 )
-from cheaptalk.cli.shared.printing import err, out, say, say_boxed
+from cheaptalk.cli.shared.printing import err, escaped, out, say, say_boxed
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
 """A question to a person, and what they answered, as text."""
@@ -35,18 +35,26 @@ PendingQuestion = tuple["ct.players.PersonCall", "Future[ct.models.Reply]"]
 
 
 def play(
-    game: Annotated[str, typer.Argument(help="The game, such as bargaining.")],
+    game: Annotated[
+        str, typer.Argument(help="The game, such as bargaining.", autocompletion=completion.games)
+    ],
     against: Annotated[
         str,
         typer.Option(
             help="Who fills all other places: a strategy, a model string such as ollama/llama3, "
             "or YAML such as '{strategy: linear, start: 0.9}'.",
+            autocompletion=completion.players,
             metavar="SPEC",
         ),
     ] = "random",
     place: Annotated[
         str | None,
-        typer.Option("--as", help="Your place, such as bob or player_3.", show_default="the first"),
+        typer.Option(
+            "--as",
+            help="Your place, such as bob or player_3.",
+            autocompletion=completion.places,
+            show_default="the first",
+        ),
     ] = None,
     style: Annotated[
         str | None,
@@ -194,13 +202,13 @@ def _retell(answered: Sequence[Exchange], now: ct.players.PersonCall) -> None:
             _show(call)
         after = answered[number + 1][0] if number + 1 < len(answered) else now
         if after.problem is None:
-            out.print(f"You answered {escape(text)}\n")
+            out.print(f"You answered {escaped(text)}\n")
 
 
 def _show(call: ct.players.PersonCall) -> None:
     for paragraph in call.news:
         say_boxed(paragraph)
-    out.print(escape(call.question))
+    out.print(escaped(call.question))
 
 
 def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
@@ -213,7 +221,7 @@ def _ask(call: ct.players.PersonCall, *, retell: bool) -> ct.models.Reply:
     if call.problem is None or retell:
         _show(call)
     if call.problem is not None:
-        out.print(f"[red]That does not count: {escape(call.problem)}.[/]")
+        out.print(f"[red]That does not count: {escaped(call.problem)}.[/]")
     text = json.dumps(_filled_in(call.form.get("properties", {})))
     return ct.models.Reply(text=text, seconds=round(time.monotonic() - started, 4))
 
@@ -264,7 +272,10 @@ def _field(name: str, spec: dict[str, Any], without: str) -> object:
     hints = [" / ".join(options) if options else kind, without if optional else None]
     hint = f" ({', '.join(filter(None, hints))})" if any(hints) else ""
     while True:
-        out.print(f"[bold]{escape(name.replace('_', ' '))}[/]{escape(hint)}: ", end="")
+        out.print(
+            f"[bold]{escaped(name.replace('_', ' '))}[/]{escaped(hint)}: ",
+            end="",
+        )
         line = sys.stdin.readline()
         if not line:
             raise EOFError
@@ -279,7 +290,7 @@ def _field(name: str, spec: dict[str, Any], without: str) -> object:
         chosen = _chosen(text.strip().casefold(), options)
         if len(chosen) == 1:
             return options[chosen[0]]
-        out.print(f"[red]Please write one of {escape(', '.join(options))}.[/]")
+        out.print(f"[red]Please write one of {escaped(', '.join(options))}.[/]")
 
 
 def _chosen(text: str, options: dict[str, object]) -> list[str]:

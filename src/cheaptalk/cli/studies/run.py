@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import cheaptalk as ct
+from cheaptalk.cli import shared
 from cheaptalk.cli.shared.cost_preview import costs, outlook
 from cheaptalk.cli.shared.lookup import (
     check_free,
@@ -48,11 +48,11 @@ from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
     change_lines,
     cost_text,
+    counted,
     excluded_text,
     set_aside_text,
     state_notes,
 )
-from cheaptalk.rules import counted
 from cheaptalk.text import duration, steady
 
 WAITING = 3
@@ -265,11 +265,11 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         yield line
         return
     columns = (
-        TextColumn("{task.description}"), BarColumn(),
-        MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[beside]}", style="yellow", markup=False),
+        shared.consoles.TextColumn("{task.description}"), shared.consoles.BarColumn(),
+        shared.consoles.MofNCompleteColumn(), shared.consoles.TextColumn("{task.fields[rate]}"),
+        shared.consoles.TextColumn("{task.fields[beside]}", style="yellow", markup=False),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True) as bar:
+    with shared.consoles.Progress(*columns, console=err.console, transient=True) as bar:
         task = bar.add_task(name, total=None, rate="", beside="")
         started = time.monotonic()
 

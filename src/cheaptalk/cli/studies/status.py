@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import out, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import cost_text, excluded_text, set_aside_text
-from cheaptalk.records.judgements import judging_cost, ledger_place
-from cheaptalk.records.ledger.spending import unassigned_cost
-from cheaptalk.rules import counted
+from cheaptalk.cli.shared.sentences import cost_text, counted, excluded_text, set_aside_text
 
 
 def status(
-    study: Annotated[str | None, typer.Argument(help="Only this study.")] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(help="Only this study.", autocompletion=completion.stored_studies),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
@@ -30,8 +31,8 @@ def status(
         planned = {one.name: _planned_count(one, opened) for one in summaries}
         costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
         others = {one.name: ct.records.paid_by_others(opened, one.name) for one in summaries}
-        apart = unassigned_cost(opened)
-        judging = {one.name: judging_cost(opened, one.name) for one in summaries}
+        apart = ct.records.unassigned_cost(opened)
+        judging = {one.name: ct.records.judging_cost(opened, one.name) for one in summaries}
         excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
         print_json(
@@ -74,7 +75,8 @@ def status(
         lost = "1 call was" if len(unresolved) == 1 else f"{len(unresolved):,} calls were"
         out.print(f"{lost} sent and no reply ever recorded, which may have been billed:")
         for call in unresolved:
-            place = f"{ledger_place(call['match_id'])} request {call['request']} {call['seat']}"
+            place = ct.records.ledger_place(call["match_id"])
+            place += f" request {call['request']} {call['seat']}"
             out.print(f"  {place}, sending {call['try']}", soft_wrap=True)
 
 

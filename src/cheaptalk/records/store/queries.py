@@ -309,6 +309,34 @@ def ended_matches(store: Store, study: str, status: Status) -> list[tuple[str, s
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
+ORDERS = {
+    "stored": matches.c.number, "begun": matches.c.begun, "finished": matches.c.finished,
+    "game": configurations.c.game, "state": matches.c.status, "calls": matches.c.calls,
+    "tokens": matches.c.input_tokens + matches.c.output_tokens, "dollars": matches.c.dollars,
+}  # fmt: skip
+"""What matches can be sorted by."""
+
+
+def in_state(states: Iterable[str]) -> Any:
+    """A condition on matches: how far they have come."""
+    return matches.c.status.in_(list(states))
+
+
+def games_in(store: Store) -> list[str]:
+    """The games of which the store has configurations."""
+    with store.reading() as connection:
+        return sorted(connection.scalars(sa.select(configurations.c.game).distinct()))
+
+
+def labels_in(store: Store, study: str | None = None) -> list[str]:
+    """What the players of a study, or of all, are called."""
+    rosters = schema.rosters
+    query = sa.select(rosters.c.label).join(studies, studies.c.id == rosters.c.study_id).distinct()
+    own = query if study is None else query.where(studies.c.name == study)
+    with store.reading() as connection:
+        return sorted(connection.scalars(own))
+
+
 def studies_of(store: Store, id_: str) -> list[str]:
     """The names of the studies that a match is part of."""
     query = (

@@ -1,0 +1,2 @@
+from . import consoles as consoles
+from . import layout as layout

@@ -1,0 +1,50 @@
+"""What is drawn on a terminal with rich, which is loaded when something is first printed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.segment import Segment
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from cheaptalk.cli.shared.layout import folded
+from cheaptalk.text import visible
+
+__all__ = [
+    "BarColumn", "MofNCompleteColumn", "Panel", "Progress", "SafeConsole", "Status", "Table",
+    "Text", "TextColumn", "boxed", "escape",
+]  # fmt: skip
+
+
+class SafeConsole(Console):
+    """A console on which no text can be a command to the terminal, whoever wrote it.
+
+    Texts are folded at spaces on a terminal, and never elsewhere; no word is broken.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        wide = options.get("soft_wrap")
+        if len(objects) == 1 and not (self.soft_wrap if wide is None else wide):
+            text = objects[0]
+            if isinstance(text, str):
+                markup = options.pop("markup", None)
+                text = self.render_str(text, markup=markup, highlight=False)
+            if isinstance(text, Text):
+                objects, options["soft_wrap"] = (folded(text, self.width),), True
+        super().print(*objects, **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+def boxed(text: str, title: str | None, width: int) -> Panel:
+    """A text in a box, folded at spaces."""
+    return Panel(folded(Text(text), width - 4), title=title)

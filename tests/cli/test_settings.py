@@ -1,0 +1,183 @@
+"""Options that are not given: the environment, .env and a user's settings, in this order."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.settings import read_dotenv
+from tests.conftest import Command
+from tests.fakes import Server, spec, with_model
+
+KEY = "sk-1234567890abcdef"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's file of settings, which is empty as yet."""
+    monkeypatch.delenv("CHEAPTALK_SETTINGS")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "config" / "cheaptalk" / "settings.toml"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    return path
+
+
+def test_options_go_before_the_environment_before_dotenv_before_settings(
+    cheaptalk: Command, tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "there is no store at {}"
+    settings.write_text('store = "~/settings.sqlite"\n')
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert said.format(tmp_path / "home" / "settings.sqlite") in cheaptalk("resume", "x").said
+    (tmp_path / ".env").write_text("CHEAPTALK_STORE=dotenv.sqlite\n")
+    assert said.format("dotenv.sqlite") in cheaptalk("resume", "x").said
+    monkeypatch.setenv("CHEAPTALK_STORE", "environment.sqlite")
+    assert said.format("environment.sqlite") in cheaptalk("resume", "x").said
+    assert said.format("o.sqlite") in cheaptalk("resume", "x", "--store", "o.sqlite").said
+
+
+def test_every_setting_is_the_default_of_its_option(
+    cheaptalk: Command, tmp_path: Path, settings: Path
+) -> None:
+    settings.write_text(
+        'cache = true\ncache-file = "kept.sqlite"\nconcurrency = 2\nworkers = 1\npatience = 0.5\n'
+        "max-calls = 1\nmax-tokens = 100_000\nmax-dollars = 5\n"
+    )
+    with Server() as server:
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(spec(**with_model(server.url))))
+        assert "halted" in cheaptalk("run", "small.yaml").out
+        assert len(server.calls) == 1
+        assert (tmp_path / "kept.sqlite").exists()
+        assert cheaptalk("run", "small.yaml", "--max-calls", "1000").status == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("store = 5", "line 1: store: write a text in quotes, a store's file or URL"),
+        ("\nworkers = true", "line 2: workers: write a whole number above 0"),
+        ("max-dollars = -1", "line 1: max-dollars: write a number above 0"),
+        ("# ours\nconcurency = 3", 'line 2: no setting "concurency" (did you mean "concurrency"?)'),
+        ('[run]\nstore = "x"', 'line 1: no setting "run" (known: store, '),
+        ("store = \n", "cannot be read as TOML: Invalid value (at line 1, column 9)"),
+        (f'OPENAI_API_KEY = "{KEY}"', "line 1: OPENAI_API_KEY: no key may stand in this file"),
+        (f'openai = "{KEY}"', "line 1: openai: no key may stand in this file"),
+    ],
+)
+def test_settings_that_are_none_are_told_with_their_line_and_without_their_value(
+    cheaptalk: Command, settings: Path, written: str, said: str
+) -> None:
+    settings.write_text(written)
+    done = cheaptalk("status")
+    assert done.status == 2
+    assert f"error: {settings}: {said}" in done.said
+    assert KEY not in done.said
+    assert cheaptalk("status", "--help").status == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=b", "b"),
+        ("export A = b c # what it is", "b c"),
+        ("A='b # c'", "b # c"),
+        ('A="b#c" # d', "b#c"),
+        ("A=b#c", "b#c"),
+        ("A=", ""),
+        ("A= # nothing", ""),
+        ("A=$HOME", "$HOME"),
+    ],
+)
+def test_a_variable_is_what_stands_there(tmp_path: Path, line: str, value: str) -> None:
+    path = tmp_path / ".env"
+    path.write_text(f"\n# a comment\n{line}\n")
+    assert read_dotenv(path) == {"A": value}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (KEY, "line 1: write NAME=VALUE, or # before what is no entry"),
+        (f"\nA='{KEY}", "line 2: A: end the value with the quote it begins with"),
+        (f"A=1\nA={KEY}", "line 2: A stands twice; leave one of them out"),
+    ],
+)
+def test_a_dotenv_that_is_none_is_told_with_the_line_and_without_the_value(
+    cheaptalk: Command, tmp_path: Path, written: str, said: str
+) -> None:
+    (tmp_path / ".env").write_text(written)
+    done = cheaptalk("games")
+    assert (done.status, done.said) == (2, f"error: .env: {said}")
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Makes the one entry of a user's file of providers, at a URL, with a key."""
+    path = tmp_path / "providers.yaml"
+    monkeypatch.setenv("CHEAPTALK_PROVIDERS", str(path))
+
+    def at(url: str) -> None:
+        path.write_text(yaml.safe_dump({"lab": {"url": url, "key": "LAB_KEY"}}))
+        ct.models.PROVIDERS.forget()
+
+    yield at
+    ct.models.PROVIDERS.forget()
+
+
+def test_dotenv_sets_keys_and_nothing_that_says_where_the_environments_keys_go(
+    cheaptalk: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lab: Callable[[str], None],
+) -> None:
+    lab("https://${LAB_HOST}/v1")
+    (tmp_path / ".env").write_text(
+        f"LAB_KEY={KEY}\nLAB_HOST=theirs.example\nCHEAPTALK_PROVIDERS=other.yaml\nLAB_PROXY=x\n"
+    )
+    done = cheaptalk("doctor")
+    assert ".env sets: LAB_KEY, LAB_HOST; " in done.out
+    assert "behind the environment's own: CHEAPTALK_PROVIDERS; not read: LAB_PROXY" in done.out
+    assert "ok  lab: LAB_KEY is set" in done.out
+    assert KEY not in done.out + done.err
+    assert "LAB_KEY" not in os.environ
+    monkeypatch.setenv("LAB_KEY", "my own key")
+    done = cheaptalk("doctor")
+    assert "--  lab: set the environment variable LAB_HOST" in done.out
+    assert "behind the environment's own: LAB_KEY, CHEAPTALK_PROVIDERS; not read: LAB_HOST" in (
+        done.out
+    )
+
+
+async def repeating(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+    """Answers with the key that was sent."""
+    content = f"I heard {request.headers['Authorization']}."
+    return web.json_response({"choices": [{"message": {"content": content}}]})
+
+
+def test_a_key_of_dotenv_is_sent_and_taken_out_of_records(
+    cheaptalk: Command, tmp_path: Path, lab: Callable[[str], None]
+) -> None:
+    (tmp_path / ".env").write_text(f"LAB_KEY={KEY}\n")
+    with Server(handler=repeating) as server:
+        lab(server.url)
+        study = spec(players={"fair": {"model": "lab/x"}, "firm": {"strategy": "fixed_demand"}})
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(study))
+        cheaptalk("run", "small.yaml")
+        assert server.headers["Authorization"] == f"Bearer {KEY}"
+    assert cheaptalk("export", "small", "--format", "jsonl", "--out", "records").status == 0
+    text = "".join(path.read_text() for path in (tmp_path / "records").iterdir())
+    assert "I heard Bearer [key]." in text
+    assert KEY not in text
+
+
+def test_the_doctor_names_the_settings(cheaptalk: Command, settings: Path) -> None:
+    settings.write_text('store = "postgresql://me:word@host/x"\nconcurrency = 3\n')
+    assert f"ok  settings: {settings} sets: store = set, concurrency = 3" in (
+        cheaptalk("doctor", "--store", "no.sqlite").out
+    )
