@@ -14,7 +14,9 @@ import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+from cheaptalk import models
 from cheaptalk.cli.main import app
+from cheaptalk.models.providers import IN_URL
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.views import VIEWS
 from cheaptalk.rules import GameBox, Quantity, field_meanings, field_ranges, games, strategies
@@ -27,6 +29,19 @@ COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
 GAMES = "reference/games"
 CLI = "reference/command-line.md"
 TABLES = "reference/store-tables.md"
+ENVIRONMENT = "reference/environment.md"
+VARIABLES = {
+    "CHEAPTALK_STORE": "the store, as `--store` names it, which counts more",
+    "CHEAPTALK_CACHE": "turns the [cache](../how-to/cache.md) on, and names its file",
+    "CHEAPTALK_PROVIDERS": """your file of
+        [providers](../how-to/run-a-model.md#a-server-of-your-own); empty for none""",
+    "CHEAPTALK_PRICES": """your file of [prices](../how-to/budgets.md); else `prices.yaml` in the
+        folder where you are, if it is there""",
+    "XDG_CONFIG_HOME": """the folder that holds `cheaptalk/providers.yaml`, where no other file of
+        providers is named; else `~/.config`""",
+    "XDG_CACHE_HOME": "the folder of the cache, where its file is not named; else `~/.cache`",
+}
+"""The variables that the package reads by itself, and what each does."""
 ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?(?:\w+\.)*(\w+)</code>")
 
 
@@ -64,6 +79,7 @@ def made_pages() -> Iterator[tuple[str, Iterator[str]]]:
         yield f"{GAMES}/{box.name}.md", game_page(box)
     yield CLI, cli_page()
     yield TABLES, tables_page()
+    yield ENVIRONMENT, environment_page()
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
@@ -206,6 +222,22 @@ def tables_page() -> Iterator[str]:
         yield from table(["column", "type", "empty", "meaning"], rows)
     yield "## Views\n"
     yield "```sql\n" + "\n\n".join(f"{view};" for view in VIEWS) + "\n```\n"
+
+
+def environment_page() -> Iterator[str]:
+    """The environment variables that are read: ours, and those of providers."""
+    yield "# Environment variables\n"
+    yield "The package reads these, and those of your own providers:\n"
+    yield from table(["variable", "meaning"], [[code(one), VARIABLES[one]] for one in VARIABLES])
+    yield "## Keys and addresses\n"
+    yield "A key is sent to its provider's own address, and nowhere else. `cheaptalk doctor` says"
+    yield "which are set, and never what they hold.\n"
+    rows = []
+    for name, provider in models.PROVIDERS.items():
+        holds = [(provider.key, "key" if provider.needs_key else "key, if it wants one")]
+        holds += [(one, "part of its address") for one in IN_URL.findall(provider.url)]
+        rows += [[code(name), code(one), what] for one, what in holds if one]
+    yield from table(["provider", "variable", "holds"], rows)
 
 
 def cli_page() -> Iterator[str]:

@@ -17,15 +17,9 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
 from cheaptalk.rules import Registry, registry
-from tests.model_server import (
-    CALLS,
-    Answerer,
-    Handler,
-    answer,
-    completion,
-    make_app,
-    nothing_special,
-)
+from cheaptalk.stand_in import Answerer, answer
+from cheaptalk.stand_in.formats import completion
+from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
 """What a model says to a call with this number."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply, Usage
-from tests.model_server import answer
+from cheaptalk.stand_in import answer
 
 EVIL = (
     """<script>alert(1)</script></script><!-- "it's" & &amp; {{ 7 * 7 }} {% raw %} ]]> """

@@ -1,5 +1,6 @@
 """The documentation keeps its word: commands run, files are as shown, every game has its page."""
 
+import ast
 import doctest
 import inspect
 import os
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from docs import hooks
 
 import cheaptalk as ct
 from cheaptalk import (
@@ -27,6 +29,7 @@ from cheaptalk import (
     studies,
     styles,
 )
+from cheaptalk.records.store import schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -162,9 +165,6 @@ def environment(home: Path) -> dict[str, str]:
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "tests").mkdir()
-    for server in ("model_server.py", "batch_server.py"):
-        shutil.copy(ROOT / "tests" / server, tmp_path / "tests")
     text, run = script(page)
     done = subprocess.run(
         [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
@@ -213,6 +213,39 @@ def check_fragment(fragment: dict[str, Any]) -> None:
     parsed = studies.parse_study(study, "fragment")
     if parsed.deals_from is None:
         assert ct.plan(parsed).matches
+
+
+def read_variables(path: Path) -> set[str]:
+    """The environment variables that a module reads by names of its own."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    named = {
+        node.targets[0].id: node.value
+        for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }  # fmt: skip
+    read = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg == "envvar"]
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="environ")), args=[name, *_]):
+                read.append(name)
+            case ast.Subscript(value=ast.Attribute(attr="environ"), slice=name):
+                read.append(name)
+    found = [named.get(one.id, one) if isinstance(one, ast.Name) else one for one in read]
+    return {str(one.value) for one in found if isinstance(one, ast.Constant)}
+
+
+def test_the_page_of_environment_variables_has_every_one_that_is_read() -> None:
+    read = set().union(*map(read_variables, (ROOT / "src").rglob("*.py")))
+    page = "\n".join(hooks.environment_page())
+    assert read == set(hooks.VARIABLES)
+    keys = {provider.key for provider in models.PROVIDERS.values()} - {""}
+    assert [name for name in read | keys if f"<code>{name}</code>" not in page] == []
+
+
+def test_the_page_of_tables_has_every_column() -> None:
+    page = "\n".join(hooks.tables_page())
+    for one in schema.metadata.sorted_tables:
+        section = page.partition(f"\n## {one.name}\n")[2].partition("\n## ")[0]
+        assert [c.name for c in one.columns if f"<code>{c.name}</code>" not in section] == []
 
 
 def documented(thing: object) -> bool:

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 from bench import driver
+from hatch_build import for_an_index
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import cheaptalk
+from cheaptalk.cli.shared.extras import extras
 from cheaptalk.rules import games
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +29,8 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEAVY = ("aiohttp", "jinja2", "numpy", "plotly", "polars", "scipy", "sqlalchemy", "torch")
+IMPORTED_AS = {"pyyaml": "yaml", "scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+"""Modules that are not named as the packages that bring them."""
 SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
 OWN = {*SEEDED, "SystemRandom"}
 
@@ -41,14 +45,14 @@ def pinned(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
 
 
-def needed(*extras: str) -> Iterator[Requirement]:
-    """What the project declares for itself with these extras and to build it."""
-    lists = [PROJECT["build-system"]["requires"], PROJECT["project"]["dependencies"]]
-    lists += [EXTRAS[extra] for extra in extras]
+def needed(*extras: str, build: bool = True) -> Iterator[Requirement]:
+    """What the project declares for itself with these extras, and to build it."""
+    lists = [PROJECT["project"]["dependencies"], *(EXTRAS[extra] for extra in extras)]
+    lists += [PROJECT["build-system"]["requires"]] if build else []
     for line in chain.from_iterable(lists):
         requirement = Requirement(line)
         if requirement.name == PROJECT["project"]["name"]:
-            yield from needed(*requirement.extras)
+            yield from needed(*requirement.extras, build=build)
         else:
             yield requirement
 
@@ -109,6 +113,36 @@ def test_all_locks_pin_the_same_versions() -> None:
     assert [name for name in models.keys() & versions if models[name] != versions[name]] == []
 
 
+def declared(*extras: str) -> set[str]:
+    """The packages that a user gets with these extras, as they are imported."""
+    names = {canonicalize_name(one.name) for one in needed(*extras, build=False)}
+    return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names}
+
+
+def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
+    offered = declared(*(extra for extra in EXTRAS if extra != "dev"))
+    used, named = set[str](), set[str]()
+    for path in SOURCES:
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                used |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                used.add(node.module.partition(".")[0])
+        if {"import_module", "load"} & {one.id for one in nodes if isinstance(one, ast.Name)}:
+            texts = [one.value for one in nodes if isinstance(one, ast.Constant)]
+            named |= {one.partition(".")[0] for one in texts if isinstance(one, str)}
+    foreign = used - {*sys.stdlib_module_names, "cheaptalk"}
+    assert foreign - offered == set()
+    assert offered - foreign - named == set()
+
+
+@pytest.mark.parametrize("extra", extras())
+def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
+    others = {"predict": ("analysis",), "analysis": ("web",)}.get(extra, ())
+    assert set(extras()[extra]) == declared(extra) - declared(*others)
+
+
 def test_import_pulls_in_nothing_heavy() -> None:
     code = f"import sys, cheaptalk, cheaptalk.rules; print(*sys.modules.keys() & {set(HEAVY)})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -125,6 +159,14 @@ def test_one_version_everywhere() -> None:
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert citation is not None
     assert cheaptalk.__version__ == PROJECT["project"]["version"] == citation[1]
+
+
+def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
+    readme = for_an_index((ROOT / "README.md").read_text(encoding="utf-8"))
+    ways = re.findall(r"\]\(([^)]*)\)", readme)
+    assert [way for way in ways if not way.startswith("https://")] == []
+    assert "- Tutorial: your first study\n" in readme
+    assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 
 def test_changelog_has_the_version_or_what_comes_next() -> None:

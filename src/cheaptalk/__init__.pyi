@@ -6,17 +6,20 @@ from . import (
     frames,
     games,
     judges,
+    loopback,
     models,
     papers,
     players,
     records,
     reports,
     rules,
+    stand_in,
     starters,
     statistics,
     studies,
     styles,
     web,
+    yaml_files,
 )
 from .conformance import check_game
 from .judges import judge
@@ -148,6 +151,7 @@ __all__ = [
     "games",
     "judge",
     "judges",
+    "loopback",
     "load_study",
     "models",
     "numbered",
@@ -167,6 +171,7 @@ __all__ = [
     "reports",
     "rules",
     "run",
+    "stand_in",
     "starters",
     "statistics",
     "strategy",
@@ -175,4 +180,5 @@ __all__ = [
     "styles",
     "take_in",
     "web",
+    "yaml_files",
 ]

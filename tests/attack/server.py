@@ -22,9 +22,11 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
+from cheaptalk.models.http.transport import CALL_HEADER
+from cheaptalk.stand_in import Answerer, answer
 from tests.attack.faults import FAULTS, Exchange, Sending
 from tests.attack.wires import WIRES, Wire
-from tests.model_server import CALL_HEADER, Answerer, answer, make_app
+from tests.model_server import make_app
 
 Account: TypeAlias = dict[str, list[dict[str, Any]]]
 """By a call's number, what became of every request that bore it (as :class:`Sending`)."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from tests.model_server import completion
+from cheaptalk.stand_in.formats import completion
 
 Json: TypeAlias = dict[str, Any]
 

@@ -13,10 +13,9 @@ from cheaptalk.models import Reply
 from cheaptalk.players import Kind, PersonCall
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store import schema
-from tests import batch_server
+from cheaptalk.stand_in import formats
 from tests.batch_server import BatchServer
 from tests.fakes import at_home, essence
-from tests.model_server import completion
 
 QUICK = Batching(poll=0.01)
 MODELS = ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"]
@@ -245,11 +244,7 @@ def test_a_batch_is_cheaper(store: Store) -> None:
 def test_usage_that_cannot_be_true_is_counted_by_us_in_batches_too(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lying(body: dict[str, Any], text: str) -> dict[str, Any]:
-        usage = {"prompt_tokens": 1, "completion_tokens": 0}
-        return completion(body, text) | {"usage": usage}
-
-    monkeypatch.setattr(batch_server, "completion", lying)
+    monkeypatch.setattr(formats, "counted", lambda conversation, text: (1, 0))
     with BatchServer() as server:
         cost = ct.run(small(server, models=MODELS), store, batching=QUICK).cost
     assert cost is not None

@@ -19,9 +19,10 @@ from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.store.schema import calls
+from cheaptalk.stand_in import answer
+from cheaptalk.stand_in.formats import completion
 from cheaptalk.studies import Budget, Cap, Halted, StudyError
 from tests.fakes import Canned, Server, broken, legal, study, with_model
-from tests.model_server import answer, completion
 
 LONG = {"games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "deals": 8}
 DEAR = Price(models=("vllm/*",), input=100, output=400, as_of=date(2026, 1, 1))

@@ -13,10 +13,10 @@ from aiohttp import web
 import cheaptalk as ct
 from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.store import schema
+from cheaptalk.stand_in.formats import completion
 from tests.conftest import Command
 from tests.fakes import Server, uncounting
 from tests.judges.judged import play
-from tests.model_server import completion
 from tests.pages import Page
 
 JUDGE = ("judge", "talk", "--judge", "hallucination", "--model", "script/legal")

@@ -8,10 +8,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
+from cheaptalk.models.http.transport import CALL_HEADER
 from tests.attack.faults import ALTERED, FAULTS, HOSTILE_TEXT, HUGE, Sending, digest
 from tests.attack.server import Account, Hostile, make_hostile_app
 from tests.fakes import Server
-from tests.model_server import CALL_HEADER
 
 pytestmark = pytest.mark.hostile
 SAID = "Here is my answer.\n{}"

@@ -18,10 +18,10 @@ from cheaptalk.models.batch.protocol import BatchLine, BatchServer, BatchTrouble
 from cheaptalk.models.clients import open_batches
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
+from cheaptalk.stand_in.formats import completion
 from tests import batch_server
 from tests.conftest import Command
 from tests.fakes import Server, at_home, study, with_model
-from tests.model_server import completion
 from tests.models.serving import Answering, always, exchange
 
 KEY = "sk-very/secret+42_Ω".replace("_Ω", "x")

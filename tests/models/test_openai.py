@@ -11,8 +11,9 @@ from aiohttp import web
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.http.transport import CALL_HEADER, LONGEST
+from cheaptalk.stand_in.formats import completion
 from tests.fakes import Server, at_home
-from tests.model_server import Handler, completion
+from tests.model_server import Handler
 
 KEY = "sk-very-secret-42"
 ASKED = (

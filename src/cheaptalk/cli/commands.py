@@ -55,6 +55,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "check": Entry(
             "catalogue.check:check", "Check that a game keeps every law that games keep."
         ),
+        "stand-in": Entry(
+            "catalogue.stand_in:stand_in",
+            "Pretend to be a model server, on this machine only: no key, no bill.",
+        ),
         "doctor": Entry(
             "catalogue.doctor:doctor",
             "Check the installation and the store, and say what is missing for what.",

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from cheaptalk.loopback import HOST, listening
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
 from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
@@ -34,8 +35,6 @@ from cheaptalk.reports.pages import PORT, environment, policy, source
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 
-HOST = "127.0.0.1"
-
 
 def listen(port: int = PORT) -> socket.socket:
     """A socket that waits for readers on this machine; port 0 takes any that is free.
@@ -43,24 +42,14 @@ def listen(port: int = PORT) -> socket.socket:
     Raises:
         CheaptalkError: the port is taken.
     """
-    listening = socket.socket()
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((HOST, port))
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise CheaptalkError(
-            f"port {port} cannot be used ({error.strerror}); choose another with --port"
-        ) from error
-    return listening
+    return listening(port)
 
 
-def serve(store: Store, listening: socket.socket) -> None:
+def serve(store: Store, there: socket.socket) -> None:
     """Show a store until stopped."""
     games()  # loading them would hold up the first page
     config = uvicorn.Config(make_viewer(store), log_level="warning")
-    uvicorn.Server(config).run(sockets=[listening])
+    uvicorn.Server(config).run(sockets=[there])
 
 
 def make_viewer(store: Store) -> FastAPI:

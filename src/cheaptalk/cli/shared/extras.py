@@ -35,10 +35,9 @@ for name in sys.argv[1:]:
 def extras() -> dict[str, tuple[str, ...]]:
     """The modules that each optional part of the installation needs."""
     return {
-        "analysis": ("numpy", "polars", "scipy", "plotly"),
-        "predict": ("sklearn", "catboost", "xgboost"),
+        "analysis": ("numpy", "plotly", "polars", "scipy"),
+        "predict": ("catboost", "sklearn", "xgboost"),
         "web": ("fastapi", "uvicorn"),
-        "postgres": ("psycopg",),
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
     }
 

@@ -1,0 +1,96 @@
+"""The stand-in answers every game legally, in every format, and always alike."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.loopback import listening
+from cheaptalk.records import Store
+from cheaptalk.stand_in import answer
+from tests.attack.wires import WIRES, Wire
+from tests.conftest import Command
+from tests.fakes import Canned, Server, study, with_model
+
+GAMES = sorted(ct.rules.games())
+QUESTION = [{"role": "user", "content": 'A number from 3 to 900: {"bid": <whole number>}'}]
+
+
+def kinds_of(store: Store, name: str) -> set[tuple[str, str]]:
+    """How the matches of a study ended, and the kinds of answers in them."""
+    return {
+        (match.status, kind)
+        for match in store.records(name) for kinds in match.kinds.values() for kind in kinds
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_it_plays_every_game_legally(game: str, store: Store) -> None:
+    players = {"pretended": {"model": "vllm/tiny"}}
+    told = {"name": game, "games": [{"game": game}], "players": players, "pairing": "self"}
+    ct.run(ct.studies.parse_study(told, game), store, models=Canned())
+    assert kinds_of(store, game) == {("finished", "ok")}
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
+def test_it_answers_in_every_format(wire: Wire, store: Store) -> None:
+    with Server(paths=[wire.path]) as server:
+        told = with_model()
+        told["players"]["tiny"] = {"model": wire.model(server.root)}
+        ct.run(study(**told), store)
+    assert kinds_of(store, "small") == {("finished", "ok")}
+
+
+def test_it_answers_alike_but_for_another_seed() -> None:
+    assert answer(QUESTION) == answer(QUESTION)
+    assert len({answer(QUESTION, seed) for seed in range(10)}) > 5
+
+
+def test_a_number_lies_between_the_bounds_that_the_question_names() -> None:
+    bids = [json.loads(answer(QUESTION, seed)[26:-4])["bid"] for seed in range(50)]
+    assert min(bids) < 100 < 800 < max(bids)
+    assert all(3 <= bid <= 900 for bid in bids)
+
+
+def test_a_port_that_is_taken_is_one_sentence(cheaptalk: Command) -> None:
+    with listening(0) as taken:
+        done = cheaptalk("stand-in", "--port", str(taken.getsockname()[1]))
+    assert done.status == 2
+    assert "cannot be used (Address already in use); choose another with --port" in done.err
+
+
+@pytest.fixture
+def command() -> Iterator[subprocess.Popen[str]]:
+    """The command, with half of its calls failing."""
+    words = [sys.executable, "-m", "cheaptalk", "stand-in", "--port", "0", "--faults", "0.5"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        yield server
+        server.kill()
+
+
+@pytest.mark.kill
+def test_the_command_serves_until_it_is_stopped(command: subprocess.Popen[str]) -> None:
+    assert command.stdout is not None
+    port = re.findall(r"vllm/tiny@http://127.0.0.1:(\d+)/v1", command.stdout.readline())[0]
+    with closing(HTTPConnection("127.0.0.1", int(port), timeout=60)) as there:
+        asked = {"model": "any", "messages": QUESTION}
+        statuses = [posted(there, f"call {number}", asked) for number in range(20)]
+        broken = posted(there, f"call {statuses.index(200)}", {"model": "any"})
+    command.terminate()
+    assert command.wait(60) == 0
+    assert set(statuses) == {200, 503}
+    assert broken == 400
+
+
+def posted(there: HTTPConnection, number: str, body: object) -> int:
+    """The status of the answer to a call."""
+    there.request("POST", "/v1/chat/completions", json.dumps(body), {"X-Cheaptalk-Call": number})
+    with there.getresponse() as response:
+        response.read()
+        return response.status
