@@ -274,6 +274,33 @@ def test_what_a_package_offers_is_not_hidden_by_a_module() -> None:
     assert hidden == []
 
 
+def attributes(path: Path, name: str) -> Iterator[list[str]]:
+    """The chains of attributes that a module reads off a name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        chain: list[str] = []
+        while isinstance(node, ast.Attribute):
+            chain.insert(0, node.attr)
+            node = node.value
+        if chain and isinstance(node, ast.Name) and node.id == name:
+            yield chain
+
+
+def test_what_is_read_off_a_package_is_offered_by_it() -> None:
+    """A submodule that nothing offers is there only if something else has imported it before."""
+    found = []
+    for path in SOURCES:
+        for read in attributes(path, "ct"):
+            package = "cheaptalk"
+            for name in read:
+                stub = ROOT / "src" / package.replace(".", "/") / "__init__.pyi"
+                if not stub.exists() or name.startswith("__"):
+                    break
+                if not re.search(rf"\b{name}\b", stub.read_text(encoding="utf-8")):
+                    found.append(f"{path.name}: ct.{'.'.join(read)}")
+                package += f".{name}"
+    assert found == []
+
+
 def test_the_rules_of_every_game_have_a_typed_name() -> None:
     ours = [box.rules for box in games().values() if box.rules.__module__.startswith("cheaptalk.")]
     assert len(ours) > 10

@@ -201,8 +201,10 @@ def test_files_that_cannot_be_opened_or_decoded_say_so(tmp_path: Path) -> None:
     table = read_payoffs(write(tmp_path, "game.csv", MATRIX))
     with pytest.raises(PayoffFileError, match=r"end in .nfg or .csv"):
         write_payoffs(table, tmp_path / "game.txt")
-    with pytest.raises(PayoffFileError, match="No such file"):
-        write_payoffs(table, tmp_path / "none" / "game.csv")
+    write_payoffs(table, tmp_path / "new" / "game.csv")
+    assert (tmp_path / "new" / "game.csv").exists()
+    with pytest.raises(PayoffFileError, match=r"game\.csv"):
+        write_payoffs(table, tmp_path / "latin.csv" / "game.csv")
 
 
 def test_whole_numbers_stay_whole(tmp_path: Path) -> None:

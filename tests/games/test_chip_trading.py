@@ -20,7 +20,7 @@ from cheaptalk.games.chip_trading.events import (
     TurnEnded,
 )
 from cheaptalk.games.chip_trading.rules import ChipTrading
-from cheaptalk.rules import Chance, IllegalAction, Table, play
+from cheaptalk.rules import Chance, IllegalAction, RulesError, Table, play
 from cheaptalk.styles import JsonCodec, Unreadable
 from tests.games.tables import events, reads
 
@@ -100,7 +100,7 @@ def test_values_of_players_and_colours_are_drawn_apart() -> None:
     ],
 )
 def test_a_deal_of_another_game_is_refused(changed: dict[str, Any], saying: str) -> None:
-    with pytest.raises(ValueError, match=saying):
+    with pytest.raises(RulesError, match=saying):
         Table(GAME, HANDS.model_copy(update=changed), "test")
 
 

@@ -22,7 +22,7 @@ from cheaptalk.games.persuasion.events import (
 )
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities, Trades
 from cheaptalk.games.persuasion.strategies import SENTENCES, pooling_probability
-from cheaptalk.rules import Chance, Result, Seat, Table, play
+from cheaptalk.rules import Chance, Result, RulesError, Seat, Table, play
 from tests.games.tables import events, reads, table_after
 
 YES: dict[str, Any] = {"decision": "yes"}
@@ -92,7 +92,7 @@ def test_qualities_are_high_as_often_as_the_prior_says() -> None:
 
 @pytest.mark.parametrize("drawn", ["h", "hhh"])
 def test_a_deal_of_another_length_is_refused(drawn: str) -> None:
-    with pytest.raises(ValueError, match="number of rounds"):
+    with pytest.raises(RulesError, match="number of rounds"):
         after(binary(2), drawn)
 
 

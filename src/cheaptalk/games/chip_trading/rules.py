@@ -21,7 +21,7 @@ from cheaptalk.games.chip_trading.events import (
     Worths,
 )
 from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, chips, move, shown, worth
-from cheaptalk.rules import Ask, Chance, Game, Play, Secret, Tell, numbered
+from cheaptalk.rules import Ask, Chance, Game, Play, RulesError, Secret, Tell, numbered
 
 Cents = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
@@ -127,9 +127,9 @@ class ChipTrading(Game):
         """What chips of all colours are worth; a deal of another game is refused."""
         values, private = deal.values.values(), set(self.colours[1:])
         if sorted(deal.order) != sorted(self.places) or set(deal.values) != set(self.places):
-            raise ValueError("the deal and the game differ in their players")
+            raise RulesError("the deal and the game differ in their players")
         if any(set(one) != private or not {*one.values()} <= {*self.values} for one in values):
-            raise ValueError("the deal and the game differ in their colours or values")
+            raise RulesError("the deal and the game differ in their colours or values")
         common = {self.colours[0]: self.common_value}
         return {
             place: {colour: (common | deal.values[place])[colour] for colour in self.colours}

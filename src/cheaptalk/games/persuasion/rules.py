@@ -20,7 +20,19 @@ from cheaptalk.games.persuasion.events import (
     Signal,
     SpokenPurchase,
 )
-from cheaptalk.rules import Ask, Chance, Deal, Game, Horizon, Outcome, Play, Seat, Secret, Tell
+from cheaptalk.rules import (
+    Ask,
+    Chance,
+    Deal,
+    Game,
+    Horizon,
+    Outcome,
+    Play,
+    RulesError,
+    Seat,
+    Secret,
+    Tell,
+)
 
 
 class Qualities(Deal):
@@ -100,7 +112,7 @@ class Persuasion(Game):
 
     def play(self, deal: Qualities, chance: Chance) -> Play[Trades]:
         if len(deal.qualities) != self.horizon.rounds:
-            raise ValueError("the deal and the game differ in their number of rounds")
+            raise RulesError("the deal and the game differ in their number of rounds")
         yield Tell("alice", self._briefing("alice"))
         briefing = self._briefing("bob")
         if not self.myopic:
