@@ -75,10 +75,30 @@ def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() ->
     assert printed.split("\n") == [
         "Gains",
         "Player  Gain (% of the pie)",
-        "a_b       0.25 0.12 to 0.50",
+        "a_b     0.25 0.12 to 0.50 †",
         "50%        -1,234.50 (2.00)",
         "<b>",
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "few"),
+    [
+        ({"gain.clusters": 24}, 25),
+        ({"gain.clusters": 25}, None),
+        ({"gain.n": 24}, 25),
+        ({"gain.n": 24, "gain.clusters": 30}, None),
+        ({"gain.clusters": 3, "gain.wanted": 40}, 40),
+        ({"gain.clusters": 3, "gain.wanted": None}, None),
+    ],
+)
+def test_an_interval_of_few_deals_has_a_caution_unless_its_method_says_that_they_are_enough(
+    known: dict[str, int | None], few: int | None
+) -> None:
+    frame = NUMBERS.head(1).drop("gain.n").with_columns(**{k: pl.lit(v) for k, v in known.items()})
+    table = ReportTable("gains", "Gains", frame, COLUMNS)
+    assert table.cell(next(iter(table.rows)), COLUMNS[1]).wanted == few
+    assert (f"{few:,} would do" in table.caution) if few else table.caution == ""
 
 
 def test_a_table_refuses_what_is_no_number_and_columns_that_are_not_there() -> None:

@@ -13,6 +13,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief, html_table
 from cheaptalk.rules.registry import Registry, instances
+from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned, few_text, fixed, interval_text
 
 LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
@@ -125,9 +126,19 @@ class ReportTable(Printed):
 
     def cell(self, row: Mapping[str, Any], column: Header) -> TableCell:
         """A number of a row."""
-        parts = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS, WANTED)
-        found = [row.get(column.key + part) for part in parts]
-        return TableCell(*found)
+        parts = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)
+        found: list[Any] = [row.get(column.key + part) for part in parts]
+        return TableCell(*found, wanted=self._wanted(row, column.key))
+
+    def _wanted(self, row: Mapping[str, Any], key: str) -> int | None:
+        """How many clusters would do for an interval that has too few.
+
+        Where its method does not say it, as that of a mean does, those that a mean wants.
+        """
+        if key + WANTED in self.frame.columns or row.get(key + LOW) is None:
+            return row.get(key + WANTED)
+        behind = row.get(key + CLUSTERS, row.get(key + COUNT))
+        return ENOUGH if behind is not None and behind < ENOUGH else None
 
     def texts(self, row: Mapping[str, Any]) -> list[str]:
         """A row as it is printed, a text a column."""
@@ -148,10 +159,9 @@ class ReportTable(Printed):
     @property
     def caution(self) -> str:
         """What the mark of too few clusters means; empty where it does not stand."""
-        there = set(self.frame.columns)
-        shown = [one.key for one in self.columns if {one.key + LOW, one.key + WANTED} <= there]
-        counts = [self.frame[name + WANTED].max() for name in shown]
-        most = max((count for count in counts if isinstance(count, int)), default=None)
+        shown = [one.key for one in self.columns if one.key + LOW in self.frame.columns]
+        wanted = (self._wanted(row, key) for row in self.rows for key in shown)
+        most = max((count for count in wanted if count is not None), default=None)
         return "" if most is None else few_text(most)
 
     @property
