@@ -37,8 +37,12 @@ VARIABLES = {
         [providers](../how-to/run-a-model.md#a-server-of-your-own); empty for none""",
     "CHEAPTALK_PRICES": """your file of [prices](../how-to/budgets.md); else `prices.yaml` in the
         folder where you are, if it is there""",
-    "XDG_CONFIG_HOME": """the folder that holds `cheaptalk/providers.yaml`, where no other file of
-        providers is named; else `~/.config`""",
+    "XDG_CONFIG_HOME": """the folder of settings, which holds `cheaptalk/settings.toml` and
+        `cheaptalk/providers.yaml`, where no other files are named; else `~/.config`""",
+    "CHEAPTALK_SETTINGS": """your file of [settings](../how-to/set-up-the-command-line.md); else
+        `cheaptalk/settings.toml` in the folder of settings""",
+    "COMP_WORDS": "what was typed when TAB was pressed, as the shell says",
+    "COMP_CWORD": "at which word TAB was pressed, as the shell says",
     "XDG_CACHE_HOME": "the folder of the cache, where its file is not named; else `~/.cache`",
 }
 """The variables that the package reads by itself, and what each does."""

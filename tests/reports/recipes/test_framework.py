@@ -226,7 +226,7 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
         await tab.until("saved.length === 2")
         latex = await tab.run("saved[1]")
         assert r"\caption{Gains \& losses}" in latex
-        assert r"a\_b & 0.25 [0.12, 0.50] \\" in latex
+        assert r"a\_b & 0.25 [0.12, 0.50]$^\dagger$ \\" in latex
         assert r"50\% & -1,234.50 (2.00) \\" in latex
         await tab.run(f"{table}.querySelector('tbody a').focus()")
         await tab.press("Enter")

@@ -126,9 +126,10 @@ class ReportTable(Printed):
 
     def cell(self, row: Mapping[str, Any], column: Header) -> TableCell:
         """A number of a row."""
-        parts = ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)
-        found: list[Any] = [row.get(column.key + part) for part in parts]
-        return TableCell(*found, wanted=self._wanted(row, column.key))
+        value, low, high, error, n, clusters = (
+            row.get(column.key + part) for part in ("", LOW, HIGH, ERROR, COUNT, CLUSTERS)
+        )
+        return TableCell(value, low, high, error, n, clusters, self._wanted(row, column.key))
 
     def _wanted(self, row: Mapping[str, Any], key: str) -> int | None:
         """How many clusters would do for an interval that has too few.

@@ -89,7 +89,7 @@
 
   function latexOf(table, name) {
     const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": "\\,", "…": "\\dots{}" };
-    const formulas = { "−": "-", "±": "\\pm", "≥": "\\geq", "≤": "\\leq", "≈": "\\approx", "×": "\\times", "✗": "\\times", "✓": "\\surd", "∞": "\\infty", "→": "\\to", "↑": "\\uparrow", "↓": "\\downarrow",
+    const formulas = { "−": "-", "±": "\\pm", "†": "^\\dagger", "≥": "\\geq", "≤": "\\leq", "≈": "\\approx", "×": "\\times", "✗": "\\times", "✓": "\\surd", "∞": "\\infty", "→": "\\to", "↑": "\\uparrow", "↓": "\\downarrow",
       "α": "\\alpha", "β": "\\beta", "γ": "\\gamma", "δ": "\\delta", "λ": "\\lambda", "μ": "\\mu", "σ": "\\sigma", "Σ": "\\Sigma", "Δ": "\\Delta" };
     const escaped = (text) => text.replace(/[\\&%$#_{}^~<>]|[^\x20-\x7e]/gu, (sign) =>
       (formulas[sign] ? `$${formulas[sign]}$` : signs[sign] ?? (/[&%$#_{}]/.test(sign) ? `\\${sign}` : sign)));
@@ -97,7 +97,7 @@
       const copy = cell.cloneNode(true), smalls = all("small", copy).map((one) => one.textContent.trim()).filter(Boolean);
       all("small, .about", copy).forEach((one) => one.remove());
       const behind = cell.closest("thead") ? smalls.map((unit) => `(${unit})`)
-        : smalls.map((text) => (/ to /.test(text) ? `[${text.replace(" to ", ", ")}]` : text));
+        : smalls.map((text) => text.replace(/^(\S+) to (\S+?)(?: (†))?$/u, "[$1, $2]$3"));
       return escaped([copy.textContent.trim(), ...behind].join(" "));
     };
     const line = (cells) => `${cells.map(said).join(" & ")} \\\\`;
