@@ -44,7 +44,8 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     Raises:
         CheaptalkError: one was killed.
     """
-    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
+    with _undisturbed():  # a process that looks after what they share begins here
+        pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
     try:
         yield Processes(pool)
     except BrokenProcessPool:

@@ -115,8 +115,10 @@ WORDS = (
     "out", "out.zip", "report.html", "study.yaml", "labels.csv",
 )  # fmt: skip
 """What people, scripts and cats type."""
-LEFT_OUT = frozenset({"view", "ctl"})
+LEFT_OUT = frozenset({"view", "ctl", "stand-in"})
 """Commands that wait for somebody, or serve until they are stopped."""
+TELLING = "verbose"
+"""The option that wants tracebacks."""
 
 
 Leaf: TypeAlias = tuple[tuple[str, ...], Any]
@@ -141,7 +143,11 @@ def command_line(luck: random.Random, words: Sequence[str]) -> list[str]:
     arguments = list(path)
     for parameter in command.params:
         given = _given(parameter, luck, words)
-        if given and luck.random() < (0.95 if parameter.required else 0.25):
+        if (
+            given
+            and parameter.name != TELLING
+            and luck.random() < (0.95 if parameter.required else 0.25)
+        ):
             arguments += given
     if luck.random() < 0.1:
         arguments.insert(luck.randrange(len(arguments) + 1), luck.choice(WORDS))

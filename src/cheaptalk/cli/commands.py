@@ -47,14 +47,6 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "catalogue.prices:prices",
             "Show what models cost, in dollars per million tokens, with the date of each price.",
         ),
-        "new": Entry(
-            "catalogue.new:new",
-            "Write a small package with a game, player or style of your own, which passes its "
-            "tests.",
-        ),
-        "check": Entry(
-            "catalogue.check:check", "Check that a game keeps every law that games keep."
-        ),
         "stand-in": Entry(
             "catalogue.stand_in:stand_in",
             "Pretend to be a model server, on this machine only: no key, no bill.",
@@ -62,6 +54,16 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "doctor": Entry(
             "catalogue.doctor:doctor",
             "Check the installation and the store, and say what is missing for what.",
+        ),
+    },
+    "Make your own": {
+        "new": Entry(
+            "catalogue.new:new",
+            "Write a small package with a game, player or style of your own, which passes its "
+            "tests.",
+        ),
+        "check": Entry(
+            "catalogue.check:check", "Check that a game keeps every law that games keep."
         ),
     },
     "Play": {
