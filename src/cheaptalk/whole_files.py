@@ -64,3 +64,17 @@ def read_whole(path: Path | Traversable, most: int = LONGEST) -> str:
     if len(data) > most:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return data.decode("utf-8-sig")
+
+
+def configured_file(named: str | None, usual: Path | str) -> Path | None:
+    """A user's own file; None where there is none.
+
+    Args:
+        named: what an environment variable names; empty for none, None where it is not set.
+        usual: where it lies in the folder of settings, which it is looked for in if not named.
+    """
+    if named is not None:
+        return Path(named) if named else None
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - Path's own fails where there is no home
+    path = Path(folder) / usual
+    return path if path.is_file() else None

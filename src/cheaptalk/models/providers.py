@@ -27,6 +27,7 @@ from cheaptalk.models.calls import ModelSettings, Route
 from cheaptalk.rules import CheaptalkError, UnknownName, suggest, unknown
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
+from cheaptalk.whole_files import configured_file
 from cheaptalk.yaml_files import read_yaml
 
 Protocol: TypeAlias = Literal["chat", "messages", "agent", "in process", "script"]
@@ -340,12 +341,7 @@ def in_the_open(url: str) -> bool:
 
 def users_file() -> Path | None:
     """A user's own file of providers; None where there is none, or the variable is empty."""
-    named = os.environ.get(VARIABLE)
-    if named is not None:
-        return Path(named) if named else None
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - Path's own fails where there is no home
-    path = Path(folder) / FILE
-    return path if path.is_file() else None
+    return configured_file(os.environ.get(VARIABLE), FILE)
 
 
 def users_providers(known: Mapping[str, Provider]) -> dict[str, Provider]:

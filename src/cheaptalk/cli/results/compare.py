@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.results.outputs import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
@@ -21,7 +22,6 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     pair,
 )
-from cheaptalk.cli.shared.outputs import PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.whole_files import read_whole
+from cheaptalk.whole_files import configured_file, read_whole
 
 LOG = logging.getLogger(__name__)
 DOTENV = Path(".env")
@@ -128,12 +128,7 @@ class Defaults:
 
 def users_file() -> Path | None:
     """A user's file of settings; None where there is none, or the variable is empty."""
-    named = os.environ.get(VARIABLE)
-    if named is not None:
-        return Path(named) if named else None
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - Path's own fails where there is no home
-    path = Path(folder) / FILE
-    return path if path.is_file() else None
+    return configured_file(os.environ.get(VARIABLE), FILE)
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
