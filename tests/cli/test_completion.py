@@ -62,6 +62,7 @@ def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
         ("games barg", {"bargaining"}),
         ("play bargaining --against boul", {"boulware"}),
         ("play bargaining --as ", {"alice", "bob"}),
+        ("play bargaining --style ", set(ct.game_box("bargaining").styles)),
         ("prompt bargaining --style ", set(ct.game_box("bargaining").styles)),
         ("preset quick", {"quickstart"}),
         ("run quick", {"quickstart"}),

@@ -1,6 +1,8 @@
 """The doctor says what is there, what is missing, and what for."""
 
 import json
+import subprocess
+import sys
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -94,6 +96,17 @@ def test_what_is_registered_where_nobody_looks_is_told(
         '--  plug-in: "chess" (chess_games:BOX) is registered under "cheaptalk.game" (did you mean '
         '"cheaptalk.games"?), where nobody looks: mend, upgrade or uninstall its package'
     ) in cheaptalk("doctor").out.splitlines()
+
+
+def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -> None:
+    code = (
+        "import sys; from importlib import import_module; from cheaptalk.cli import main\n"
+        "import_module('cheaptalk.cli.catalogue.doctor').imported = lambda modules: []\n"
+        "sys.argv[1:] = ['doctor']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "ok  games: " in done.stdout
+    assert "plug-in" not in done.stdout
 
 
 @pytest.mark.usefixtures("importable")

@@ -38,6 +38,18 @@ def test_it_plays_every_game_legally(game: str, store: Store) -> None:
     assert kinds_of(store, game) == {("finished", "ok")}
 
 
+@pytest.mark.parametrize("rubric", ["hallucination", "honesty", "promises"])
+def test_it_gives_verdicts(rubric: str, store: Store) -> None:
+    judge = ct.judges.judge_of(rubric, "vllm/tiny")
+    game = next(iter(judge.rubric.games or ["bargaining"]))
+    players = {"pretended": {"model": "vllm/tiny"}}
+    told = {"name": game, "games": [{"game": game}], "players": players, "pairing": "self"}
+    ct.run(ct.studies.parse_study(told, game), store, models=Canned())
+    judging = ct.judges.judge(store, game, judge, models=Canned())
+    assert judging.judged > 0
+    assert judging.invalid == 0
+
+
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 def test_it_answers_in_every_format(wire: Wire, store: Store) -> None:
     with Server(paths=[wire.path]) as server:

@@ -70,6 +70,8 @@ def _filled(messages: Messages, luck: float) -> dict[str, Any]:
         fields |= _traded(messages, luck)
     if '"message"' in form:
         fields["message"] = f"My luck is {luck:.3f}."
+    if '"reason"' in form:  # a judge's
+        fields["reason"] = f"My luck is {luck:.3f}."
     return fields
 
 

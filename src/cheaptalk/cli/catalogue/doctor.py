@@ -92,7 +92,8 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
-        registries = {*ct.rules.Registry.known, ct.judges.RUBRICS}
+        # These two first: a registry is known once the package that has it is loaded.
+        registries = {ct.judges.RUBRICS, ct.records.imports.IMPORTERS, *ct.rules.Registry.known}
         if recipes:
             registries.add(ct.reports.RECIPES)
         for registry in sorted(registries, key=lambda one: one.group):

@@ -61,6 +61,7 @@ def play(
         typer.Option(
             help="The wording in which you are told and asked; cheaptalk games GAME lists them.",
             metavar="NAME",
+            autocompletion=completion.styles,
             show_default="the game's first",
         ),
     ] = None,
