@@ -107,17 +107,19 @@ def interval_text(
     """An interval as it stands behind its mean.
 
     Args:
-        clusters: behind the mean; they are told where all were at the end of what can be.
+        clusters: behind the mean, told where all were at the end of what can be; without them
+            an end that equals the mean is no such end.
         few: whether it is marked.
 
     >>> interval_text(0.5, 0.31, 0.69, 12, 2, few=True), interval_text(1, 0.741, 1, 10, 2)
     ('0.31 to 0.69 †', 'at least 0.74 (10 of 10)')
+    >>> interval_text(2, 1, 2, None, 0)
+    '1 to 2'
     """
-    of_all = f" ({clusters:,} of {clusters:,})" if clusters else ""
-    if low < mean == high:
-        return f"at least {fixed(low, places)}{of_all}"
-    if low == mean < high:
-        return f"at most {fixed(high, places)}{of_all}"
+    if clusters and low < mean == high:
+        return f"at least {fixed(low, places)} ({clusters:,} of {clusters:,})"
+    if clusters and low == mean < high:
+        return f"at most {fixed(high, places)} ({clusters:,} of {clusters:,})"
     return f"{fixed(low, places)} to {fixed(high, places)}{f' {FEW_MARK}' if few else ''}"
 
 

@@ -1,5 +1,6 @@
 """Battle royale: the rules, what players read, measures, the scripted players and their theory."""
 
+import math
 import statistics
 from functools import cache
 from typing import Any
@@ -47,6 +48,15 @@ def played(
 ) -> Table:
     decide = BOX.strategies[strategy].with_settings(**settings)
     return play(game or BattleRoyale(), Hits(), seed, {"player": decide})
+
+
+@pytest.mark.parametrize(
+    ("horizon", "most"), [(None, math.inf), (Horizon(rounds=20, hidden=True), 20)]
+)
+def test_rounds_and_survivors_are_bounded_by_the_game(horizon: Horizon | None, most: float) -> None:
+    game = BattleRoyale(hit_rates=(0.3, 0.5, 1), horizon=horizon)
+    assert BOX.measures["rounds"].bounds_in(game) == (1, most)
+    assert BOX.measures["survivors"].bounds_in(game) == (1, 3)
 
 
 # Rules

@@ -15,15 +15,17 @@ Written = dict[str, Any]
 
 
 def written(
-    kind: str, settings: Written, rounds: Sequence[Written], records: Sequence[Sequence[Any]]
-) -> Written:
-    """A file: settings, rounds, and what each player chose."""
+    kind: str, settings: Written, rounds: Sequence[Written], records: Sequence[Sequence[Any]],
+    utilities: Sequence[Sequence[float]] | None = None,
+) -> Written:  # fmt: skip
+    """A file: settings, rounds, what each player chose, and what it got, if that is looked at."""
     meta = {"name_exp": NAMES[kind], "player_num": len(records), "round_id": len(rounds)}
     prompt = [{"role": "system", "content": "You are playing a game."}]
+    utilities = utilities or [[0.5] * len(chosen) for chosen in records]
     players = [
         {"model": "lab/Talker-7B", "id": f"player_{number}", "prompt": prompt,
-         "records": list(chosen), "utility": [0.5] * len(chosen)}
-        for number, chosen in enumerate(records)
+         "records": list(chosen), "utility": list(gained)}
+        for number, (chosen, gained) in enumerate(zip(records, utilities, strict=True))
     ]  # fmt: skip
     return {
         "meta": meta | settings | {"version": "v1"},
@@ -54,7 +56,8 @@ def bar() -> Written:
         {"responses": ["go", "stay", "stay"], "go_num": 1, "go_ratio": 1 / 3, "winner": "go",
          "utility": 10},
     ]  # fmt: skip
-    return written("bar", settings, rounds, [("go", "go"), ("go", "stay"), ("stay", "stay")])
+    records = [("go", "go"), ("go", "stay"), ("stay", "stay")]
+    return written("bar", settings, rounds, records, [(0, 10), (0, 5), (5, 5)])
 
 
 def dollar() -> Written:
@@ -63,7 +66,8 @@ def dollar() -> Written:
         {"responses": [30, 50, 40], "total_proposal": 120},
         {"responses": [0, 0, 100], "total_proposal": 100},
     ]
-    return written("dollar", {"golds": 100}, rounds, [(50, 100), (40, 0), (30, 0)])
+    records = [(50, 100), (40, 0), (30, 0)]
+    return written("dollar", {"golds": 100}, rounds, records, [(0, 100), (0, 0), (0, 0)])
 
 
 def goods() -> Written:
@@ -75,7 +79,8 @@ def goods() -> Written:
         {"responses": [10, 20, 0], "total_tokens": 30},
         {"responses": [0, 25, 0], "total_tokens": 25},
     ]
-    data = written("goods", settings, rounds, [(10, 0), (20, 25), (0, 0)])
+    kept = [(10, 20), (0, -5), (20, 20)]
+    data = written("goods", settings, rounds, [(10, 0), (20, 25), (0, 0)], kept)
     for player in data["player_data"]:
         player["tokens"] = [20, 10.5]
     return data
@@ -91,7 +96,7 @@ def diners() -> Written:
          "total_cost": 60, "cost_msg": "3 * 20 + 0 * 10 = 60", "avg_cost": 20.0},
     ]  # fmt: skip
     records = [("cheap", "costly_dish"), ("costly", "cheap_dish"), ("costly", "costly_or_cheap")]
-    return written("diners", settings, rounds, records)
+    return written("diners", settings, rounds, records, [(-5 / 3, 0), (10 / 3, 0), (10 / 3, 0)])
 
 
 def auction() -> Written:

@@ -32,7 +32,7 @@ def scoring(score: int, gold: int = 100, version: str = "v1") -> Written:
     for round_ in data["round_records"]:
         round_ |= {"responses": [total, 0, 0], "total_proposal": total}
     for player, bid in zip(data["player_data"], (total, 0, 0), strict=True):
-        player["records"] = [bid, bid]
+        player |= {"records": [bid, bid], "utility": [bid, bid]}
     return data
 
 

@@ -16,6 +16,7 @@ from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.records.imports.intake import Unfit
+from cheaptalk.reports.recipes.findings import findings
 from cheaptalk.rules import CheaptalkError
 from tests.conftest import Command
 
@@ -195,6 +196,18 @@ def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
     assert record.kinds == {"player_1": {"ok": 2}, "player_2": {"ok": 1, "refused": 1}}
     assert record.payoffs == {"player_1": 0, "player_2": 0}
     assert record.replay().over
+
+
+def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: Store) -> None:
+    talk = ("all", "no")
+    lost = (
+        plain(HATS, "disagree", messages=talk),
+        plain("no agreement", "disagree", began=False, messages=talk),
+    )
+    take_in(read_dond([write(games, *AGREED, *lost)]), store, "people")
+    (row,) = findings(store, "people", "self-play", draws=100).tables["errors-aborts"].rows
+    assert row["erred"] is None
+    assert (row["aborted"], row["aborted.n"]) == (50, 2)
 
 
 def test_importing_files_one_after_another_adds_nothing_twice(games: Path, store: Store) -> None:

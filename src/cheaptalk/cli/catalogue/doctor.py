@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -93,7 +93,9 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
         # These two first: a registry is known once the package that has it is loaded.
-        registries = {ct.judges.RUBRICS, ct.records.imports.IMPORTERS, *ct.rules.Registry.known}
+        registries: set[ct.rules.Registry[Any]] = {
+            ct.judges.RUBRICS, ct.records.imports.IMPORTERS, *ct.rules.Registry.known
+        }  # fmt: skip
         if recipes:
             registries.add(ct.reports.RECIPES)
         for registry in sorted(registries, key=lambda one: one.group):

@@ -5,6 +5,7 @@ at, and who is left.
 """
 
 from collections.abc import Iterator
+from math import inf
 
 from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired
 from cheaptalk.games.places import player_number
@@ -61,10 +62,18 @@ def misses_on_purpose(result: Result) -> float:
     return sum(shot.target is None for shot in outcome.shots) / len(outcome.shots)
 
 
+def _rounds(game: BattleRoyale) -> tuple[float, float]:
+    return 1.0, float(game.horizon.rounds) if game.horizon else inf
+
+
+def _survivors(game: BattleRoyale) -> tuple[float, float]:
+    return 1.0, float(len(game.hit_rates))
+
+
 MEASURES = (
     Measure("score", score, published_score, unit="0 to 100", bounds=PERCENT),
-    Measure("rounds", rounds, unit="rounds", bounds=COUNT),
-    Measure("survivors", survivors, unit="players", bounds=COUNT),
+    Measure("rounds", rounds, unit="rounds", bounds=COUNT, limits=_rounds),
+    Measure("survivors", survivors, unit="players", bounds=COUNT, limits=_survivors),
     Measure("misses_on_purpose", misses_on_purpose, unit="share of rounds", bounds=SHARE),
 )
 

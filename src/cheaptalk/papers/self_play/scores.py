@@ -166,7 +166,7 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         shown = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
         if frame[key].sum():
             yield Charts(f"{key}-figure", column.title, panels(frame, shown, staged=sides.staged))
-    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Header("erred.n", "Matches", "", 0))
+    columns = (*HEAD, SERIES, *FAULT_RATES.values(), Header("aborted.n", "Matches", "", 0))
     yield ReportTable(
         "errors-aborts", "Errors and aborts", frame, columns, leads=leads(sides.frame)
     )

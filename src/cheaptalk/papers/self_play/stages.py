@@ -164,7 +164,9 @@ def _seats(places: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.
         pl.col(f"player.{places[0]}").alias("player"),
         pl.mean_horizontal([f"payoff.{place}" for place in places]).alias("own"),
         pl.mean_horizontal([f"payoff.{place}" for place in partners]).alias("theirs"),
-        (pl.any_horizontal(one > 0 for one in faults) * 100.0).alias("erred"),
+        pl.when(pl.all_horizontal(one.is_not_null() for one in faults))
+        .then(pl.any_horizontal(one > 0 for one in faults) * 100.0)
+        .alias("erred"),
     ]
 
 

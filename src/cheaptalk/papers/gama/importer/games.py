@@ -54,12 +54,17 @@ class Rounds(GamaFile[S, C, P]):
             written = [player.records[number] for player in self.player_data]
             field = f"round_records.{number}"
             agree(f"{field}.responses", sorted(round_.responses, key=str), sorted(written, key=str))
-            results = self.results(number, [self.choice(one) for one in written])
-            for name, expected in results.items():
+            choices = [self.choice(one) for one in written]
+            for name, expected in self.results(number, choices).items():
                 found = getattr(round_, name)
                 if isinstance(found, float):
                     found, expected = round(found, 9), round(expected, 9)
                 agree(f"{field}.{name}", found, expected)
+            for index, gain in enumerate(self.gains(number, choices)):
+                utility = self.player_data[index].utility
+                field = f"player_data.{index}.utility"
+                agree(field, f"{len(utility)} numbers", f"{rounds} numbers")
+                agree(f"{field}.{number}", round(utility[number], 9), round(float(gain), 9))
 
     def parameters(self) -> dict[str, Any]:
         size = {"players": len(self.player_data), "rounds": len(self.round_records)}
@@ -74,6 +79,10 @@ class Rounds(GamaFile[S, C, P]):
     @abstractmethod
     def results(self, number: int, choices: Sequence[Any]) -> dict[str, Any]:
         """What these choices make of the fields of a round, by name."""
+
+    def gains(self, number: int, choices: Sequence[Any]) -> Sequence[float]:
+        """What these choices bring each player as GAMA records it; empty where chance decides."""
+        return ()
 
     def answers(self) -> Iterator[RecordedAnswer]:
         for number in range(len(self.round_records)):
@@ -146,6 +155,11 @@ class Bar(Rounds[_BarMeta, _BarRound, GamaPlayer[Literal["go", "stay"]]]):
         winner = "go" if share <= self.meta.capacity else "stay"
         return {"go_num": choices.count("go"), "go_ratio": share, "winner": winner}
 
+    def gains(self, number: int, choices: Sequence[str]) -> Sequence[float]:
+        crowded = choices.count("go") / len(choices) > self.meta.capacity
+        going = self.meta.crowded if crowded else self.meta.fun
+        return [going if choice == "go" else self.meta.home for choice in choices]
+
 
 class _DollarMeta(Meta):
     golds: int
@@ -163,6 +177,9 @@ class Dollar(Rounds[_DollarMeta, _DollarRound, GamaPlayer[int]]):
 
     def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
         return {"total_proposal": sum(choices)}
+
+    def gains(self, number: int, choices: Sequence[int]) -> Sequence[float]:
+        return choices if sum(choices) <= self.meta.golds else [0] * len(choices)
 
 
 class _GoodsMeta(Meta):
@@ -189,6 +206,9 @@ class Goods(Rounds[_GoodsMeta, _GoodsRound, _Giver]):
 
     def results(self, number: int, choices: Sequence[int]) -> dict[str, Any]:
         return {"total_tokens": sum(choices)}
+
+    def gains(self, number: int, choices: Sequence[int]) -> Sequence[float]:
+        return [self.meta.tokens - choice for choice in choices]
 
 
 class _DinersMeta(Meta):
@@ -218,6 +238,11 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
         cheap, costly = choices.count(CHEAP), choices.count(COSTLY)
         bill = cheap * self.meta.cheap_price + costly * self.meta.costly_price
         return {"cheap_player": cheap, "total_cost": bill, "avg_cost": bill / len(choices)}
+
+    def gains(self, number: int, choices: Sequence[str]) -> Sequence[float]:
+        part = self.results(number, choices)["avg_cost"]
+        worth = {CHEAP: self.meta.cheap_utility, COSTLY: self.meta.costly_utility}
+        return [worth[choice] - part for choice in choices]
 
     def unused(self) -> dict[str, Any]:
         """Orders that were counted as a costly dish under another word."""
