@@ -1,5 +1,6 @@
 """People's dialogues of Deal or No Deal become matches of ours, or are left out with the reason."""
 
+import csv
 import json
 import os
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from cheaptalk.papers.self_play.importer import read_dond, read_line
 from cheaptalk.players import ImportedSeat, Kind
 from cheaptalk.records import Store
+from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.imports import ForeignGame, Skipped, take_in
 from cheaptalk.records.imports.intake import Unfit
 from cheaptalk.reports.recipes.findings import findings
@@ -196,6 +198,14 @@ def test_the_store_keeps_who_failed_and_how(games: Path, store: Store) -> None:
     assert record.kinds == {"player_1": {"ok": 2}, "player_2": {"ok": 1, "refused": 1}}
     assert record.payoffs == {"player_1": 0, "player_2": 0}
     assert record.replay().over
+
+
+def test_people_are_exported_as_people(games: Path, store: Store, tmp_path: Path) -> None:
+    take_in(read_dond([write(games, *AGREED)]), store, "people")
+    folder = export(store, "people", tmp_path / "out").path
+    with (folder / "matches.csv").open(encoding="utf-8") as file:
+        (match,) = csv.DictReader(file)
+    assert (match["kind_player_1"], match["model_player_1"]) == ("person", "")
 
 
 def test_the_recipe_leaves_open_how_many_matches_had_errors(games: Path, store: Store) -> None:

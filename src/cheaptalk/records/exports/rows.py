@@ -73,7 +73,8 @@ class MatchRow:
 
     def seat_kind(self, place: str) -> str | None:
         """The key that tells the kind of that player, of the kinds that are registered."""
-        return next((key for key in SEATS if key in (self.settings(place) or ())), None)
+        settings = self.settings(place) or {}
+        return next((key for key in SEATS if settings.get(key) is not None), None)
 
     def model(self, place: str) -> str | None:
         """That player's model string; None where it is no model."""
