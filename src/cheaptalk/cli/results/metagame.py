@@ -28,8 +28,8 @@ from cheaptalk.cli.shared.progress import StatusLine
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"
-SEARCHED = 100_000_000
-"""Sets of strategies that a search looks at unless told otherwise: some minutes' work."""
+SEARCHED = 20_000_000
+"""Sets of strategies that a search looks at unless told otherwise: a minute's work or two."""
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
 OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "port")

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cheaptalk.equilibrium.solvers.payoffs import LARGEST, Floats, too_large
+from cheaptalk.equilibrium.solvers.payoffs import LARGEST, Floats, beyond_reckoning, usable
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief, spreadsheet_text, text_of_spreadsheet
 from cheaptalk.rules.errors import shown
@@ -409,9 +409,11 @@ def number(text: str, where: str) -> float:
     else:
         advice = "write its minus as -" if DASHED.match(bare) else "every payoff must be one"
         raise PayoffFileError(f"{where}: {shown(text)} is no number; {advice}")
-    if not abs(value) <= LARGEST:
+    if not usable(value):
+        size = "small" if abs(value) < 1 else "large"
+        finite = min(max(value, -LARGEST * 2), LARGEST * 2)
         raise PayoffFileError(
-            f"{where}: {shown(text)} is too large a number; {too_large(LARGEST * 2)}"
+            f"{where}: {shown(text)} is too {size} a number; {beyond_reckoning(finite)}"
         )
     return value
 

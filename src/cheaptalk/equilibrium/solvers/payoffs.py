@@ -15,7 +15,8 @@ Integers = npt.NDArray[np.int64]
 GRID = 1e11
 """Scaled payoffs are whole multiples of the inverse of this."""
 LARGEST = 1e300
-"""Payoffs further from zero than this have sums that are no floats any more."""
+"""Payoffs further from zero than this have sums that are no floats any more, and those nearer to it
+than its inverse have quotients that are none."""
 NOISE = 1e-12
 """Differences between payoffs below this share of the largest payoff are taken for rounding."""
 
@@ -63,23 +64,32 @@ def _numbers(payoffs: npt.ArrayLike) -> Floats:
         numbers = np.asarray(payoffs).astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"payoffs must be numbers, a row a strategy; {_fault(payoffs)}") from None
-    missing = np.argwhere(~(np.abs(numbers) <= LARGEST))
+    missing = np.argwhere(~usable(numbers))
     if missing.size and numbers.ndim > 1:
         *game, row, column = missing[0].tolist()
         found = numbers[(*game, row, column)]
         raise ValueError(
             f"the payoff of strategy {row} against strategy {column}"
             f"{f' in game {game[0]}' if game else ''} is {found}; "
-            f"{too_large(found) or 'play that pair, or leave one of the two out'}"
+            f"{beyond_reckoning(found) or 'play that pair, or leave one of the two out'}"
         )
     return numbers
 
 
-def too_large(payoff: float) -> str | None:
-    """What to do about a payoff beyond :data:`LARGEST`; None of another."""
-    if not LARGEST < abs(payoff) < np.inf:
+def usable(payoffs: npt.ArrayLike) -> Flags:
+    """Which payoffs are 0, or neither beyond :data:`LARGEST` nor below its inverse."""
+    sizes = np.abs(np.asarray(payoffs, dtype=np.float64))
+    return np.asarray((sizes == 0) | ((sizes >= 1 / LARGEST) & (sizes <= LARGEST)))
+
+
+def beyond_reckoning(payoff: float) -> str | None:
+    """What to do about a finite payoff that is not :func:`usable`; None of another."""
+    if usable(payoff) or not np.isfinite(payoff):
         return None
-    return f"none may be beyond {LARGEST:g}: divide all payoffs by the same number"
+    what, ends = ("divide", f"beyond {LARGEST:g}")
+    if abs(payoff) < 1:
+        what, ends = "multiply", f"nearer to 0 than {1 / LARGEST:g}"
+    return f"none may be {ends}: {what} all payoffs by the same number"
 
 
 def _fault(payoffs: Any) -> str:

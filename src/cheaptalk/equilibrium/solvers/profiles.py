@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cheaptalk.equilibrium.solvers.payoffs import (
-    LARGEST,
     NOISE,
     EquilibriumError,
     Flags,
     Floats,
-    too_large,
+    beyond_reckoning,
+    usable,
 )
 from cheaptalk.rules.display import Printed
 
@@ -78,12 +78,12 @@ def checked(a: ArrayLike, b: ArrayLike, dimensions: int = 2) -> tuple[Floats, Fl
                 f"Payoffs must have {dimensions} dimensions and at least one cell, "
                 f"not shape {payoffs.shape}"
             )
-        wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
+        wrong = np.argwhere(~usable(payoffs))
         if wrong.size:
             cell = tuple(map(int, wrong[0]))
             raise ValueError(
                 f"The {player} player's payoff in cell {cell} is {payoffs[cell]}; "
-                f"{too_large(payoffs[cell]) or 'fill the cell, or leave the strategy out'}"
+                f"{beyond_reckoning(payoffs[cell]) or 'fill the cell, or leave the strategy out'}"
             )
     return pair
 
