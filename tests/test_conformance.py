@@ -21,6 +21,7 @@ from cheaptalk.conformance import (
     check_parameters,
     check_processes,
     check_replay,
+    check_simultaneous,
     variants,
     verdicts,
 )
@@ -85,6 +86,12 @@ def test_a_broken_game_fails_the_right_law(broken: Broken, tmp_path: Path) -> No
     assert failed.partition(",")[0] == broken.law
     assert message.startswith(f"guessing: {failed}: ")
     assert broken.saying in message
+
+
+def test_answers_at_once_are_looked_at_only_where_the_rules_end(tmp_path: Path) -> None:
+    box = declarations.rules_without_an_end.make(tmp_path)
+    with pytest.raises(ConformanceError, match="a match does not end within 10,000 questions"):
+        check_simultaneous(box, box.rules(), "1")
 
 
 def first_failure(box: GameBox) -> tuple[str, str]:

@@ -273,6 +273,15 @@ def a_measure_that_is_no_number(_: Path) -> GameBox:
     return measured(Measure("odd", odd))
 
 
+@breaks("check_measures", 'measure "worded" fails: TypeError: must be real number, not str')
+def a_measure_in_words(_: Path) -> GameBox:
+    def worded(result: Result) -> Any:
+        """Yes."""
+        return "yes"
+
+    return measured(Measure("worded", worded))
+
+
 @breaks("check_measures", "is 1.5, which is not between 0 and 1")
 def a_measure_out_of_its_bounds(_: Path) -> GameBox:
     def bold(result: Result) -> float:

@@ -151,6 +151,20 @@ def test_a_folder_holds_one_game(package: Path, text: str, number: int) -> None:
         GameBox.of(package.name)
 
 
+def test_a_game_declares_what_every_game_does(package: Path) -> None:
+    text = "from cheaptalk.rules import Game\n\n\nclass Bare(Game):\n    name = 'bare'\n"
+    (package / "rules.py").write_text(text)
+    lacking = "Bare does not declare roles, events, actions, outcome_type"
+    with pytest.raises(RulesError, match=lacking):
+        GameBox.of(package.name)
+
+
+def test_no_measure_hides_another_of_its_name(package: Path) -> None:
+    (package / "measures.py").write_text(MEASURES + 'MEASURES += (Measure("hits", hits),)\n')
+    with pytest.raises(RulesError, match='two measure entries are called "hits"'):
+        GameBox.of(package.name)
+
+
 def test_the_box_is_called_like_its_game() -> None:
     assert BOX.name == "guessing"
 

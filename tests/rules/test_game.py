@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import PydanticUserError, ValidationError
+from pydantic import Field, PydanticUserError, ValidationError
 
 from cheaptalk.rules import (
     Ask,
@@ -150,6 +150,9 @@ def test_a_parameter_without_a_type_is_told_with_its_place() -> None:
         r"the class in test_game.py:\d+ has a field without a type, cards = 5; write NAME: TYPE = "
         "DEFAULT", describe(caught.value),
     )  # fmt: skip
+    with pytest.raises(PydanticUserError) as caught:
+        type("Untyped", (Guessing,), {"decks": Field(5), "__module__": __name__})
+    assert "has a field without a type, decks; write NAME: TYPE" in describe(caught.value)
 
 
 def test_payoffs_may_leave_their_bounds_by_rounding() -> None:

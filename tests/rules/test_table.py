@@ -298,6 +298,9 @@ def test_a_clone_may_stand_where_an_earlier_question_was_asked() -> None:
     assert back.given == here.given[:2]
     assert back.asked("right").event == GuessNow(2)
     assert here.clone(0).given == []
+    for beyond in (-1, here.requests + 1):
+        with pytest.raises(ValueError, match=f"there was no question {beyond}: they are 0 to "):
+            here.clone(beyond)
 
 
 def test_legal_answers_are_listed_where_they_can_be() -> None:

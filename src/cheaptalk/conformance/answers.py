@@ -141,7 +141,7 @@ def _check_unreadable(style: Style, asked: Asked, action: Action, other: Action 
             if str(error):
                 continue
             raise Broken(f"{reply[:200]!r} is refused without a reason") from error
-        raise Broken(f'style "{style.name}" reads {reply[:200]!r} as {read!r}')
+        raise Broken(f'style "{style.name}" reads {reply[:200]!r} as {repr(read)[:200]}')
 
 
 def _check_refusals(table: Table, asked: Asked, action: Action) -> None:

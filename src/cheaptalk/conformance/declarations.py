@@ -125,7 +125,8 @@ def measured(box: GameBox, match: Table) -> None:
         for as_published in (False, True):
             with no_error(f'measure "{measure.name}"'):
                 value = measure.variant(as_published)(result)
-            if value is not None and not math.isfinite(value):
+                finite = value is None or math.isfinite(value)
+            if not finite:
                 raise Broken(f'measure "{measure.name}" of {match.outcome!r} is {value}')
             bounds = measure.bounds_in(match.game)
             if value is not None and not within(value, bounds):

@@ -189,6 +189,8 @@ class StyleFile:
             raise FileNotFoundError(f"there is no template {self.folder / self.template}")
 
 
+DECLARED = ("name", "roles", "events", "actions", "outcome_type")
+"""What the class of every game declares of itself."""
 PARTS = {"strategies": "strategy", "measures": "measure", "styles": "style"}
 """What a box is counted by, and what one of each is called."""
 
@@ -244,6 +246,7 @@ class GameBox:
         Raises:
             TypeError: the rules hold no game or several.
             ValueError: a codec is given for no style.
+            RulesError: the game does not declare all that it must, or two things have one name.
         """
         rules = import_module(f"{package}.rules")
         strategies = import_module(f"{package}.strategies")
@@ -252,6 +255,9 @@ class GameBox:
         made = [one for one in held if issubclass(one, Game) and one.__module__ == rules.__name__]
         if len(made) != 1:
             raise TypeError(f"{rules.__name__} must hold one game, not {len(made)}")
+        lacking = [one for one in DECLARED if not hasattr(made[0], one)]
+        if lacking:
+            raise RulesError(f"{made[0].__name__} does not declare {', '.join(lacking)}")
         words = Path(str(rules.__file__)).parent / "styles"
         names = styles or sorted(path.stem for path in words.glob("*.jinja"))
         codecs = codecs or {}
@@ -269,8 +275,17 @@ class GameBox:
 
 
 def by_name(items: Sequence[Any]) -> dict[str, Any]:
-    """Things with a name, by their names."""
-    return {item.name: item for item in items}
+    """Things with a name, by their names.
+
+    Raises:
+        RulesError: two of them have one name.
+    """
+    found: dict[str, Any] = {}
+    for item in items:
+        if found.setdefault(item.name, item) is not item:
+            kind = type(item).__name__.lower()
+            raise RulesError(f'two {kind} entries are called "{item.name}"; give each its own name')
+    return found
 
 
 def _strategies_in(module: ModuleType) -> dict[str, Strategy]:

@@ -1,6 +1,7 @@
 """Errors as sentences: what is wrong, where it stands, and what would be legal."""
 
 import json
+import re
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -158,7 +159,7 @@ def describe(error: Exception) -> str:
     ]
     place = f" in {places[-1]}" if places else ""
     if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":
-        field = error.message.split("`")[1]
+        field = re.findall("`(?:.+?)`|'(?:.+?)'", error.message)[0][1:-1]
         return f"the class{place} has a field without a type, {field}; write NAME: TYPE = DEFAULT"
     return f"{type(error).__name__}{place}: {error}"
 

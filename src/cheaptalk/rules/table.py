@@ -103,8 +103,9 @@ made = tuple.__new__
 class Table:
     """A match in progress.
 
-    ``pending`` holds the open questions; :meth:`answer` or :meth:`forfeit` each of them and the
-    rules go on when the last is closed. Answers given at once are shown to nobody before.
+    ``pending`` holds the questions asked at once, and :meth:`unanswered` those of them that are
+    open; :meth:`answer` or :meth:`forfeit` each of these, and the rules go on when the last is
+    closed. Answers given at once are shown to nobody before.
     """
 
     def __init__(self, game: Game, deal: Deal, seed: str) -> None:
@@ -187,7 +188,12 @@ class Table:
 
         Args:
             request: let it stand as when this question was asked, from 0; by default as now.
+
+        Raises:
+            ValueError: there was no such question.
         """
+        if request is not None and not 0 <= request <= self.requests:
+            raise ValueError(f"there was no question {request}: they are 0 to {self.requests}")
         other = Table(self.game, self.deal, self.chance.seed)
         for earlier, seat, action in self.given:
             if request is not None and earlier >= request:
