@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+AGAIN = 5.0
+"""Seconds after which Ctrl-C is pressed again."""
 PATIENCE = 60.0
 """Seconds after which a text that does not come is given up."""
 
@@ -72,7 +74,13 @@ class Terminal:
         os.write(self.leader, line.encode() + b"\n")
 
     def press_ctrl_c(self) -> None:
-        os.write(self.leader, b"\x03")
+        """Press Ctrl-C until it is heard: ``input`` misses one between its prompt and its wait."""
+        shown, until = self.screen, time.monotonic() + PATIENCE
+        while plain(self.screen).replace("^C", "") == plain(shown) and time.monotonic() < until:
+            os.write(self.leader, b"\x03")
+            again = time.monotonic() + AGAIN
+            while self._read(again) and plain(self.screen).replace("^C", "") == plain(shown):
+                pass
 
     def ends(self) -> tuple[int, str]:
         """Wait for the end: the exit status and what was still printed."""

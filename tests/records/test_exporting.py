@@ -5,6 +5,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.players import Kind
+from cheaptalk.processes import Processes, processes
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
 from cheaptalk.records.exports import codebook, exporter
 from cheaptalk.records.exports import sheets as writing
@@ -407,10 +409,18 @@ def test_the_codebook_can_be_read_as_a_page(mixed: Path) -> None:
 def test_several_processes_write_what_one_writes(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
+    begun: list[int] = []
+
+    def counted(count: int, lost: str) -> AbstractContextManager[Processes]:
+        begun.append(count)
+        return processes(count, lost)
+
+    monkeypatch.setattr(exporter, "processes", counted)
     monkeypatch.setattr(exporter, "WORTH_WORKERS", 1)
     alone, together = (
         export(store, "mixed", tmp_path / f"{workers}", form, workers=workers) for workers in (1, 2)
     )
+    assert begun == [2]
     assert together.rows == alone.rows
     names = sorted(path.name for path in alone.path.iterdir())
     assert sorted(path.name for path in together.path.iterdir()) == names

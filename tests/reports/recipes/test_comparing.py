@@ -134,13 +134,14 @@ def test_one_player_can_stand_for_another(store: Path) -> None:
 def test_a_study_does_not_differ_from_itself(store: Path) -> None:
     frame = compared(store, "first", "first")
     assert frame["difference"].to_list() == [0.0] * frame.height
-    assert frame["p.corrected"].to_list() == [1.0] * frame.height
+    for unknown in ("difference.low", "difference.high", "p", "p.corrected"):
+        assert frame[unknown].to_list() == [None] * frame.height
 
 
-def test_corrected_p_allow_for_all_rows(store: Path) -> None:
+def test_corrected_p_allow_for_all_comparisons(store: Path) -> None:
     frame = compared(store, "first", "second")
-    smallest = frame.sort("p").row(0, named=True)
-    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame.height))
+    smallest = frame.sort("p", nulls_last=True).row(0, named=True)
+    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame["p"].count()))
 
 
 def test_the_command_prints_writes_and_names_what_is_wrong(

@@ -43,7 +43,8 @@ class Difference(NamedTuple):
 
     Attributes:
         before, after: means over the matches that are compared.
-        difference: after less before, with its standard error and degrees of freedom.
+        difference: after less before, with its standard error and degrees of freedom. There is no
+            error, interval or p where it never varied: how much it may is not known then.
         n: pairs of matches, or of configurations and pairings where there are none.
     """
 
@@ -57,18 +58,16 @@ class Difference(NamedTuple):
     @property
     def p(self) -> float | None:
         """Of no difference, two-sided; None where no error can be told."""
-        if self.error is None:
+        if not self.error:
             return None
-        if self.error == 0:
-            return 1.0 if self.difference == 0 else 0.0
         return float(2 * stdtr(self.freedom, -abs(self.difference) / self.error))
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
         """The interval of the difference."""
-        if self.error is None:
+        if not self.error:
             return None, None
-        width = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error if self.error else 0.0
+        width = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error
         return self.difference - width, self.difference + width
 
 
@@ -140,8 +139,9 @@ def _changes(
     mean of the differences of their means, clustered by deal across pairings, with the degrees of
     freedom of Welch and Satterthwaite.
 
-    p is two-sided, of no difference, from Student's t; the corrected one allows for as many
-    comparisons as the table has rows (Holm 1979).
+    A difference that is the same in all pairs, or between scores that never vary, has no interval
+    and no p: how much it may vary is not known. Where there is one, p is two-sided, of no
+    difference, from Student's t; the corrected one allows for all p of the table (Holm 1979).
     """
     for one in (evidence, other):
         if one.scored(game).is_empty():
