@@ -69,6 +69,8 @@ def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
         ("run q --roster self", {"self-play"}),
         ("providers openai", {"openai", "openai-compatible"}),
         ("report s --recipe gl", {"glee"}),
+        ("run quickstart --game barg", {"bargaining"}),
+        ("matches --game barg", {"bargaining"}),
         ("judge s --judge hon", {"honesty"}),
         ("plan ./mi", {"./mine.yaml"}),
         ("plan mi", {"mine.yaml"}),

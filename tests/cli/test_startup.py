@@ -47,9 +47,15 @@ def test_help_of_a_command_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
-    ("typed", "expected"), [("", "games"), ("run --store x --max-t", "--max-tokens")]
+    ("typed", "expected"),
+    [
+        ("", "games"),
+        ("run --store x --max-t", "--max-tokens"),
+        ("games barg", "bargaining"),
+        ("report s --recipe gl", "glee"),
+    ],
 )
-def test_completing_commands_and_options_loads_nothing_heavy(
+def test_completing_commands_options_games_and_recipes_loads_nothing_heavy(
     typed: str, expected: str, shell: str
 ) -> None:
     line = f"cheaptalk {typed}"

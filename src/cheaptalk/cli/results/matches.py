@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption, pair
 from cheaptalk.cli.shared.printing import err, say
 from cheaptalk.text import visible
@@ -70,10 +71,16 @@ class Condition(NamedTuple):
 
 
 def matches(
-    study: Annotated[str | None, typer.Argument(help="Only this study's.")] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(help="Only this study's.", autocompletion=completion.stored_studies),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     game: Annotated[
-        list[str] | None, typer.Option(help="Only this game's. Repeat it for several.")
+        list[str] | None,
+        typer.Option(
+            help="Only this game's. Repeat it for several.", autocompletion=completion.games
+        ),
     ] = None,
     player: Annotated[
         list[str] | None,

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -66,10 +67,15 @@ def names(known: Callable[[], Iterable[str]]) -> Offer:
     return offering(lambda _: known())
 
 
-games = names(lambda: ct.rules.games())
+def registered(group: str) -> Offer:
+    """The names of entry points in a group, without loading what they refer to."""
+    return names(lambda: (point.name for point in entry_points(group=group)))
+
+
+games = registered("cheaptalk.games")
 presets = names(lambda: ct.studies.preset_names())
 providers = names(lambda: ct.models.PROVIDERS)
-recipes = names(lambda: ct.reports.RECIPES)
+recipes = registered("cheaptalk.recipes")
 rubrics = names(lambda: ct.judges.RUBRICS)
 
 

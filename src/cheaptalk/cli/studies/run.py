@@ -18,6 +18,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli import shared
+from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.cost_preview import costs, outlook
 from cheaptalk.cli.shared.lookup import (
     check_free,
@@ -102,7 +103,10 @@ class PlayOptions:
     ] = None
     game: Annotated[
         list[str] | None,
-        typer.Option(help="Play this game of the study alone now. Repeat it for several."),
+        typer.Option(
+            help="Play this game of the study alone now. Repeat it for several.",
+            autocompletion=completion.games,
+        ),
     ] = None
     prices: PricesOption = None
     no_estimate: NoEstimateOption = False
