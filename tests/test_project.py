@@ -29,7 +29,12 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEAVY = ("aiohttp", "jinja2", "numpy", "plotly", "polars", "scipy", "sqlalchemy", "torch")
-IMPORTED_AS = {"pyyaml": "yaml", "scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+IMPORTED_AS = {
+    "python-dotenv": "dotenv",
+    "pyyaml": "yaml",
+    "scikit-learn": "sklearn",
+    "xgboost-cpu": "xgboost",
+}
 """Modules that are not named as the packages that bring them."""
 SEEDED = {"Random", "default_rng", "Generator", "SeedSequence"}
 OWN = {*SEEDED, "SystemRandom"}

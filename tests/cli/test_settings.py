@@ -103,8 +103,11 @@ def test_a_variable_is_what_stands_there(tmp_path: Path, line: str, value: str) 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (KEY, "line 1: write NAME=VALUE, or # before what is no entry"),
-        (f"\nA='{KEY}", "line 2: A: end the value with the quote it begins with"),
+        (KEY, "line 1: write NAME=VALUE, each quote closed, or # before what is no entry"),
+        (
+            f"\nA='{KEY}",
+            "line 2: write NAME=VALUE, each quote closed, or # before what is no entry",
+        ),
         (f"A=1\nA={KEY}", "line 2: A stands twice; leave one of them out"),
     ],
 )

@@ -14,8 +14,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from dotenv.parser import parse_stream
 
 import cheaptalk as ct
 from cheaptalk.whole_files import configured_file, read_whole
@@ -45,8 +48,6 @@ FILES = ("store", "cache-file")
 """Settings in which ``~`` stands for the home folder."""
 MOST = 1_000_000
 """Bytes of a file."""
-ENTRY = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.DOTALL)
-QUOTED = re.compile(r"""(?:'([^']*)'|"([^"]*)")\s*(?:#.*)?""")
 
 
 class Defaults:
@@ -132,32 +133,26 @@ def users_file() -> Path | None:
 
 
 def read_dotenv(path: Path) -> dict[str, str]:
-    """The variables of a file with a NAME=VALUE in each line.
+    """The variables of a file with a NAME=VALUE in each line, as python-dotenv reads it.
 
-    A value in quotes is all that stands between them. One without ends at a blank with # behind it.
     Nothing is filled in.
 
     Raises:
         CheaptalkError: it cannot be read; the message names the line, and no value.
     """
     found: dict[str, str] = {}
-    for number, line in enumerate(_text(path).splitlines(), 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        entry = ENTRY.fullmatch(text)
-        if entry is None:
-            raise _refused(path, number, "write NAME=VALUE, or # before what is no entry")
-        name, value = entry.groups()
-        if name in found:
-            raise _refused(path, number, f"{name} stands twice; leave one of them out")
-        if value.startswith(("'", '"')):
-            quoted = QUOTED.fullmatch(value)
-            if quoted is None:
-                raise _refused(path, number, f"{name}: end the value with the quote it begins with")
-            found[name] = quoted[1] or quoted[2] or ""
-        else:
-            found[name] = re.split(r"(?:^|\s)#", value)[0].strip()
+    for entry in parse_stream(StringIO(_text(path))):
+        written = entry.original.string
+        blank = len(written) - len(written.lstrip())
+        number = entry.original.line + written[:blank].count("\n")
+        if entry.key is None and not entry.error:
+            continue  # a comment
+        if entry.key is None or entry.value is None:
+            advice = "write NAME=VALUE, each quote closed, or # before what is no entry"
+            raise _refused(path, number, advice)
+        if entry.key in found:
+            raise _refused(path, number, f"{entry.key} stands twice; leave one of them out")
+        found[entry.key] = entry.value
     return found
 
 
