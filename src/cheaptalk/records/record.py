@@ -250,7 +250,7 @@ class MatchRecord:
         """That the record is not as it was written, as an error."""
         return DamagedStore(f"the record of match {self.id}", what)
 
-    @property
+    @cached_property
     def imported(self) -> bool:
         """Whether another system played it: how many tries an answer took is then not known."""
         return any("imported" in seat["spec"] for seat in self.seats.values())
