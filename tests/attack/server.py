@@ -4,9 +4,10 @@ It is started as a module, from the root of the repository:
 
     python -m tests.attack.server --port 8123 --share 0.1
 
-It answers as ``tests/model_server.py`` does, but for a share of the sendings it does one of
-:data:`~tests.attack.faults.FAULTS` instead, chosen by a hash of the call's number, which counts
-sendings: a call that is sent again meets another fate, and the same study meets the same ones.
+It answers as ``tests/model_server.py`` does, but to a share of the sendings it does one of
+:data:`~tests.attack.faults.FAULTS` instead. A hash of the call's number, which counts sendings,
+chooses whom: a call that is sent again has another chance. The faults take turns, so that a few
+hundred sendings meet every one.
 ``GET /account`` gives what became of every sending and the tokens billed for it: those of every
 reply that it began to send, or was still thinking about when the caller lost patience.
 """
@@ -73,6 +74,7 @@ class Hostile:
         self.answerer = answerer
         self.seed = seed
         self.sendings: dict[str, list[Sending]] = {}
+        self.turns: Counter[str] = Counter()
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         """Answer a request, or do something else."""
@@ -88,10 +90,13 @@ class Hostile:
         return await FAULTS[sending.did](exchange)
 
     def fate(self, number: str, wire: Wire) -> str:
-        """What is to happen to a sending."""
-        drawn = luck(number, f"fate {self.seed}")
+        """What is to happen to a sending: an answer, or what went wrong least often so far."""
+        if luck(number, f"fate {self.seed}") >= self.share:
+            return "answer"
         kinds = [kind for kind in self.kinds if kind not in wire.lacks]
-        return kinds[int(drawn / self.share * len(kinds))] if drawn < self.share else "answer"
+        fate = min(kinds, key=self.turns.__getitem__)
+        self.turns[fate] += 1
+        return fate
 
     @property
     def account(self) -> Account:

@@ -43,8 +43,7 @@ def test_every_match_ends_for_a_stated_reason_and_every_token_is_found(tmp_path:
     books = Books.read(store)
     assert audit(books, hostile.account) == []
     assert books.statuses.total() == 8 * DEALS
-    assert set(hostile.done) <= {"answer", *FAULTS}
-    assert len(hostile.done) > 0.75 * len(FAULTS), "few faults were met"
+    assert set(hostile.done) == {"answer", *FAULTS} - WIRES["chat"].lacks
     assert any(one.lost for one in sums(books, hostile.account)), (
         "no reply was billed that never came"
     )
