@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
+from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, scripted_answers
 from cheaptalk.rules import Table, replay
 
@@ -78,8 +79,9 @@ def record_of(
     }
     game = table.game
     made: dict[str, Any] = {
-        "id": "0123456789", "game": game.name, "version": game.version,
-        "parameters": game.model_dump(mode="json"), "deal_key": "deal", "repeat": 0,
+        "id": "0123456789",
+        "configuration": Configuration(game.name, game.version, game.model_dump(mode="json")),
+        "deal_key": "deal", "repeat": 0,
         "seats": seats, "status": end.status, "reason": end.reason, "outcome": end.outcome,
         "payoffs": end.payoffs, "kinds": end.kinds, "calls": end.calls,
         "input_tokens": end.input_tokens, "output_tokens": end.output_tokens,

@@ -26,6 +26,7 @@ from cheaptalk.records import (
     player_digest,
     unpack,
 )
+from cheaptalk.records.identity import Configuration
 from cheaptalk.rules import Deal, ReplayMismatch, Table
 from tests.records.stored import SEED, played, record_of
 from tests.toys import Cards, Guessing
@@ -126,10 +127,10 @@ def test_a_record_can_be_rebuilt_from_its_json() -> None:
     record = record_of(agreed())
     data = json.loads(json.dumps(record.as_json()))
     body = {key: data.pop(key) for key in ("format", "package", "seed", "deal", "answers")}
-    data["version"] = data.pop("rules_version")
+    made = Configuration(*(data.pop(key) for key in ("game", "rules_version", "parameters")))
     data["id"] = data.pop("match_id")
     data["status"] = Status(data["status"])
-    again = MatchRecord(**data, packed=pack(body))
+    again = MatchRecord(configuration=made, **data, packed=pack(body))
     assert again.as_json() == record.as_json()
     assert again.replay().outcome == record.replay().outcome
 
@@ -189,7 +190,8 @@ def test_a_forfeited_match_has_no_outcome_and_says_who() -> None:
 
 
 def test_another_version_of_the_rules_does_not_replay() -> None:
-    record = record_of(agreed(), version=99)
+    record = record_of(agreed())
+    record = replace(record, configuration=replace(record.configuration, version=99))
     with pytest.raises(OtherVersion) as caught:
         record.replay()
     assert str(caught.value) == (
@@ -200,7 +202,7 @@ def test_another_version_of_the_rules_does_not_replay() -> None:
 
 def test_parameters_of_another_version_do_not_replay() -> None:
     changed = BARGAINING.model_dump(mode="json") | {"interest": 0.5, "money": -1}
-    record = record_of(agreed(), parameters=changed)
+    record = record_of(agreed(), configuration=Configuration("bargaining", 1, changed))
     with pytest.raises(OtherVersion) as caught:
         record.replay()
     said = str(caught.value)
@@ -244,7 +246,7 @@ def test_what_makes_the_rules_fail_does_not_replay() -> None:
         Persuasion.model_validate({"horizon": 1}), Qualities(qualities=(True,)),
         (0, "alice", {"message": "Buy."}), (1, "bob", {"decision": "no"}),
     )  # fmt: skip
-    record = replace(record_of(table), parameters={})
+    record = record_of(table, configuration=Configuration("persuasion", 1, {}))
     with pytest.raises(ReplayMismatch, match=r"rules of persuasion fail at it .*number of rounds"):
         record.replay()
 

@@ -15,7 +15,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 import cheaptalk as ct
-from cheaptalk.records import digest, digest_key
 from cheaptalk.records.store import queries as browsing
 from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
@@ -125,10 +124,7 @@ def test_filters(badly: Viewer, query: str, keep: object) -> None:
 
 def test_configurations_are_found_by_their_digests(badly: Viewer) -> None:
     records = [r for r in badly.store.records("badly") if r.game == "persuasion"]
-    digests = {
-        record.id: digest(record.game, record.version, digest_key(record.parameters))
-        for record in records
-    }
+    digests = {record.id: record.configuration.digest for record in records}
     known = list(dict.fromkeys(digests.values()))
     assert len(known) > 1
     for chosen in (known[:1], known[:2]):

@@ -111,7 +111,7 @@ class _Rows:
 
     def add(self, record: MatchRecord) -> None:
         labels = {place: record.label(place) for place in record.seats}
-        configuration = self.reader.configuration(record)
+        configuration = record.configuration.digest
         self.configurations.setdefault(configuration, record.parameters)
         paid = (record.payoffs or {}) if self.reader.counts(record) else {}
         unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.records import MatchRecord, Status, Store, digest, digest_key
+from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.exclusions import Unanswered, policies_of
 from cheaptalk.rules import CheaptalkError, GameBox, Quantity, Result, game_box, unknown
 from cheaptalk.rules.bounds import beyond, within
@@ -30,7 +30,6 @@ class Reader:
     def __init__(self, policies: Unanswered) -> None:
         self.policies = policies
         self.lenient = set(policies.by_kind.values()) == {"keep"}  # as nearly always
-        self._configurations: dict[tuple[str, int, str], str] = {}
 
     @classmethod
     def of(cls, store: Store, study: str) -> "Reader":
@@ -48,14 +47,6 @@ class Reader:
     def counts(self, record: MatchRecord) -> bool:
         """Whether the match has payoffs that count: it finished and was not dropped."""
         return record.status is Status.FINISHED and not self.dropped(record)
-
-    def configuration(self, record: MatchRecord) -> str:
-        """The digest of the match's game and parameters, as in the plan of its study."""
-        key = (record.game, record.version, digest_key(record.parameters))
-        found = self._configurations.get(key)
-        if found is None:
-            found = self._configurations[key] = digest(*key)
-        return found
 
     def result(self, record: MatchRecord) -> Result | None:
         """A match that counts as measures see it; None under other rules than those installed."""

@@ -101,7 +101,7 @@ class _Rounds:
                 found.setdefault((number, seat), [None] * len(self.series))[column] = value
         labels = {place: record.label(place) for place in record.seats}
         self.matches.append(
-            [record.id, self.reader.configuration(record), record.deal_key, record.repeat,
+            [record.id, record.configuration.digest, record.deal_key, record.repeat,
              line_up(list(labels.values()))]
         )  # fmt: skip
         self.players += [[at, self.places[place], place, who] for place, who in labels.items()]

@@ -5,7 +5,7 @@ from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
 from .forfeits import Forfeit
-from .identity import configuration_digest, digest, digest_key, player_digest
+from .identity import configuration_digest, digest, digest_key, game_of, player_digest
 from .integrity import Hurt, Integrity, examine
 from .judgements import judging_cost, ledger_place
 from .ledger.batches import BatchSummary, all_batches, waiting_batches
@@ -18,7 +18,6 @@ from .record import (
     OtherVersion,
     Status,
     ended,
-    game_of,
     scripted_answers,
 )
 from .store.backend import NoStore, StoreError, StoreHeld

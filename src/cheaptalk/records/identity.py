@@ -3,11 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 from pydantic import BaseModel
 
-from cheaptalk.rules import Game
+from cheaptalk.rules import Game, game_box
 
 
 def digest_key(data: Mapping[str, Any]) -> str:
@@ -21,14 +23,45 @@ def digest(*parts: object) -> str:
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 
+@dataclass(frozen=True)
+class Configuration:
+    """A game with its parameters, as a store keeps it; all matches that are read share it.
+
+    Attributes:
+        game: its name.
+        version: of its rules.
+        parameters: by name, as JSON has them.
+    """
+
+    game: str
+    version: int
+    parameters: dict[str, Any]
+
+    @cached_property
+    def digest(self) -> str:
+        """Stands for it; see :func:`configuration_digest`."""
+        return digest(self.game, self.version, digest_key(self.parameters))
+
+    @cached_property
+    def rules(self) -> Game:
+        """The game by the rules that are installed.
+
+        Raises:
+            UnknownName: the game is not installed.
+            pydantic.ValidationError: the parameters do not fit these rules.
+        """
+        return game_of(self.game, digest_key(self.parameters))
+
+
+@cache
+def game_of(name: str, parameters: str) -> Game:
+    """A game with its parameters as JSON; one object for equal ones."""
+    return game_box(name).rules.model_validate_json(parameters)
+
+
 def configuration_digest(game: Game) -> str:
     """Stands for a game with its parameters, under this version of its rules."""
-    return written_configuration_digest(game.name, game.version, game.model_dump(mode="json"))
-
-
-def written_configuration_digest(game: str, version: int, parameters: Mapping[str, Any]) -> str:
-    """:func:`configuration_digest` of a game as a store keeps it."""
-    return digest(game, version, digest_key(parameters))
+    return Configuration(game.name, game.version, game.model_dump(mode="json")).digest
 
 
 def player_digest(spec: BaseModel) -> str:

@@ -17,11 +17,11 @@ import sqlalchemy as sa
 
 from cheaptalk.records.encoding import text_of
 from cheaptalk.records.identity import (
+    Configuration,
     imported_match_digest,
     match_digest,
     roster_digest,
     study_digest,
-    written_configuration_digest,
     written_deal_digest,
     written_judge_digest,
     written_player_digest,
@@ -220,8 +220,8 @@ DIGESTS: dict[str, Callable[[RowValues], str]] = {
     "rosters": lambda row: roster_digest(row["study_id"], row["player_id"], row["label"]),
     "players": lambda row: written_player_digest(row["spec"]),
     "judges": lambda row: written_judge_digest(row["spec"]),
-    "configurations": lambda row: written_configuration_digest(
-        row["game"], row["version"], row["parameters"]
+    "configurations": lambda row: (
+        Configuration(row["game"], row["version"], row["parameters"]).digest
     ),
 }
 """What the digest of a row is to be, by table."""
@@ -443,7 +443,7 @@ def _of_identity(record: MatchRecord) -> Iterator[str]:
 def _identities(record: MatchRecord) -> set[str]:
     """The ids that what is recorded of a match may give."""
     body = record.body
-    configuration = written_configuration_digest(record.game, record.version, record.parameters)
+    configuration = record.configuration.digest
     players = [written_player_digest(player["spec"]) for player in record.seats.values()]
     deal = text_of(body["deal"])
     source = body.get("source")

@@ -1,6 +1,5 @@
 """A match's record: self-describing, versioned, and enough to replay it."""
 
-import json
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.encoding import pack, text_of, unpack
 from cheaptalk.records.forfeits import Forfeit, blamed, invalid
+from cheaptalk.records.identity import Configuration
 from cheaptalk.records.shapes import Body, DamagedValue, EndedBody, check_shape
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.rules import (
@@ -162,19 +162,13 @@ class OtherVersion(ReplayMismatch):
     """A match recorded under another version of its game's rules, which are not to replay it."""
 
 
-@cache
-def game_of(name: str, parameters: str) -> Game:
-    """A game with its parameters as JSON; one object for equal ones."""
-    return game_box(name).rules.model_validate_json(parameters)
-
-
 @dataclass(frozen=True)
 class MatchRecord:
     """A recorded match.
 
     Attributes:
         id: hash of everything that defines the match.
-        game, version, parameters: the rules and their version when it was played.
+        configuration: the game, its parameters, and the version of its rules when it was played.
         deal_key: equal for matches played on the same deal.
         repeat: counts repetitions on one deal.
         seats: by place, what the study calls the player and the settings that make it.
@@ -192,9 +186,7 @@ class MatchRecord:
     """
 
     id: str
-    game: str
-    version: int
-    parameters: dict[str, Any]
+    configuration: Configuration
     deal_key: str
     repeat: int
     seats: dict[str, dict[str, Any]]
@@ -232,6 +224,21 @@ class MatchRecord:
         notes = [*filter(None, [gains and f"payoffs: {gains}", self.reason])]
         title = f"{self.game}, {self._players}: {self.status.value}"
         return html_table(title, ["request", "seat", "answer"], rows, notes)
+
+    @property
+    def game(self) -> str:
+        """The name of its game."""
+        return self.configuration.game
+
+    @property
+    def version(self) -> int:
+        """The version of the rules that it was played under."""
+        return self.configuration.version
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of its game, which other matches share."""
+        return self.configuration.parameters
 
     @property
     def _players(self) -> str:
@@ -284,7 +291,7 @@ class MatchRecord:
     @cached_property
     def rules(self) -> Game:
         try:
-            found = game_of(self.game, json.dumps(self.parameters, sort_keys=True))
+            found = self.configuration.rules
         except ValidationError as error:
             raise OtherVersion(
                 f"match {self.id} does not replay: its parameters do not fit version "
@@ -424,9 +431,12 @@ class MatchRecord:
 
     def as_json(self) -> dict[str, Any]:
         """The whole record as one JSON object, readable without this package."""
-        names = {"version": "rules_version", "id": "match_id"}
-        data = {names.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
-        del data["packed"]
+        made = {
+            "match_id": self.id, "game": self.game, "rules_version": self.version,
+            "parameters": self.parameters,
+        }  # fmt: skip
+        names = [one.name for one in fields(self) if one.name not in UNWRITTEN]
+        data = made | {name: getattr(self, name) for name in names}
         return data | {"status": self.status.value} | self.body
 
 
@@ -434,6 +444,9 @@ def failed(reason: str, seed: str) -> Ended:
     """A match that was stopped by an error that is not play."""
     return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed}))
 
+
+UNWRITTEN = ("id", "configuration", "packed")
+"""Attributes of a record that its JSON has otherwise."""
 
 SETTLED = (Status.FINISHED, Status.FORFEITED)
 """How a match has ended that is not played again."""

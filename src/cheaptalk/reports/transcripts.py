@@ -17,8 +17,6 @@ from cheaptalk.records import (
     MatchRecord,
     Status,
     Store,
-    digest,
-    digest_key,
     gathered,
     transcript,
 )
@@ -251,7 +249,7 @@ def _entry(record: MatchRecord, template: jinja2.Template, stand: Stand) -> dict
     return {
         "id": record.id,
         "game": record.game,
-        "configuration": digest(record.game, record.version, digest_key(record.parameters)),
+        "configuration": record.configuration.digest,
         "status": record.status.value,
         "players": {place: record.label(place) for place in record.seats},
         "roles": record.places,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.records.forfeits import Forfeit
+from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
@@ -20,11 +21,15 @@ from cheaptalk.rules.display import brief
 AT_ONCE = 10_000
 """Matches that are looked up by their ids together."""
 T = TypeVar("T")
-NUMBERS = [
-    column.name for column in schema.matches.c if isinstance(column.type, sa.Integer | sa.Float)
+NUMBERS = [one for one in schema.matches.c if isinstance(one.type, sa.Integer | sa.Float)]
+"""Columns of numbers in the table of matches, which nothing has looked at when they are read."""
+COLUMNS = [
+    *NUMBERS,
+    *(one for one in schema.matches.c if one not in (*NUMBERS, schema.matches.c.body)),
+    schema.matches.c.body,
 ]
-"""Columns of numbers in the table of matches."""
-NUMBER = (int, float, type(None))
+"""All columns of the table of matches, the body last."""
+NUMERIC = {int, float, type(None)}
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
@@ -215,9 +220,7 @@ class StoreReader:
             order: what to sort by, before the order of storing.
         """
         matches, configurations = schema.matches, schema.configurations
-        columns = [c for c in matches.c if bodies or c.name != "body"]
-        query = sa.select(*columns, configurations.c.game, configurations.c.version,
-                          configurations.c.parameters).outerjoin(
+        query = sa.select(*(COLUMNS if bodies else COLUMNS[:-1])).outerjoin(
             configurations, configurations.c.id == matches.c.configuration_id
         ).order_by(*([] if order is None else [order]), matches.c.number)  # fmt: skip
         if study is not None:
@@ -228,8 +231,11 @@ class StoreReader:
             query = query.where(where)
         with self.reading() as connection:
             people = people_of(connection, study)
-            for row in connection.execution_options(yield_per=1000).execute(query):
-                yield _record(row, people, bodies=bodies)
+            made: dict[int, Configuration] = {}
+            for rows in connection.execute(query.execution_options(yield_per=1000)).partitions():
+                _make_known(made, {row.configuration_id for row in rows}, connection)
+                for row in rows:
+                    yield _record(row, people, made, bodies=bodies)
 
     def find(self, prefix: str) -> MatchRecord:
         """The one match whose id begins so.
@@ -377,14 +383,33 @@ def specs_of(store: StoreReader, study: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> MatchRecord:
+def _make_known(
+    made: dict[int, Configuration], wanted: Collection[int], connection: sa.Connection
+) -> None:
+    """Read those of the configurations with these numbers that are not known yet."""
+    known = schema.configurations
+    query = sa.select(known.c.id, known.c.game, known.c.version, known.c.parameters)
+    for some in chunks(set(wanted).difference(made)):
+        for id_, *of in connection.execute(query.where(known.c.id.in_(some))):
+            made[id_] = Configuration(*of)
+
+
+def _record(
+    row: Any,
+    people: Mapping[int, dict[str, Any]],
+    configurations: Mapping[int, Configuration],
+    *,
+    bodies: bool,
+) -> MatchRecord:
     """A row as a record.
 
     Raises:
         DamagedValue: it lacks what a match of its status has, or names what is not in the store.
     """
     status = Status(row.status)
-    needed = ["game"]
+    needed = []
+    if row.configuration_id not in configurations:
+        raise DamagedValue(f"match {row.id} has no game")
     if status in SETTLED:
         needed += ["kinds", *(["body"] if bodies else [])]
     if status is Status.FINISHED:
@@ -392,11 +417,11 @@ def _record(row: Any, people: Mapping[int, dict[str, Any]], *, bodies: bool) -> 
     for name in needed:
         if getattr(row, name) is None:
             raise DamagedValue(f"match {row.id} has no {name}")
-    for name in NUMBERS:
-        if not isinstance(getattr(row, name), NUMBER):
-            raise DamagedValue(f"{name} of match {row.id} is no number")
+    if not NUMERIC.issuperset(map(type, row[: len(NUMBERS)])):
+        strange = next(one.name for one in NUMBERS if type(getattr(row, one.name)) not in NUMERIC)
+        raise DamagedValue(f"{strange} of match {row.id} is no number")
     return MatchRecord(
-        row.id, row.game, row.version, row.parameters, row.deal, row.repeat,
+        row.id, configurations[row.configuration_id], row.deal, row.repeat,
         {place: seated_player(people, player) for place, player in row.seats.items()},
         status, row.reason, row.outcome, row.payoffs, row.kinds or {},
         row.calls, row.input_tokens, row.output_tokens, row.finished,
