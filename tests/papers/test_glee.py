@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.testing
 import pytest
 
 import cheaptalk as ct
@@ -18,6 +19,7 @@ from cheaptalk.papers.glee.outcomes import reweighted
 from cheaptalk.papers.glee.pairs import PlayerChoice, gains, notes_of, pairs_of
 from cheaptalk.records import Store
 from cheaptalk.records.imports import take_in
+from cheaptalk.records.store import parts
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from tests.papers.glee_folders import write_all
@@ -189,6 +191,18 @@ def test_equilibria_are_pairs_that_nobody_would_leave(found: Findings) -> None:
             expected = regrets[row["Alice"], row["Bob"]]
             assert (row["alice_regret"], row["bob_regret"]) == pytest.approx(expected, abs=1e-6)
             assert 1 <= row["support"] <= 100
+
+
+def test_several_processes_find_what_one_finds(
+    store: Store, found: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
+    together = made(store, workers=2)
+    assert together.lacking == found.lacking
+    for name, table in found.tables.items():
+        pl.testing.assert_frame_equal(together.tables[name].frame, table.frame)
+    for game, frame in found.evidence.frames.items():
+        pl.testing.assert_frame_equal(together.evidence.frames[game], frame)
 
 
 def test_draws_move_pairs_as_much_as_their_clustered_errors_say(store: Store) -> None:

@@ -2,10 +2,11 @@
 
 import csv
 import json
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -17,12 +18,12 @@ import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.processes import Processes, processes
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended, pack
-from cheaptalk.records.exports import codebook, exporter
+from cheaptalk.records.exports import codebook
 from cheaptalk.records.exports import sheets as writing
 from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.exports.sheets import csv_line
 from cheaptalk.records.exports.tables import answer_columns, match_columns
-from cheaptalk.records.store import schema
+from cheaptalk.records.store import parts, schema
 from cheaptalk.rules import Chance, CheaptalkError, Table, UnknownName, game_box, games
 from tests import toys
 from tests.conftest import Command
@@ -415,8 +416,8 @@ def test_several_processes_write_what_one_writes(
         begun.append(count)
         return processes(count, lost)
 
-    monkeypatch.setattr(exporter, "processes", counted)
-    monkeypatch.setattr(exporter, "WORTH_WORKERS", 1)
+    monkeypatch.setattr(parts, "processes", counted)
+    monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
     alone, together = (
         export(store, "mixed", tmp_path / f"{workers}", form, workers=workers) for workers in (1, 2)
     )
@@ -432,6 +433,24 @@ def test_several_processes_write_what_one_writes(
             assert polars.read_parquet(together.path / name).equals(
                 polars.read_parquet(alone.path / name)
             )
+
+
+def test_damage_is_told_as_it_is_whatever_process_found_it(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "WORTH_WORKERS", 1)
+    hurt = tmp_path / "hurt.sqlite"
+    with closing(sqlite3.connect(store.path)) as source, closing(sqlite3.connect(hurt)) as target:
+        source.backup(target)
+    with Store.open(hurt) as copy, copy.engine.begin() as connection:
+        connection.execute(sa.update(schema.matches).values(kinds=sa.null()))
+    said = []
+    for workers in (1, 2):
+        with pytest.raises(StoreError) as caught:
+            export(hurt, "mixed", tmp_path / "out", workers=workers)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "has no kinds" in said[0]
 
 
 def test_parquet_holds_what_csv_holds(

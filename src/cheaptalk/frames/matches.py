@@ -1,7 +1,7 @@
 """A study's matches as frames: one row a match, with all that statistics want to know of it."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self
 
 import polars as pl
 
@@ -17,8 +17,9 @@ from cheaptalk.frames.reader import (
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store, line_up
 from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import places_of
-from cheaptalk.rules import Measure
+from cheaptalk.rules import Measure, game_box
 from cheaptalk.studies.lookup import reads_study
 
 KINDS = tuple(kind.value for kind in Kind)
@@ -43,6 +44,23 @@ HEAD = {
 """The columns that every game's frame begins with."""
 
 
+class Observer(Protocol):
+    """What sees matches, and keeps something of them."""
+
+    def add(self, record: MatchRecord) -> None:
+        """See a match, with its answers."""
+
+    def join(self, later: Self) -> None:
+        """Take over what another one kept of the matches behind those seen here."""
+
+
+class _Part(NamedTuple):
+    """The rows of a game's frame from a part of a study, and parameters by configuration."""
+
+    frame: pl.DataFrame
+    parameters: dict[str, dict[str, Any]]
+
+
 @reads_study
 def match_frames(
     store: Store,
@@ -50,7 +68,7 @@ def match_frames(
     *,
     only: Collection[str] | None = None,
     as_published: bool = False,
-    seen: Callable[[MatchRecord], None] | None = None,
+    workers: int = 1,
 ) -> Frames:
     """The matches of a study, as one frame a game.
 
@@ -76,24 +94,84 @@ def match_frames(
         only: names of the measures to compute, which saves time; None: all. A game's frame has
             those that the game has.
         as_published: take the published variants of measures where these differ.
-        seen: is shown every match that counts, with its answers, so that they are read once.
+        workers: processes that read at the same time, where there is much to read and this program
+            registered nothing of its own. More than one needs a store in a file, and the caller's
+            script to be importable (``if __name__ == "__main__":``).
 
     Raises:
         StoreError: there is no such study.
         UnknownName: a game is not installed, or none of the study's games has such a measure.
         MeasureError: a measure failed.
     """
-    reader, places = Reader.of(store, study), places_of(store, study)
-    wanted = chosen(places, "measure", lambda box: box.measures, only)
-    games = {
-        game: _Rows(list(places[game]), wanted[game], reader, as_published)
-        for game in sorted(places)
+    return observed_frames(store, study, (), only, as_published=as_published, workers=workers)[0]
+
+
+def observed_frames(
+    store: Store,
+    study: str,
+    observers: Sequence[Observer],
+    only: Collection[str] | None = None,
+    *,
+    as_published: bool = False,
+    workers: int = 1,
+) -> tuple[Frames, Sequence[Observer]]:
+    """:func:`match_frames`, and observers that saw all matches that count, which are read once.
+
+    Args:
+        observers: who saw nothing yet; those that come back may be others of their kind.
+    """
+    places = places_of(store, study)
+    measures = chosen(places, "measure", lambda box: box.measures, only)
+    wanted = {game: [one.name for one in measures[game]] for game in places}
+    parts = over_parts(store, study, workers, _read_part, places, wanted, as_published, observers)
+    frames = {
+        game: _whole([made[game] for made, _ in parts if game in made]) for game in sorted(places)
     }
-    for record in store.records(study, bodies=seen is not None or any(wanted.values())):
+    (_, first), *rest = parts
+    for _, others in rest:
+        for one, later in zip(first, others, strict=True):
+            one.join(later)
+    return Frames({game: frame for game, frame in frames.items() if frame is not None}), first
+
+
+def _read_part(
+    store: Store,
+    study: str,
+    part: Part,
+    places: Mapping[str, Mapping[str, str]],
+    wanted: Mapping[str, Sequence[str]],
+    as_published: bool,
+    observers: Sequence[Observer],
+) -> tuple[dict[str, _Part], Sequence[Observer]]:
+    """Some matches of a study, by game, and the observers that saw them."""
+    reader = Reader.of(store, study)
+    games = {
+        game: _Rows(list(of), [game_box(game).measures[one] for one in wanted[game]], reader,
+                    as_published)
+        for game, of in places.items()
+    }  # fmt: skip
+    bodies = bool(observers) or any(wanted.values())
+    for record in store.records(study, bodies=bodies, where=of_part(part)):
         games[record.game].add(record)
-        if seen is not None and reader.counts(record):
-            seen(record)
-    return Frames({name: rows.frame() for name, rows in games.items() if rows.rows})
+        if observers and reader.counts(record):
+            for one in observers:
+                one.add(record)
+    made = {name: rows for name, rows in games.items() if rows.rows}
+    return {name: _Part(rows.frame(), rows.parameters) for name, rows in made.items()}, observers
+
+
+def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
+    """The frame of a game, with the parameters of its configurations; None without a match."""
+    if not parts:
+        return None
+    parameters: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        parameters |= part.parameters
+    columns: dict[str, list[Any]] = {"configuration": list(parameters)}
+    for name in dict.fromkeys(name for values in parameters.values() for name in values):
+        columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
+    frame = pl.concat([part.frame for part in parts])
+    return frame.join(pl.DataFrame(columns), on="configuration", maintain_order="left")
 
 
 class _Rows:
@@ -107,12 +185,12 @@ class _Rows:
         self.reader = reader
         self.variants = [(one, one.variant(as_published)) for one in measures]
         self.rows: list[RowValues] = []
-        self.configurations: dict[str, dict[str, Any]] = {}
+        self.parameters: dict[str, dict[str, Any]] = {}
 
     def add(self, record: MatchRecord) -> None:
         labels = {place: record.label(place) for place in record.seats}
         configuration = record.configuration.digest
-        self.configurations.setdefault(configuration, record.parameters)
+        self.parameters.setdefault(configuration, record.parameters)
         paid = (record.payoffs or {}) if self.reader.counts(record) else {}
         unknown = dict.fromkeys([Kind.REPAIRED.value]) if record.imported else {}
         kinds = [record.kinds.get(at, {}) | unknown if at in labels else None
@@ -150,16 +228,7 @@ class _Rows:
         columns |= {f"payoff.{place}": pl.Float64 for place in self.places}
         check_free("measure", self.measures, columns)
         columns |= {measure.name: pl.Float64 for measure in self.measures}
-        frame = pl.DataFrame(self.rows, schema=columns, orient="row")
-        return frame.join(self.parameters(), on="configuration", maintain_order="left")
-
-    def parameters(self) -> pl.DataFrame:
-        """One row a configuration with its parameters."""
-        made = self.configurations
-        columns: dict[str, list[Any]] = {"configuration": list(made)}
-        for name in dict.fromkeys(name for values in made.values() for name in values):
-            columns[f"game.{name}"] = _uniform([values.get(name) for values in made.values()])
-        return pl.DataFrame(columns)
+        return pl.DataFrame(self.rows, schema=columns, orient="row")
 
 
 def _uniform(values: list[Any]) -> list[Any]:

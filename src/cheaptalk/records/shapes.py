@@ -3,6 +3,7 @@
 They say no more than reading needs. What is wrong shows where it is read, not wherever it is used.
 """
 
+from functools import cache
 from sys import float_info
 from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict, TypeVar
 
@@ -126,7 +127,13 @@ def check_shape(value: T, shape: Any) -> T:
     cheaptalk.records.shapes.DamagedValue: Expected `int`, got `str` - at `$[...]`
     """
     try:
-        msgspec.convert(value, shape)
+        msgspec.convert({"value": value}, _box(shape))
     except msgspec.ValidationError as error:
-        raise DamagedValue(str(error)) from None
+        raise DamagedValue(str(error).replace("$.value", "$").removesuffix(" - at `$`")) from None
     return value
+
+
+@cache
+def _box(shape: Any) -> type[msgspec.Struct]:
+    """What holds a value of a shape; a shape on its own would be taken apart at every use."""
+    return msgspec.defstruct("Box", [("value", shape)])

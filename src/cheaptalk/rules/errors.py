@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from sys import stdlib_module_names
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
@@ -44,6 +44,18 @@ class CheaptalkError(Exception):
     def __str__(self) -> str:
         parts = (part.text if isinstance(part, Advice) else str(part) for part in self.args)
         return "".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As what it is, in another process too, whatever its class is made with."""
+        return _same_error, (type(self), self.args, self.__dict__)
+
+
+def _same_error(
+    kind: type[CheaptalkError], args: tuple[object, ...], attributes: dict[str, Any]
+) -> CheaptalkError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class RulesError(CheaptalkError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -62,6 +63,12 @@ def report(
     sample: Annotated[
         int, typer.Option(min=0, help="Transcripts in the page for each pairing.")
     ] = 3,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Processes that read large studies for a recipe.", show_default="one a core"
+        ),
+    ] = os.cpu_count() or 1,
     port: PortOption = PORT,
     json: JsonOption = False,
 ) -> None:
@@ -87,7 +94,8 @@ def report(
             with err.status(f"{study}: reading matches") as status:
                 found = find(
                     opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
-                    options=options, progress=lambda part: status.update(f"{study}: {part.title}"),
+                    options=options, workers=workers,
+                    progress=lambda part: status.update(f"{study}: {part.title}"),
                 )  # fmt: skip
             if found.empty:
                 first = next(iter(found.lacking.values()))

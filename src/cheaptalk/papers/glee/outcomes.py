@@ -1,15 +1,17 @@
 """What came of the games: the four metrics of each family, also over other configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 
 import polars as pl
 
 from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
+from cheaptalk.records import MatchRecord
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import HIGH, LOW, Header, Lacking, Lead, ReportTable
-from cheaptalk.rules import Result, game_box
+from cheaptalk.rules import game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital
@@ -82,19 +84,36 @@ def definitions(evidence: Evidence) -> Iterator[ReportTable]:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class BobGains:
+    """Bob's gains in matches of persuasion, by both definitions.
+
+    Attributes:
+        gains: by the paper and by the code, by the match's id; none of matches that were played
+            under other rules than those installed.
+    """
+
+    gains: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+
+    def add(self, record: MatchRecord) -> None:
+        """Compute both."""
+        box = game_box(record.game)
+        if record.game == "persuasion" and record.version == box.rules.version:
+            result, gain = record.result(), box.measures["bob_gain"]
+            paper, code = (gain.variant(as_published)(result) for as_published in (False, True))
+            self.gains[record.id] = paper, code
+
+    def join(self, later: "BobGains") -> None:
+        """Take over another one's."""
+        self.gains.update(later.gains)
+
+
 def _both(evidence: Evidence, frame: pl.DataFrame) -> pl.DataFrame:
     """Matches of persuasion with Bob's gain by ``paper`` and ``code``, and their difference."""
-    other = game_box("persuasion").measures["bob_gain"].variant(not evidence.as_published)
-    ids, values = [], []
-    for record in evidence.store.records(evidence.study, games=["persuasion"]):
-        if record.outcome is not None:
-            outcome = record.rules.outcome_type.model_validate(record.outcome)
-            ids.append(record.id)
-            values.append(other(Result(record.rules, None, outcome)))
-    mine, theirs = ("code", "paper") if evidence.as_published else ("paper", "code")
-    computed = pl.DataFrame({"match": ids, theirs: values}, schema_overrides={theirs: pl.Float64})
-    known = frame.rename({"bob_gain": mine})
-    return known.join(computed, on="match", maintain_order="left").with_columns(
+    gains = evidence.observed(BobGains).gains
+    found = [gains.get(match, (None, None)) for match in frame["match"]]
+    both = pl.DataFrame(found, {"paper": pl.Float64, "code": pl.Float64}, orient="row")
+    return pl.concat([frame, both], how="horizontal").with_columns(
         difference=pl.col("code") - pl.col("paper")
     )
 

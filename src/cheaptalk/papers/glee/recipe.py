@@ -3,11 +3,11 @@
 from cheaptalk.papers.glee.anchoring import anchoring
 from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
 from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
-from cheaptalk.papers.glee.outcomes import definitions, distributions, outcomes
+from cheaptalk.papers.glee.outcomes import BobGains, definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
-from cheaptalk.reports.recipes.study_overview import PLAYED
+from cheaptalk.reports.recipes.study_overview import PLAYED, Activity
 
 RECIPE: Recipe = Recipe(
     "glee",
@@ -21,10 +21,10 @@ RECIPE: Recipe = Recipe(
         RecipePart("Who plays whom", "Figures 1 and 21 to 23", pair_maps),
         RecipePart("Copies of a player", "section 4, Q2", same_player),
         RecipePart("Which players to choose", "footnote 13", choices),
-        RecipePart("Anchoring", "section 4, Q3", anchoring),
+        RecipePart("Anchoring", "section 4, Q3", anchoring, (Activity,)),
         RecipePart("Effect of every parameter", "appendix D.1, Figure 6", impact),
         RecipePart("Other configurations", "footnote 11", distributions),
-        RecipePart("Bob's gain in persuasion", "section 2.3", definitions),
+        RecipePart("Bob's gain in persuasion", "section 2.3", definitions, (BobGains,)),
         RecipePart("Reference levels", "Table 8", references),
         RecipePart("Predictions", "Table 9", predictions),
     ),

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import sqlalchemy as sa
-
-from cheaptalk.processes import processes
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
@@ -42,19 +39,12 @@ from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.record import MatchRecord
-from cheaptalk.records.store import schema
+from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import places_of
-from cheaptalk.records.store.reader import members_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
-from cheaptalk.rules.registry import Registry
 
 __all__ = ["Exported", "export"]
-
-WORTH_WORKERS = 5_000
-"""Matches below which starting worker processes costs more than it saves."""
-PARTS = 4
-"""Parts for each worker, so that none waits long for another."""
 
 
 @dataclass(frozen=True)
@@ -151,46 +141,24 @@ def _written(
     store: Store, study: str, form: str, folder: Path, raw: bool, workers: int
 ) -> Counter[str]:
     """Write a study's files, in this process or in parts that several write and that are joined."""
-    parts = _parts(store, study, workers) if workers > 1 else []
-    if len(parts) < 2:
-        return FORMS[form].write(store, study, folder, raw, None)
-    folders = [folder / str(number) for number in range(len(parts))]
-    with processes(workers, "ask for fewer workers") as pool:
-        writing = [
-            pool.submit(_write_part, str(store.path), study, form, to, raw, part)
-            for to, part in zip(folders, parts, strict=True)
-        ]
-        rows = [written.result() for written in writing]
-    for file in sorted(folders[0].iterdir()):
+    rows = over_parts(store, study, workers, _write_part, form, folder, raw)
+    folders = sorted(
+        (one for one in folder.iterdir() if one.is_dir()), key=lambda one: int(one.name)
+    )
+    for file in sorted(folders[0].iterdir()) if folders else ():
         FORMS[form].join([one / file.name for one in folders], folder / file.name)
     for one in folders:
         shutil.rmtree(one)
     return Counter({name: sum(one[name] for one in rows) for name in rows[0]})
 
 
-def _parts(store: Store, study: str, workers: int) -> list[range]:
-    """The numbers of a study's matches in even parts, several for each worker.
-
-    None where there are few matches, or this process registered what others do not know.
-    """
-    number = schema.matches.c.number
-    query = sa.select(sa.func.count(), sa.func.min(number), sa.func.max(number)).where(
-        number.in_(members_of(study, past=True))
-    )
-    with store.reading() as connection:
-        count, first, last = connection.execute(query).one()
-    if count < WORTH_WORKERS or any(one.here for one in Registry.known):
-        return []
-    step = -(-(last + 1 - first) // (PARTS * workers))
-    return [range(at, min(at + step, last + 1)) for at in range(first, last + 1, step)]
-
-
 def _write_part(
-    store: str, study: str, form: str, folder: Path, raw: bool, part: range
+    store: Store, study: str, part: Part, form: str, folder: Path, raw: bool
 ) -> Counter[str]:
-    folder.mkdir()
-    with Store.open(store) as opened:
-        return FORMS[form].write(opened, study, folder, raw, part)
+    """Write all to the folder, or a part to a folder in it that is named by where it begins."""
+    to = folder if part is None else folder / str(part.start)
+    to.mkdir(exist_ok=True)
+    return FORMS[form].write(store, study, to, raw, part)
 
 
 def _sheets(store: Store, study: str) -> dict[str, Sheet]:
@@ -220,7 +188,7 @@ def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
 
 
 def _write_tables(
-    sink: Callable[..., Any], store: Store, study: str, folder: Path, raw: bool, part: range | None
+    sink: Callable[..., Any], store: Store, study: str, folder: Path, raw: bool, part: Part
 ) -> Counter[str]:
     sheets = _sheets(store, study)
     rows = Counter(dict.fromkeys(sheets, 0))
@@ -233,7 +201,7 @@ def _write_tables(
     return rows
 
 
-def _sources(store: Store, study: str, part: range | None) -> Iterator[tuple[str, Any]]:
+def _sources(store: Store, study: str, part: Part) -> Iterator[tuple[str, Any]]:
     """What the rows of the tables are read from, match by match."""
     judges = judges_of(store, study)
     standing, bought = Standing(store, study), Buyers.of_study(store, study)
@@ -261,19 +229,15 @@ def _sources(store: Store, study: str, part: range | None) -> Iterator[tuple[str
 
 
 def _records(
-    store: Store, study: str, part: range | None
+    store: Store, study: str, part: Part
 ) -> Iterator[tuple[MatchRecord, list[dict[str, Any]]]]:
     """The records of a study, or of a part of it, each with its calls that no answer has."""
-    number = schema.matches.c.number
-    where = None if part is None else number.between(part.start, part.stop - 1)
     open_ = store.with_open_calls()
-    for record in store.records(study, bodies=True, past=True, where=where):
+    for record in store.records(study, bodies=True, past=True, where=of_part(part)):
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 
-def _write_lines(
-    store: Store, study: str, folder: Path, _raw: bool, part: range | None
-) -> Counter[str]:
+def _write_lines(store: Store, study: str, folder: Path, _raw: bool, part: Part) -> Counter[str]:
     count = 0
     standing, bought = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
@@ -296,7 +260,7 @@ class Form(NamedTuple):
         join: makes one file of those of several parts.
     """
 
-    write: Callable[[Store, str, Path, bool, range | None], Counter[str]]
+    write: Callable[[Store, str, Path, bool, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]
 
 

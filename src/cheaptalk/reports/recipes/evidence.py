@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cheaptalk.frames import match_frames
-from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.matches import SCORED, Observer, observed_frames
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.queries import overview, places_of
 from cheaptalk.rules import game_box
 
 Kept = TypeVar("Kept")
+Observed = TypeVar("Observed", bound=Observer)
 DRAWS = 1_000
 """Bootstrap draws unless told otherwise."""
 
@@ -27,6 +27,8 @@ class Evidence:
         as_published: compute measures as the published systems' code does, where that differs.
         measures: which to compute; None for all.
         draws, seed: of every bootstrap and permutation test.
+        workers: processes that read matches; see :func:`.match_frames`.
+        observers: what sees all matches that count while frames are made of them.
         options: what the recipe is told besides, by name; see :class:`.Recipe`.
     """
 
@@ -37,6 +39,8 @@ class Evidence:
     draws: int = DRAWS
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
+    observers: tuple[type[Observer], ...] = ()
     kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, make: Callable[["Evidence"], Kept]) -> Kept:
@@ -46,27 +50,35 @@ class Evidence:
         made: Kept = self.kept[make]
         return made
 
-    @cached_property
+    @property
     def frames(self) -> Mapping[str, pl.DataFrame]:
         """All matches by game, whatever their status; see :func:`.match_frames`."""
-        return self._read(None)
+        return self._read[0]
 
-    def read(self, seen: Callable[[MatchRecord], None]) -> None:
-        """Show every match that counts, with its answers; frames are made on the way."""
-        if "frames" not in self.__dict__:
-            self.__dict__["frames"] = self._read(seen)  # where the property keeps it
-            return
+    def observed(self, kind: type[Observed]) -> Observed:
+        """What an observer kept that saw every match that counts, with its answers.
+
+        Matches are read for it alone unless it is one of ``observers``.
+        """
+        _, observers = self._read
+        for one in observers:
+            if isinstance(one, kind):
+                return one
+        observer = kind()
         for record in self.records(sorted(self.frames)):
-            seen(record)
+            observer.add(record)
+        return observer
 
-    def _read(self, seen: Callable[[MatchRecord], None] | None) -> Mapping[str, pl.DataFrame]:
+    @cached_property
+    def _read(self) -> tuple[Mapping[str, pl.DataFrame], Sequence[Observer]]:
         only = self.measures
         if only is not None:  # of the games that the study has
             known = {name for game in self.places for name in game_box(game).measures}
             only = tuple(name for name in only if name in known)
-        return match_frames(
-            self.store, self.study, only=only, as_published=self.as_published, seen=seen
-        )
+        return observed_frames(
+            self.store, self.study, [kind() for kind in self.observers], only,
+            as_published=self.as_published, workers=self.workers,
+        )  # fmt: skip
 
     @cached_property
     def places(self) -> Mapping[str, Mapping[str, str]]:

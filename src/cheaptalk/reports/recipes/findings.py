@@ -98,6 +98,7 @@ def findings(
     draws: int = DRAWS,
     seed: int = 0,
     options: Mapping[str, str] | None = None,
+    workers: int = 1,
     progress: Callable[[RecipePart], None] | None = None,
 ) -> Findings:
     """A paper's tables and figures from a study.
@@ -110,6 +111,7 @@ def findings(
         draws: of bootstraps and permutation tests, 100 at least.
         seed: of the draws.
         options: what the recipe takes besides, by name; see :class:`.Recipe`.
+        workers: processes that read matches; see :func:`.match_frames`.
         progress: called with each part before it is made.
 
     Raises:
@@ -125,7 +127,10 @@ def findings(
         if name not in chosen.options:
             known = suggest(name, list(chosen.options)) if chosen.options else f'"{name}"'
             raise CheaptalkError(f"the recipe {chosen.name} has no option {known}")
-    evidence = Evidence(store, study, as_published, chosen.measures, draws, seed, options or {})
+    observers = tuple(dict.fromkeys(kind for part in chosen.parts for kind in part.observers))
+    evidence = Evidence(
+        store, study, as_published, chosen.measures, draws, seed, options or {}, workers, observers
+    )
 
     def parts() -> Iterator[MadePart]:
         for part in chosen.parts:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from cheaptalk.frames.matches import Observer
 from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError, counted
@@ -239,11 +240,14 @@ class RecipePart:
         source: what of the paper it is, such as ``Table 2``; empty for what the paper lacks.
         make: tables, charts and drawings from a study. Its docstring tells readers of the page
             what is done. It raises :class:`Lacking` where the study does not hold what it takes.
+        observers: what ``make`` asks the evidence for by :meth:`.Evidence.observed`, if anything,
+            so that matches are read once for all parts.
     """
 
     title: str
     source: str
     make: Callable[[Evidence], Iterable[Shown]]
+    observers: tuple[type[Observer], ...] = ()
 
     @property
     def about(self) -> str:

@@ -1,7 +1,6 @@
 """What was played, in numbers: a part that all recipes begin with."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,12 +25,12 @@ class Activity:
     """What was done in the matches of a study that count.
 
     Attributes:
-        tallies: how many there are, and what was done and said in them, by game and player; the
-            player is None for all of them.
+        tallies: how many there are, and what was done and said in them (as ``COLUMNS``), by game
+            and player; the player is None for all of them.
         firsts: the first move of each match by its id; None where it was not made.
     """
 
-    tallies: dict[tuple[str, str | None], Counter[str]] = field(default_factory=dict)
+    tallies: dict[tuple[str, str | None], list[int]] = field(default_factory=dict)
     firsts: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
 
     def add(self, record: MatchRecord) -> None:
@@ -51,10 +50,18 @@ class Activity:
                 tally[3] += words
         whole = [1, *map(sum, list(zip(*done.values(), strict=True))[1:])]
         for one, counts in ((None, whole), *done.items()):
-            tallies = self.tallies.setdefault((record.game, one), Counter())
-            for column, count in zip(COLUMNS, counts, strict=True):
-                tallies[column.key] += count
+            self._count((record.game, one), counts)
         self.firsts[record.id] = answers[0]["action"] if answers else None
+
+    def join(self, later: "Activity") -> None:
+        """Count what another one counted."""
+        for key, counts in later.tallies.items():
+            self._count(key, counts)
+        self.firsts.update(later.firsts)
+
+    def _count(self, key: tuple[str, str | None], counts: list[int]) -> None:
+        known = self.tallies.get(key, [0] * len(COLUMNS))
+        self.tallies[key] = [one + other for one, other in zip(known, counts, strict=True)]
 
 
 def played(evidence: Evidence) -> Iterator[ReportTable]:
@@ -69,7 +76,7 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
     order = sorted(tallies, key=lambda one: (one[0], _natural(one[1] or "")))
     rows = [
         {"title": capital(game), "game": game, "player": who}
-        | {column.key: tallies[game, who][column.key] for column in COLUMNS}
+        | {column.key: count for column, count in zip(COLUMNS, tallies[game, who], strict=True)}
         for game, who in order
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
@@ -95,9 +102,7 @@ def _natural(label: str) -> list[tuple[int, str]]:
 
 def activity(evidence: Evidence) -> Activity:
     """All matches that count, read once."""
-    found = Activity()
-    evidence.read(found.add)
-    return found
+    return evidence.observed(Activity)
 
 
 def _places(record: MatchRecord) -> dict[str, str]:
@@ -108,4 +113,4 @@ def _places(record: MatchRecord) -> dict[str, str]:
         return {}
 
 
-PLAYED = RecipePart("What was played", "", played)
+PLAYED = RecipePart("What was played", "", played, (Activity,))
