@@ -1,5 +1,7 @@
 """Every registered game keeps every law, and each law catches the game that breaks it."""
 
+import re
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -15,6 +17,7 @@ from cheaptalk.conformance import (
     BoxLaw,
     ConformanceError,
     Law,
+    advice,
     check_answers,
     check_events,
     check_game,
@@ -44,6 +47,8 @@ from tests.crowds import COLLECTING, GIVING
 from tests.toys import BOX, Cards, Guess, Guessing, GuessNow, SpokenGuess
 
 MANY = [str(number) for number in range(6)]
+BRIEF = 0.2
+"""Seconds that rules which spin are given."""
 FEW = 3
 """Places up to which a game is checked with three seeds; matches of more players are long."""
 BROKEN = [
@@ -92,6 +97,33 @@ def test_answers_at_once_are_looked_at_only_where_the_rules_end(tmp_path: Path) 
     box = declarations.rules_without_an_end.make(tmp_path)
     with pytest.raises(ConformanceError, match="a match does not end within 10,000 questions"):
         check_simultaneous(box, box.rules(), "1")
+
+
+def test_a_game_without_an_end_keeps_no_law_of_its_parameters(tmp_path: Path) -> None:
+    with pytest.raises(ConformanceError, match="a match does not end within 10,000 questions"):
+        check_parameters(declarations.rules_without_an_end.make(tmp_path), ["1"])
+
+
+def test_what_spins_is_the_last_that_is_checked() -> None:
+    (found,) = verdicts(whole.SPINNING, ["1"], limit=BRIEF)
+    where = r"guessing: check_seats, defaults, seed 1: \w+.py:\d+"
+    assert re.match(rf"{where} is still running after 0.2 seconds in which", found.problem or "")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_a_process_that_spins_is_told_where() -> None:
+    with pytest.raises(ConformanceError, match=r"fails at the matches: \w+.py:\d+ is still ru"):
+        check_processes(whole.SPINNING, ["1"], limit=BRIEF)
+
+
+def test_checks_that_meet_one_fault_name_one_cause(tmp_path: Path) -> None:
+    box = declarations.unbounded_payoffs.make(tmp_path)
+    found = [one for one in verdicts(box, ["1"]) if one.problem]
+    assert [one.check for one in found][:2] == ["check_forfeits", "check_payoffs"]
+    assert len({one.problem for one in found}) == len(found)
+    (cause,) = {one.cause for one in found}
+    assert cause is not None
+    assert cause.startswith('"left" gets #, which is not between # and #, its payoff_bounds(); ')
 
 
 def first_failure(box: GameBox) -> tuple[str, str]:
@@ -196,6 +228,24 @@ def test_check_game_passes_a_sound_game_and_stops_at_a_broken_one(tmp_path: Path
     check_game(BOX, seeds=("1",))
     with pytest.raises(ConformanceError, match='"left" gets 100'):
         check_game(declarations.unbounded_payoffs.make(tmp_path))
+
+
+def test_games_of_ours_need_no_advice() -> None:
+    assert not [one for box in games().values() for one in advice(box)]
+
+
+def test_what_a_game_leaves_unsaid_is_told_with_what_it_costs() -> None:
+    class Mute(Guessing):
+        rounds: int = 1
+
+    assert [one.partition(":")[0] for one in advice(boxed(Mute))] == [
+        "Mute has no docstring",
+        "Mute has no payoff_unit",
+        "payoffs() has no docstring",
+        "no docstring stands beneath horizon, talk, lenient, target, rounds",
+        "rounds may be as large or small as you like",
+        "no unit is given for hits",
+    ]
 
 
 def test_strategies_of_others_are_checked_with_the_game(toys: None) -> None:

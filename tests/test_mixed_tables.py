@@ -28,7 +28,7 @@ def test_players_of_every_kind_play_the_same_match(name: str, style: str, first:
         LanguageModel(game, style_in(box, style), "vllm/tiny", ModelSettings(), tries=1),
     )
     while not table.over:
-        for ask in table.unanswered():
+        for ask in table.pending.values():
             asked = table.asked(ask.seat)
             answer = said(made[seats[ask.seat]], asked, box, style)
             assert answer.kind is Kind.OK

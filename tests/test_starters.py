@@ -90,8 +90,9 @@ def test_what_is_written_is_typed(cheaptalk: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "saying"),
     [
-        (("game", "My-Game"), '"My-Game" is no name for a module: write small letters'),
-        (("game", "class"), '"class" is no name for a module'),
+        (("game", "MyGame"), "write small letters, digits and underscores, such as my_game"),
+        (("style", "Café"), '"Café" is no name for a module: write small letters, digits and unde'),
+        (("player", "class"), '"class" is a word of Python itself; write my_class or another'),
         (("game", "bargaining"), 'there is a game named "bargaining" already; take another name'),
         (("game", "json"), 'there is a module named "json" already'),
         (("game", "mine", "--out", "."), ". is there already; name another folder with --out"),

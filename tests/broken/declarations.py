@@ -1,7 +1,7 @@
 """Games that say of themselves what is not true."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from cheaptalk.rules import (
     Event,
     GameBox,
     Measure,
+    Message,
     Outcome,
     Play,
     Point,
@@ -110,6 +111,36 @@ def rules_without_an_end(_: Path) -> GameBox:
                 yield Ask("left", Guess, GuessNow(1))
 
     return boxed(Endless)
+
+
+@breaks("check_seats", 'payoffs() gives "left" nan, which is no finite number')
+def a_payoff_that_is_no_number(_: Path) -> GameBox:
+    class Dividing(Guessing):
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": math.nan, "right": 0.0}
+
+    return boxed(Dividing)
+
+
+class Mean(Outcome):
+    """An outcome with a number that need not be finite."""
+
+    mean: float
+
+
+@breaks("check_seats", 'the outcome has inf as "mean"; JSON, in which matches are kept,')
+def an_outcome_that_json_cannot_hold(_: Path) -> GameBox:
+    class Averaging(Short):
+        outcome_type: ClassVar[type[Outcome]] = Mean
+
+        def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+            yield from super().play(deal, chance)
+            return Mean(mean=math.inf)
+
+        def payoffs(self, outcome: Any) -> dict[str, float]:
+            return {"left": 0.0, "right": 0.0}
+
+    return boxed(Averaging)
 
 
 @breaks("check_seats", '"left" is asked before it is told anything')
@@ -372,6 +403,30 @@ def an_outcome_that_json_changes(_: Path) -> GameBox:
             return Noted(left=0, right=0, note=1)
 
     return boxed(Noting)
+
+
+@breaks("check_talk", 'words of another player stand outside of "quoted" in what')
+def words_that_random_play_leaves_out(folder: Path) -> GameBox:
+    class Remark(Action):
+        """Words, or none."""
+
+        words: Message | None = None
+
+    class Remarking(Short):
+        actions: ClassVar[tuple[type[Action], ...]] = (Remark,)
+
+        def rest(self, deal: Cards) -> Generator[Any, Any, None]:
+            remark: Remark = yield Ask("left", Remark, GuessNow(1))
+            yield Tell("right", Guesses(1, (("left", 1, remark.words or ""),)))
+
+    @strategy("left", "right")
+    def random(asked: Asked) -> Action:
+        """Say nothing."""
+        return Remark()
+
+    said = "{% for seat, number, message in guesses %}{{ names[seat] }}: {{ message }}{% endfor %}"
+    words = reworded(folder, guesses=said, remark="{{ form }}")
+    return boxed(Remarking, strategies={"random": random}, **words)
 
 
 @breaks("check_talk", 'words of another player stand outside of "quoted" in what')

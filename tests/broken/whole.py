@@ -1,10 +1,12 @@
 """Games of which something is wrong that no single match shows."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from cheaptalk.rules import Event, GameBox, Play, Tell
-from tests.broken.kit import boxed, breaks, reworded
+from tests.broken.kit import Short, boxed, breaks, reworded
 from tests.toys import Cards, Guessing, Reveal
 
 
@@ -44,6 +46,28 @@ class Hashing(Guessing):
 
 
 HASHING = boxed(Hashing)
+
+
+class Spinning(Short):
+    """The toy, where rules never come back once they are answered."""
+
+    def rest(self, deal: Cards) -> Iterator[Any]:
+        yield from super().rest(deal)
+        while True:
+            with suppress(Exception):
+                deal.model_dump()
+
+
+class Dividing(Short):
+    """The toy, where rules fail in every match."""
+
+    def rest(self, deal: Cards) -> Iterator[Any]:
+        yield from super().rest(deal)
+        raise ZeroDivisionError
+
+
+DIVIDING = boxed(Dividing)
+SPINNING = boxed(Spinning)
 
 
 @breaks("check_processes", "two processes play one match in two ways: ")

@@ -125,7 +125,7 @@ def test_players_are_added_and_replaced_on_the_command_line(
         ("bot=liner", 'small.yaml: players.bot: unknown strategy "liner" (did you mean "linear"?)'),
         ("bot={stratgy: x}", 'small.yaml: players.bot: unknown key "stratgy" (did you mean'),
         ("bot=opnai/x", 'small.yaml: players.bot.model: unknown provider "opnai" (did you mean'),
-        ("bot=5", "small.yaml: players.bot: a player is written as a mapping"),
+        ("bot=5", "small.yaml: players.bot: 5 is no player: write a strategy's name"),
     ],
 )
 def test_a_wrong_player_is_told(

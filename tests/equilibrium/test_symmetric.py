@@ -104,6 +104,15 @@ def test_rounding_makes_no_difference() -> None:
     assert len(component.vertices) == 6
 
 
+@pytest.mark.parametrize(("lead", "played"), [(1e-9, {0}), (1e-7, {0}), (1e-5, {0, 1})])
+def test_what_is_tied_for_best_replies_is_so_for_equilibria(lead: float, played: set[int]) -> None:
+    game = np.array([[1000, 3], [1000 + lead, 2]])  # who mixes the two plays 1 with a share of lead
+    result = symmetric_equilibria(game)
+    assert {one for point in result.equilibria for one in point.support} == played
+    assert result.mene.regret <= 1e-9 * game.max()
+    np.testing.assert_allclose(mene_mixtures(game[None])[0], result.mene.mixture)
+
+
 def test_copies_of_a_strategy_share_its_part() -> None:
     (component,) = found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]])).components
     assert corners(found(np.array([[-1, 2, 2], [0, 1, 1], [0, 1, 1]]))) == [

@@ -23,7 +23,7 @@ def table_after(game: Game, *moves: dict[str, Any], deal: Deal | None = None) ->
     """A table after these moves, each by the one seat whose turn it is."""
     table = Table(game, deal or game.deal(Chance("test")), "test")
     for fields in moves:
-        (ask,) = table.unanswered()
+        (ask,) = table.pending.values()
         table.answer(ask.seat, ask.action.model_validate(fields))
     return table
 
@@ -46,7 +46,7 @@ def table_of(game: Rounds, *rows: Sequence[object], deal: Deal | None = None) ->
     """A table after these rounds, each given by what the players answer, in their order."""
     table = Table(game, deal or game.deal(Chance("test")), "test")
     for row in rows:
-        for ask, answer in zip(table.unanswered(), row, strict=True):
+        for ask, answer in zip(table.pending.values(), row, strict=True):
             (field,) = ask.action.model_fields
             table.answer(ask.seat, ask.action.model_validate({field: answer}))
     return table

@@ -28,12 +28,12 @@ def at_table(game: BattleRoyale = TRUEL, *hits: bool | None) -> Table:
 def shoot(table: Table, *targets: str | None) -> None:
     """Shots of whoever's turn it is, one after the other; None misses on purpose."""
     for target in targets:
-        (ask,) = table.unanswered()
+        (ask,) = table.pending.values()
         table.answer(ask.seat, Shot(action="shoot" if target else "miss", target=target))
 
 
 def shooter(table: Table) -> str:
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     return ask.seat
 
 

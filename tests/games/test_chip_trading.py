@@ -408,6 +408,6 @@ def test_colours_take_their_article_and_a_single_value_is_no_draw() -> None:
 def test_a_question_is_answered_by_its_own_seat_only() -> None:
     table = at_table()
     table.answer("player_2", trade(1, "red", 1, "blue"))
-    assert all(isinstance(ask.event, Offered) for ask in table.unanswered())
+    assert all(isinstance(ask.event, Offered) for ask in table.pending.values())
     with pytest.raises(ValueError, match="no open question"):
         table.answer("player_2", Response(decision="accept"))

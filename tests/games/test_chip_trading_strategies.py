@@ -135,7 +135,9 @@ def test_where_nobody_can_pay_for_a_gain_the_least_gain_is_proposed_in_vain() ->
     for name in RATIONAL:
         assert proposal(name, table) in hopeless
     turn(table, trade(1, "green", 2, "red"))
-    assert not any(ask.event.able for ask in table.unanswered() if isinstance(ask.event, Offered))
+    assert not any(
+        ask.event.able for ask in table.pending.values() if isinstance(ask.event, Offered)
+    )
 
 
 def test_a_gain_in_vain_is_asked_for_in_amounts_that_can_be_written() -> None:

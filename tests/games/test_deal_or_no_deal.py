@@ -497,7 +497,7 @@ def test_the_partner_s_points_are_told_where_the_payoff_holds_them(
 @pytest.mark.parametrize("style", BOX.styles)
 def test_a_question_says_what_is_possible_then(style: str) -> None:
     def question(at: Table) -> str:
-        (ask,) = at.unanswered()
+        (ask,) = at.pending.values()
         return style_in(BOX, style).ask(ask, at.game)
 
     assert "You cannot propose yet." in question(table())

@@ -110,7 +110,7 @@ def test_a_deal_and_an_outside_option_of_round_3_as_in_section_6_4() -> None:
 @pytest.mark.parametrize("moves", [[], [offer(1, 0, 0)]])
 def test_an_invalid_answer_is_walking_away_and_said_to_be_invalid(moves: list[Any]) -> None:
     table = after(*moves)
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     table.forfeit(ask.seat)
     assert not table.forfeited
     assert end(table) == Settlement(ended="invalid", round=1, by=ask.seat, worth=(100, 60))
@@ -168,7 +168,7 @@ def test_whole_numbers_may_be_written_as_text() -> None:
 )
 def test_illegal_moves_are_refused(moves: list[Any], wrong: dict[str, Any], reason: str) -> None:
     table = after(*moves)
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     with pytest.raises(IllegalAction, match=reason):
         table.answer(ask.seat, Move.model_validate(wrong))
 

@@ -40,7 +40,7 @@ def offer(*units: int) -> dict[str, Any]:
 def played(*moves: dict[str, Any], deal: Pool = POOL, game: ItemBargaining = GAME) -> Result:
     table = table_after(game, *moves, deal=deal)
     if not table.over:
-        (ask,) = table.unanswered()
+        (ask,) = table.pending.values()
         table.forfeit(ask.seat)
     return Result(table.game, table.deal, table.outcome, lambda: table.given)
 

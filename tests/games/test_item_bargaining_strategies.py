@@ -36,7 +36,7 @@ def offer(*units: int) -> dict[str, Any]:
 
 def asked(*moves: dict[str, Any], deal: Pool = POOL, **parameters: Any) -> Asked:
     table = table_after(ItemBargaining(**parameters), *moves, deal=deal)
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     return table.asked(ask.seat)
 
 

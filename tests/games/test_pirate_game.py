@@ -48,14 +48,14 @@ def at_table(game: PirateGame) -> Table:
 
 def propose(table: Table, *plan: int) -> None:
     """The plan of whoever is asked for one, for those who live."""
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     assert isinstance(ask.event, Turn)
     table.answer(ask.seat, Plan(proposal=dict(zip(ask.event.living, plan, strict=True))))
 
 
 def cast(table: Table, votes: str) -> None:
     """The votes of all who are asked, in order of rank, as a row of + and -."""
-    for ask, vote in zip(table.unanswered(), votes, strict=True):
+    for ask, vote in zip(table.pending.values(), votes, strict=True):
         decision = "accept" if vote == "+" else "reject"
         table.answer(ask.seat, ask.action.model_validate({"decision": decision}))
 
@@ -90,7 +90,7 @@ def test_under_a_strict_majority_half_is_not_enough() -> None:
     table = at_table(game)
     propose(table, 90, 5, 3, 2)
     cast(table, "--+")
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     assert ask.event == Turn(2, ("player_2", "player_3", "player_4"), 100)
     propose(table, 50, 49, 1)
     cast(table, "+-")
@@ -117,7 +117,7 @@ def test_voters_are_asked_at_once_and_learn_only_how_many_accepted() -> None:
     table = at_table(PirateGame(players=3))
     propose(table, 10, 20, 70)
     plan = (("player_1", 10), ("player_2", 20), ("player_3", 70))
-    assert [ask.event for ask in table.unanswered()] == [
+    assert [ask.event for ask in table.pending.values()] == [
         PlanMade(1, "player_1", plan, 20),
         PlanMade(1, "player_1", plan, 70),
     ]
@@ -346,7 +346,7 @@ def test_every_version_tells_the_same_facts(version: str, majority: Majority) ->
     game = PirateGame(players=4, gold=77, majority=majority, names={"player_2": "Anne Bonny"})
     table = at_table(game)
     style = style_in(BOX, version)
-    (ask,) = table.unanswered()
+    (ask,) = table.pending.values()
     asked = style.ask(ask, game)
     assert "77 coins" in asked
     assert 'Anne Bonny ("player_2")' in asked

@@ -25,7 +25,7 @@ def player(**settings: Any) -> LanguageModel:
 
 def asked() -> Asked:
     at = table()
-    (ask,) = at.unanswered()
+    (ask,) = at.pending.values()
     return at.asked(ask.seat)
 
 
@@ -140,9 +140,9 @@ def test_a_failure_at_either_stage_has_its_kind(before: list[str]) -> None:
 
 def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
     at = table()
-    (ask,) = at.unanswered()
+    (ask,) = at.pending.values()
     at.answer(ask.seat, Proposal(**trade(1)))
-    responder = at.unanswered()[0].seat
+    responder = next(iter(at.pending))
     calls, answer = think(player(), at.asked(responder), '{"decision": "decline"}')
     assert len(calls) == 1
     assert answer == Answer(Response(decision="decline"), Kind.OK)
@@ -152,11 +152,11 @@ def test_a_choice_from_a_short_list_is_asked_for_at_once() -> None:
 
 def test_the_next_turn_shows_the_answer_and_no_candidate() -> None:
     who, at = player(past_answers="verbatim"), table()
-    seat = at.unanswered()[0].seat
+    seat = next(iter(at.pending))
     _, answer = think(who, at.asked(seat), THREE, '{"choice": 2}')
     at.answer(seat, answer.action)
-    while at.unanswered()[0].seat != seat:
-        for ask in at.unanswered():
+    while next(iter(at.pending)) != seat:
+        for ask in at.pending.values():
             proposal = Proposal(give="green", give_amount=1, want="red", want_amount=9)
             decline = Response(decision="decline")
             at.answer(ask.seat, proposal if ask.action is Proposal else decline)

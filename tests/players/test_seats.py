@@ -1,5 +1,6 @@
 """Roster entries: what is written in a study file, and the players it makes."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -63,9 +64,10 @@ def sit_everywhere(written: Any) -> None:
 @pytest.mark.parametrize(
     ("written", "saying"),
     [
-        (None, "a player is written as a mapping, such as {strategy: equal_split}"),
-        (["linear"], "a player is written as a mapping"),
-        (lambda asked: None, "a store knows a function by its name"),
+        (None, "null is no player: write a strategy's name, a model such as openai/gpt-4o, a ma"),
+        (["linear"], '["linear"] is no player: write a strategy'),
+        (lambda asked: None, "a lambda has no name, by which a store knows a function; write def "),
+        (partial(print, 1), "partial is no function, by whose name and source a store knows a pl"),
         ({}, "a player needs one of model, person, recorded, strategies, strategy"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
         ({5: "linear"}, 'unknown key "5" (known: model, person, recorded, strategies, strategy)'),

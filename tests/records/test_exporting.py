@@ -83,7 +83,7 @@ def asked_models(reply: dict[str, Any] = REPLY, call: dict[str, Any] = CALL, **n
         calls = [{"call": call, "reply": reply, "sending": 1} | noted] * (
             2 if kind is Kind.REPAIRED else 1
         )
-        (ask,) = table.unanswered()
+        (ask,) = table.pending.values()
         table.answer(seat, ask.action.model_validate(action))
         answers.append(AnswerRecord(request, seat, kind, action, calls))
     return ended(table, "s", answers)

@@ -1,8 +1,9 @@
 """A record: it says all about its match, and replays it or says why not."""
 
 import json
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -27,9 +28,18 @@ from cheaptalk.records import (
     unpack,
 )
 from cheaptalk.records.identity import Configuration
-from cheaptalk.rules import Deal, ReplayMismatch, Table
+from cheaptalk.rules import (
+    Chance,
+    Deal,
+    Outcome,
+    Play,
+    ReplayMismatch,
+    RulesError,
+    Table,
+    Tell,
+)
 from tests.records.stored import SEED, played, record_of
-from tests.toys import Cards, Guessing
+from tests.toys import Cards, Guessing, YourCard
 
 OFFER = {"alice_gain": 60.0, "bob_gain": 40.0, "message": "Mine, \u00eb \U0001f600."}
 BARGAINING = Bargaining.model_validate({"money": 100, "horizon": 2})
@@ -330,3 +340,28 @@ def test_configurations_and_players_are_told_apart(monkeypatch: pytest.MonkeyPat
     other = StrategySeat(game="negotiation", strategy="fixed_demand", settings={"share": 0.5})
     assert len({player_digest(seat) for seat in [*seats, other]}) == 3
     assert player_digest(seats[0]) == player_digest(seats[0].model_copy())
+
+
+class Mean(Outcome):
+    """An outcome with a number that need not be finite."""
+
+    mean: float
+
+
+class Averaging(Guessing):
+    """A game that is over at once, with a mean of nothing."""
+
+    outcome_type: ClassVar[type[Outcome]] = Mean
+
+    def play(self, deal: Cards, chance: Chance) -> Play[Any]:
+        yield Tell("left", YourCard(deal.left, None))
+        return Mean(mean=math.inf)
+
+    def payoffs(self, outcome: Any) -> dict[str, float]:
+        return {"left": 0.0, "right": 0.0}
+
+
+def test_a_match_whose_outcome_no_json_can_hold_has_not_ended() -> None:
+    table = Table(Averaging(), Cards(left=1, right=2), SEED)
+    with pytest.raises(RulesError, match='guessing: the outcome has inf as "mean"; JSON'):
+        ended(table, SEED, [])

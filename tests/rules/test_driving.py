@@ -115,7 +115,7 @@ def test_an_error_of_one_seat_waits_for_the_others() -> None:
     with pytest.raises(RuntimeError, match="no line"):
         in_time(slow, table=table)
     assert [given.seat for given in table.given] == ["left"]
-    assert [ask.seat for ask in table.unanswered()] == ["right"]
+    assert list(table.pending) == ["right"]
 
 
 def test_a_table_is_played_on_where_it_stopped() -> None:
@@ -142,7 +142,7 @@ RECORD = [
 def test_a_record_replays_to_the_next_question() -> None:
     table = replay(GAME, DEAL, "seed", RECORD)
     assert table.requests == 1
-    assert [ask.seat for ask in table.unanswered()] == ["right"]
+    assert list(table.pending) == ["right"]
     assert [given.action for given in table.given] == [Guess(number=3), Guess(number=4), None]
 
 

@@ -93,7 +93,17 @@ def test_an_answer_is_shown_to_nobody_before_the_last_of_them() -> None:
     here.answer("left", Guess(number=3))
     assert here.requests == 0
     assert (here.asked("right"), here.heard["right"]) == before
-    assert [ask.seat for ask in here.unanswered()] == ["right"]
+    assert list(here.pending) == ["right"]
+
+
+def test_a_loop_over_what_is_open_answers_each_question_once() -> None:
+    here = table()
+    while here.pending:
+        for seat in here.pending:
+            here.answer(seat, Guess(number=3))
+    assert [(one.request, one.seat) for one in here.given] == [
+        (0, "left"), (0, "right"), (1, "left"), (1, "right"),
+    ]  # fmt: skip
 
 
 def test_answers_reach_the_rules_in_the_order_asked() -> None:
@@ -135,7 +145,7 @@ def test_an_illegal_action_is_refused_and_changes_nothing(action: object, why: s
     with pytest.raises(IllegalAction, match=f"^{why}$"):
         here.answer("left", action)
     assert here.given == []
-    assert [ask.seat for ask in here.unanswered()] == ["left", "right"]
+    assert list(here.pending) == ["left", "right"]
     here.answer("left", Guess(number=1))
     assert len(here.given) == 1
 
@@ -280,11 +290,11 @@ def test_a_clone_has_lived_through_the_same_and_goes_its_own_way() -> None:
     here.answer("right", Guess(number=2))
     other = here.clone()
     assert (other.heard, other.given, other.requests) == (here.heard, here.given, here.requests)
-    assert [ask.seat for ask in other.unanswered()] == ["left"]
+    assert list(other.pending) == ["left"]
     assert other.asked("left").chance("x").uniform() == here.asked("left").chance("x").uniform()
     other.answer("left", Guess(number=4))
     assert other.requests == here.requests + 1
-    assert [ask.seat for ask in here.unanswered()] == ["left"]
+    assert list(here.pending) == ["left"]
     here.answer("left", Guess(number=5))
     assert here.given[-1] != other.given[-1]
 

@@ -122,7 +122,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "players.a.reasoning: should be 'none', 'minimal', 'low', 'medium' or 'high', or a whole n",
     ),
     (spec(players=[{"strategy": "linear"}]), "players: write each player as LABEL: "),
-    (spec(players={"a": ["linear"]}), "players.a: a player is written as a mapping, such as "),
+    (spec(players={"a": ["linear"]}), 'players.a: ["linear"] is no player: write a strategy'),
     (spec(players={"a": {"stratgy": "linear"}}), 'players.a: unknown key "stratgy" (did you mean'),
     (spec(players={"a": {"model": 5}}), "players.a.model: should be text, not 5"),
     (
@@ -158,6 +158,9 @@ def test_a_wrong_study_is_told_where_and_what_is_right(
     said = str(caught.value)
     assert said.startswith(f"{path}: {saying}")
     assert "\n" not in said
+    with pytest.raises(ct.StudyError) as told:
+        ct.Study.model_validate(data)
+    assert said == f"{path}: {told.value}"
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,13 @@ A check plays matches between ``random`` strategies, drawn by the seed, and rais
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
+from cheaptalk.conformance.advice import advice
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
 from cheaptalk.conformance.declarations import (
     check_json,
@@ -33,7 +36,9 @@ from cheaptalk.conformance.matches import (
     BoxLaw,
     ConformanceError,
     Law,
+    OutOfTime,
     random_moves,
+    root_cause,
     variants,
 )
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
@@ -42,6 +47,7 @@ from cheaptalk.conformance.repetition import check_replay, check_same_seed
 from cheaptalk.conformance.settings import check_parameters
 from cheaptalk.conformance.strategies import check_memory, check_strategies
 from cheaptalk.conformance.talk import check_talk
+from cheaptalk.conformance.time_limit import LIMIT
 from cheaptalk.rules import GameBox, games
 
 CHECKS: tuple[Law, ...] = (
@@ -76,45 +82,70 @@ class Verdict(NamedTuple):
         check: its name.
         law: what it checks, in one line.
         problem: the first thing that it found, with where and how; None if nothing.
+        cause: what that comes from, without its numbers: checks that met the same have the same.
     """
 
     check: str
     law: str
     problem: str | None
+    cause: str | None
 
 
-def verdicts(box: GameBox, seeds: Sequence[str] = SEEDS) -> Iterator[Verdict]:
+def verdicts(
+    box: GameBox, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT
+) -> Iterator[Verdict]:
     """Run every check on a game, one after the other, in every variant and with each seed.
 
-    What other packages register for the game is checked with it, such as their strategies.
+    What other packages register for the game is checked with it, such as their strategies. A check
+    that does not come to an end is the last.
+
+    Args:
+        limit: seconds that the game's code may take from one answer to the next; 0 for any.
     """
     whole = games().get(box.name)
     box = whole if whole is not None and whole.rules is box.rules else box
+    for check, runs in _planned(box, seeds, limit):
+        error = _first_error(runs)
+        law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
+        found = (None, None) if error is None else (str(error), _cause(box.name, error))
+        yield Verdict(check.__name__, law, *found)
+        if isinstance(error, OutOfTime):
+            return
+
+
+def _planned(
+    box: GameBox, seeds: Sequence[str], limit: float
+) -> Iterator[tuple[Law | BoxLaw, list[Callable[[], None]]]]:
+    """Every check, to be run in every setting and with each seed."""
+    pairs = list(product(variants(box).values(), seeds))
     for check in CHECKS:
-        runs = (partial(check, box, one, seed) for one in variants(box).values() for seed in seeds)
-        yield _verdict(check, runs)
+        yield check, [partial(check, box, game, seed, limit=limit) for game, seed in pairs]
     for box_check in BOX_CHECKS:
-        yield _verdict(box_check, (partial(box_check, box, seeds),))
+        yield box_check, [partial(box_check, box, seeds, limit=limit)]
 
 
-def _verdict(check: Law | BoxLaw, runs: Iterable[Callable[[], None]]) -> Verdict:
-    problem = None
+def _first_error(runs: Iterable[Callable[[], None]]) -> ConformanceError | None:
     try:
         for run in runs:
             run()
     except ConformanceError as error:
-        problem = str(error)
-    law = (inspect.getdoc(check) or "").partition("\n")[0].replace("`", "")
-    return Verdict(check.__name__, law, problem)
+        return error
+    return None
 
 
-def check_game(box: GameBox, seeds: Sequence[str] = SEEDS) -> None:
-    """Run every check on a game, in every variant and with each seed.
+def _cause(game: str, error: ConformanceError) -> str:
+    """The error from which all came, without numbers, which differ from match to match."""
+    told = root_cause(error).replace(f"{game}: ", "")
+    return re.sub(r"-?\d+([.,]\d+)*(e[+-]?\d+)?", "#", told)
+
+
+def check_game(box: GameBox, seeds: Sequence[str] = SEEDS, *, limit: float = LIMIT) -> None:
+    """Run every check on a game, in every variant and with each seed, as :func:`verdicts` does.
 
     Raises:
         ConformanceError: the first law that the game breaks, with where and how.
     """
-    for verdict in verdicts(box, seeds):
+    for verdict in verdicts(box, seeds, limit=limit):
         if verdict.problem is not None:
             raise ConformanceError(verdict.problem)
 
@@ -127,6 +158,7 @@ __all__ = [
     "ConformanceError",
     "Law",
     "Verdict",
+    "advice",
     "box_at",
     "check_answers",
     "check_events",

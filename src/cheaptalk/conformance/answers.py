@@ -173,7 +173,7 @@ def check_forfeits(box: GameBox, game: Game, seed: str) -> None:
             table = Table(game, match.deal, seed)
             for earlier in match.given[:count]:
                 table.answer(earlier.seat, earlier.action)
-            seats = [ask.seat for ask in table.unanswered()] if together else [given.seat]
+            seats = list(table.pending) if together else [given.seat]
             what = f"a forfeit by {', '.join(seats)} in request {given.request}"
             with no_error(what):
                 for seat in seats:

@@ -50,8 +50,7 @@ def check_seats(box: GameBox, game: Game, seed: str) -> None:
             raise Broken(f'the role "{role}" of place "{place}" is not declared')
     for role in set(game.roles) - set(game.places.values()):
         raise Broken(f'the role "{role}" has no place')
-    with no_error("asking and telling the declared seats"):
-        table = played(box, game, seed)
+    table = played(box, game, seed)
     for name, heard in table.heard.items():
         if heard and heard[0].action is not None:
             raise Broken(f'"{name}" is asked before it is told anything')

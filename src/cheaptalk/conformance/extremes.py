@@ -6,17 +6,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cheaptalk.conformance.matches import finished, in_bounds, law, no_error, played
+from cheaptalk.conformance.matches import (
+    finished,
+    in_bounds,
+    law,
+    no_error,
+    played,
+)
 from cheaptalk.rules import Action, Game, GameBox, Given, Table
+from cheaptalk.rules.bounds import Path, numbers
 
 EXTREMES = (0, 5e-324, 1e-9, -1, 10**9, 10**15, -(10**15), 1e308)
 """Numbers that few players think of; where a whole number is wanted, those that are whole."""
 
 LUCKS = ("", "another", "a third")
 """How others play on after such an answer: by their own random streams, and by others."""
-
-Path = tuple[str | int, ...]
-"""Where a number stands in an action: the keys and positions that lead to it."""
 
 
 @law
@@ -67,18 +71,6 @@ def extreme(action: Action) -> Iterator[Action]:
             continue
         if made != action:
             yield made
-
-
-def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, int | float]]:
-    """The numbers in an action's fields, and where they stand."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from numbers(part, (*path, key))
-    elif isinstance(value, list | tuple):
-        for at, part in enumerate(value):
-            yield from numbers(part, (*path, at))
 
 
 def _with(value: Any, path: Path, change: dict[Path, Any]) -> Any:

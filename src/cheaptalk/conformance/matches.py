@@ -1,13 +1,14 @@
 """What the checks share: variants of a game, random matches, and states to compare."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from itertools import zip_longest
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 from pydantic import ValidationError
 
+from cheaptalk.conformance.time_limit import LIMIT, Stuck, sign_of_life, time_limit
 from cheaptalk.rules import (
     Action,
     Asked,
@@ -22,12 +23,29 @@ from cheaptalk.rules import (
     decided,
 )
 from cheaptalk.rules.errors import describe
+from cheaptalk.rules.game import expect_finite, expect_json
 
-Law = Callable[[GameBox, Game, str], None]
-"""A law: raises :class:`ConformanceError` where a game with its box, by a seed, breaks it."""
 
-BoxLaw = Callable[[GameBox, Sequence[str]], None]
-"""A law of a game as a whole, by some seeds."""
+class Named(Protocol):
+    """A check, by the name of its function."""
+
+    __name__: str
+
+
+class Law(Named, Protocol):
+    """A law: raises :class:`ConformanceError` where a game with its box, by a seed, breaks it.
+
+    ``limit`` are the seconds that the game's code may take from one answer to the next.
+    """
+
+    def __call__(self, box: GameBox, game: Game, seed: str, *, limit: float = LIMIT) -> None: ...
+
+
+class BoxLaw(Named, Protocol):
+    """A law of a game as a whole, by some seeds; the limit is a :class:`Law`'s."""
+
+    def __call__(self, box: GameBox, seeds: Sequence[str], *, limit: float = LIMIT) -> None: ...
+
 
 HORIZONS = (Horizon(rounds=1), Horizon(rounds=3), Horizon(rounds=5, hidden=True))
 LONGEST = 10_000
@@ -38,6 +56,10 @@ class ConformanceError(AssertionError):
     """A game breaks a law that every game keeps; the message says which, where and how."""
 
 
+class OutOfTime(ConformanceError):
+    """Code of the game runs without end, so that no other check would come to an end either."""
+
+
 class Broken(ConformanceError):
     """What a check found, in a sentence that does not yet say where."""
 
@@ -45,6 +67,7 @@ class Broken(ConformanceError):
 @contextmanager
 def no_error(what: str) -> Iterator[None]:
     """Whatever goes wrong inside is the game's fault."""
+    sign_of_life()
     try:
         yield
     except Broken:
@@ -53,37 +76,53 @@ def no_error(what: str) -> Iterator[None]:
         raise Broken(f"{what} fails: {describe(error)}") from error
 
 
-def law(check: Law) -> Law:
+def law(check: Callable[[GameBox, Game, str], None]) -> Law:
     """A check that says of what it finds which game it is of, the setting and the seed."""
 
     @wraps(check)
-    def checked(box: GameBox, game: Game, seed: str) -> None:
+    def checked(box: GameBox, game: Game, seed: str, *, limit: float = LIMIT) -> None:
         try:
-            check(box, game, seed)
-        except Exception as error:
+            with time_limit(limit):
+                check(box, game, seed)
+        except (Exception, Stuck) as error:
             where = f"{check.__name__}, {_setting(box, game)}, seed {seed}"
             raise _placed(box, where, error) from error
 
     return checked
 
 
-def box_law(check: BoxLaw) -> BoxLaw:
+def box_law(check: Callable[[GameBox, Sequence[str]], None]) -> BoxLaw:
     """A check of a game as a whole that says of what it finds which game it is of."""
 
     @wraps(check)
-    def checked(box: GameBox, seeds: Sequence[str]) -> None:
+    def checked(box: GameBox, seeds: Sequence[str], *, limit: float = LIMIT) -> None:
         try:
-            check(box, seeds)
-        except Exception as error:
+            with time_limit(limit):
+                check(box, seeds)
+        except (Exception, Stuck) as error:
             raise _placed(box, check.__name__, error) from error
 
     return checked
 
 
-def _placed(box: GameBox, where: str, error: Exception) -> ConformanceError:
+def _placed(box: GameBox, where: str, error: Exception | Stuck) -> ConformanceError:
     """What was found, with the game and the check."""
+    if isinstance(error, Stuck):
+        return OutOfTime(f"{box.name}: {where}: {error}")
     found = str(error) if isinstance(error, Broken) else describe(error)
     return ConformanceError(f"{box.name}: {where}: {found.replace(f'{box.name}: ', '')}")
+
+
+def root_cause(error: BaseException) -> str:
+    """The error from which another came at last, in one line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    told = (
+        describe(error)
+        if isinstance(error, Exception) and not isinstance(error, ConformanceError)
+        else str(error)
+    )
+    return " ".join(told.split())
 
 
 def _setting(box: GameBox, game: Game) -> str:
@@ -150,7 +189,8 @@ def questions(
                 f"a match does not end within {LONGEST:,} questions; let the rules end it after "
                 "so many rounds"
             )
-        for ask in table.unanswered():
+        for ask in table.pending.values():
+            sign_of_life()
             asked, place = table.asked(ask.seat), taken[ask.seat]
             if luck:
                 asked = asked._replace(chance=asked.chance.apart(luck))
@@ -164,6 +204,17 @@ def questions(
                 raise Broken(
                     f'the answer of "{ask.seat}", by {by}, to {ask.event} is refused: {illegal}'
                 ) from illegal
+    if table.outcome is not None:
+        _expect_numbers(table.game, table.outcome)
+
+
+def _expect_numbers(game: Game, outcome: Outcome) -> None:
+    """Refuse payoffs, and numbers of an outcome, that are not finite: nothing equals a nan."""
+    paid: dict[str, float] = {}
+    with suppress(Exception):  # which check_payoffs tells
+        paid = game.payoffs(outcome)
+    expect_finite(game.name, paid)
+    expect_json(game.name, outcome.model_dump(warnings=False))
 
 
 def finished(
@@ -196,7 +247,7 @@ class State(NamedTuple):
         """The state as it is now."""
         return cls(
             table.requests,
-            tuple((ask.seat, ask.action, ask.event) for ask in table.unanswered()),
+            tuple((ask.seat, ask.action, ask.event) for ask in table.pending.values()),
             {seat: tuple(heard) for seat, heard in table.heard.items()},
             table.outcome,
             table.forfeited,

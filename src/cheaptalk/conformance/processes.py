@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
-from cheaptalk.conformance.matches import Broken, box_law, played, variants
+from cheaptalk.conformance.matches import Broken, box_law, played, root_cause, variants
 from cheaptalk.conformance.strategies import seatings
-from cheaptalk.rules import CheaptalkError, GameBox, Table, game_box, games
+from cheaptalk.conformance.time_limit import Stuck, allowed, time_limit
+from cheaptalk.rules import CheaptalkError, GameBox, Table, UnknownName, game_box, games
 from cheaptalk.rules.errors import describe
 from cheaptalk.styles import style_in
 
@@ -25,11 +26,13 @@ def check_processes(box: GameBox, seeds: Sequence[str]) -> None:
     would show. A game that no module holds, as one that a notebook makes, is known to no other
     process and left out.
     """
-    where = reference(box)
-    if where is None:
-        return
-    runs = [_start(where, tuple(seeds), hash_seed) for hash_seed in ("1", "2")]
-    ended = [(run.communicate(), run.returncode) for run in runs]
+    limit = allowed()
+    with time_limit(0):  # the processes have one of their own
+        where = reference(box)
+        if where is None:
+            return
+        runs = [_start(where, limit, tuple(seeds), hash_seed) for hash_seed in ("1", "2")]
+        ended = [(run.communicate(), run.returncode) for run in runs]
     one, other = (_lines(printed, said, status) for (printed, said), status in ended)
     for mine, theirs in zip_longest(one, other):
         if mine != theirs:
@@ -54,25 +57,32 @@ def box_at(where: str) -> GameBox:
     """The box of a registered game, or what stands in a module as ``MODULE:NAME``.
 
     Raises:
-        UnknownName: no game has this name.
-        CheaptalkError: there is no such module, it fails, or it holds no box of this name.
+        CheaptalkError: no game has this name; there is no such module, it fails, or it holds no box
+            of this name.
     """
     module, colon, name = where.partition(":")
     if not colon:
-        return game_box(where)
+        try:
+            return game_box(where)
+        except UnknownName as error:
+            cure = f"one that is not installed is named by its module, as in {where}:BOX"
+            raise CheaptalkError(f"{error}; {cure}") from None
     try:
-        box = getattr(import_module(module), name or "BOX", None)
+        held = import_module(module)
     except Exception as error:
         raise CheaptalkError(f"{module} cannot be imported: {describe(error)}") from error
+    box = getattr(held, name or "BOX", None)
     if not isinstance(box, GameBox):
-        raise CheaptalkError(f"{module} holds no box called {name or 'BOX'}; write MODULE:NAME")
+        is_folder = held.__file__ is None
+        cure = f"go into the folder {module}" if is_folder else "write MODULE:NAME"
+        raise CheaptalkError(f"{module} holds no box called {name or 'BOX'}; {cure}")
     return box
 
 
-def _start(where: str, seeds: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
+def _start(where: str, limit: float, seeds: Sequence[str], hash_seed: str) -> subprocess.Popen[str]:
     """A process that plays the matches."""
     return subprocess.Popen(  # noqa: S603 - this Python
-        [sys.executable, "-c", PROGRAM, where, *seeds],
+        [sys.executable, "-c", PROGRAM, where, str(limit), *seeds],
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -81,14 +91,20 @@ def _start(where: str, seeds: Sequence[str], hash_seed: str) -> subprocess.Popen
 def _lines(printed: str, said: str, status: int) -> list[str]:
     """What a process printed that ended so."""
     if status:
-        raise Broken(f"another process fails at the matches: {said.strip().splitlines()[-1]}")
+        cause = CheaptalkError((said.strip().splitlines() or ["it was killed"])[-1])
+        raise Broken(f"another process fails at the matches: {cause}") from cause
     return printed.splitlines()
 
 
 def main() -> None:
     """Play the matches of a game at the place, and by the seeds, of the command line."""
-    where, *seeds = sys.argv[1:]
-    sys.stdout.writelines(f"{line}\n" for line in _played(box_at(where), seeds))
+    where, limit, *seeds = sys.argv[1:]
+    try:
+        box = box_at(where)
+        with time_limit(float(limit)):
+            sys.stdout.writelines(f"{line}\n" for line in _played(box, seeds))
+    except (Exception, Stuck) as error:
+        raise SystemExit(root_cause(error)) from error
 
 
 def _played(box: GameBox, seeds: Sequence[str]) -> Iterator[str]:

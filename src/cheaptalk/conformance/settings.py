@@ -14,9 +14,11 @@ from cheaptalk.conformance.matches import (
     in_bounds,
     new_table,
     no_error,
+    played,
     questions,
 )
 from cheaptalk.rules import Game, GameBox, Table
+from cheaptalk.rules.bounds import Bounds
 
 FAR = 1_000
 """What is tried where a parameter has no greatest number."""
@@ -26,11 +28,13 @@ ANSWERS = 1_000
 
 @box_law
 def check_parameters(box: GameBox, seeds: Sequence[str]) -> None:
-    """Matches are dealt and played with every number parameter at its least, next and greatest.
+    """Up to 1,000 answers can be given with every number parameter at its least and greatest.
 
+    So it is with the numbers next to these; with the defaults matches are played to their end.
     Settings that the game itself refuses are left out. Where a parameter has no range, -1, 0, 1
     and 1,000 are tried: a game that cannot be played so says which numbers it can.
     """
+    played(box, box.rules(), seeds[0])
     for label, game in edge_settings(box.rules()).items():
         with no_error(f"{label} is a legal setting, and playing it"):
             table = played_some(box, game, seeds[0])
@@ -59,13 +63,22 @@ def played_some(box: GameBox, game: Game, seed: str) -> Table:
 
 def edges(field: FieldInfo) -> tuple[float, ...]:
     """The least, the next and the greatest number that a parameter can be; none if it is none."""
-    if field.annotation not in (int, float):
+    bounds = limits(field)
+    if bounds is None:
         return ()
-    least, greatest = -math.inf, math.inf
-    for limit in field.metadata:
-        least = getattr(limit, "ge", getattr(limit, "gt", least))
-        greatest = getattr(limit, "le", getattr(limit, "lt", greatest))
+    least, greatest = bounds
     low = (-1.0, 0.0, 1.0) if least == -math.inf else (least, least + 1)
     high = (float(FAR),) if greatest == math.inf else (greatest - 1, greatest)
     kind: Any = field.annotation
     return tuple(dict.fromkeys(kind(one) for one in (*low, *high)))
+
+
+def limits(field: FieldInfo) -> Bounds | None:
+    """The least and the greatest number that a parameter is declared to be; None if it is none."""
+    if field.annotation not in (int, float):
+        return None
+    least, greatest = -math.inf, math.inf
+    for limit in field.metadata:
+        least = getattr(limit, "ge", getattr(limit, "gt", least))
+        greatest = getattr(limit, "le", getattr(limit, "lt", greatest))
+    return least, greatest

@@ -45,13 +45,18 @@ def _saying(match: Table, seed: str, words: str) -> Table:
 
 
 def _with(ask: Ask, action: Action, words: str) -> Action:
-    """A move with other words, or the move itself where words of that kind are not possible."""
-    fields = {name for name in texts_of(action) if getattr(action, name) is not None}
-    with suppress(ValidationError):
-        others = [
-            type(action).model_validate(action.model_dump() | dict.fromkeys(fields, said))
-            for said in (words, HARMLESS, ATTACK)
-        ]
-        if not any(map(ask.refuse, others)):
-            return others[0]
+    """A move with other words, or the move itself where words of that kind are not possible.
+
+    Words that the move leaves out are put in, too, if the rules take them.
+    """
+    possible = list(texts_of(action))
+    given = [name for name in possible if getattr(action, name) is not None]
+    for fields in (possible, given):
+        with suppress(ValidationError):
+            others = [
+                type(action).model_validate(action.model_dump() | dict.fromkeys(fields, said))
+                for said in (words, HARMLESS, ATTACK)
+            ]
+            if not any(map(ask.refuse, others)):
+                return others[0]
     return action

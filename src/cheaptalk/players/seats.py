@@ -176,7 +176,10 @@ class RosterEntry(Value):
         if isinstance(data, RosterForm):
             return {"form": data}
         if not isinstance(data, Mapping):
-            raise ValueError("a player is written as a mapping, such as {strategy: equal_split}")
+            raise ValueError(
+                f"{shown(data)} is no player: write a strategy's name, a model such as "
+                "openai/gpt-4o, a mapping such as {strategy: equal_split}, or in Python a function"
+            )
         known = SEATS
         kinds = [key for key in known if key in data]
         if len(kinds) > 1:

@@ -233,13 +233,22 @@ def _by_part(named: Any) -> TypeGuard[Mapping[str, Any]]:
 
 def _check_strategy(written: Any) -> None:
     named = written.get("strategy") if isinstance(written, Mapping) else None
+    if callable(named) and not isinstance(named, Strategy) and not is_function(named):
+        what = getattr(named, "__name__", type(named).__name__)
+        raise ValueError(
+            f"{what} is no function, by whose name and source a store knows a player; write "
+            "def NAME(asked): ... around it"
+        )
     if not isinstance(named, str | Strategy) and not is_function(named):
         raise ValueError(
             f"{shown(written)} is no strategy: write its name, or "
             "{strategy: NAME, SETTING: VALUE}"
         )
     if not str(_named(named)).isidentifier() and is_function(named):
-        raise ValueError("a store knows a function by its name; write def NAME(asked): ...")
+        raise ValueError(
+            "a lambda has no name, by which a store knows a function; write def NAME(asked): ... "
+            "and give NAME"
+        )
 
 
 def _named(written: Any) -> Any:

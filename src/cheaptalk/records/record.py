@@ -35,6 +35,7 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.display import brief, html_table
 from cheaptalk.rules.errors import describe, first_problem, shown
+from cheaptalk.rules.game import expect_json
 
 FORMAT = 1
 """Version of the record's layout."""
@@ -131,6 +132,7 @@ def ended(
         assert table.outcome is not None
         outcome = table.outcome.model_dump(mode="json")
         payoffs = table.game.place_payoffs(table.outcome)
+        expect_json(table.game.name, outcome)
     body: dict[str, Any] = {
         "format": FORMAT,
         "package": __version__,

@@ -1,7 +1,8 @@
 """Bounds: the least and the most that a payoff or a measure can be."""
 
+from collections.abc import Iterator
 from math import inf, isfinite
-from typing import Final
+from typing import Any, Final
 
 Bounds = tuple[float, float]
 
@@ -9,6 +10,8 @@ SHARE: Final = (0.0, 1.0)
 PERCENT: Final = (0.0, 100.0)
 COUNT: Final = (0.0, inf)
 """Bounds of measures: of shares, of scores from 0 to 100, and of what is counted."""
+Path = tuple[str | int, ...]
+"""Where a number stands in data: the keys and positions that lead to it."""
 SLACK = 1e-9
 """How far sums of floating-point numbers may lie beyond their bounds, relative to these."""
 
@@ -34,3 +37,15 @@ def beyond(value: float, bounds: Bounds) -> str:
     """
     least, most = (f"{one:,.15g}" for one in bounds)
     return f"{value:,.15g}, which is not between {least} and {most}"
+
+
+def numbers(value: Any, path: Path = ()) -> Iterator[tuple[Path, int | float]]:
+    """The numbers in data, and where they stand."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from numbers(part, (*path, key))
+    elif isinstance(value, list | tuple):
+        for at, part in enumerate(value):
+            yield from numbers(part, (*path, at))

@@ -3,9 +3,10 @@
 import json
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from sys import stdlib_module_names
+from types import FrameType
 from typing import Any, NamedTuple
 
 from pydantic import PydanticUserError, ValidationError
@@ -164,16 +165,20 @@ def describe(error: Exception) -> str:
     """
     if isinstance(error, CheaptalkError):
         return str(error)
-    places = [
-        f"{Path(frame.f_code.co_filename).name}:{line}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if not _of_a_library(frame.f_globals.get("__name__", ""))
-    ]
-    place = f" in {places[-1]}" if places else ""
+    found = place_of(reversed(list(traceback.walk_tb(error.__traceback__))))
+    place = f" in {found}" if found else ""
     if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":
         field = re.findall("`(?:.+?)`|'(?:.+?)'", error.message)[0][1:-1]
         return f"the class{place} has a field without a type, {field}; write NAME: TYPE = DEFAULT"
-    return f"{type(error).__name__}{place}: {error}"
+    return f"{type(error).__name__}{place}: {problem_of(error) or error}"
+
+
+def place_of(frames: Iterable[tuple[FrameType, int]]) -> str | None:
+    """The file and line of the first frame, of those from the inside out, that is no library's."""
+    for frame, line in frames:
+        if not _of_a_library(frame.f_globals.get("__name__", "")):
+            return f"{Path(frame.f_code.co_filename).name}:{line}"
+    return None
 
 
 def _of_a_library(module: str) -> bool:

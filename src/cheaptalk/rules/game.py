@@ -5,13 +5,15 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from math import isfinite
+from numbers import Real
 from types import UnionType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cheaptalk.rules.actions import Action
-from cheaptalk.rules.bounds import Bounds, beyond, within
+from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
 from cheaptalk.rules.errors import RulesError, describe, shown
 from cheaptalk.rules.steps import Event, Play
@@ -262,8 +264,8 @@ class Game(Value):
         """Payoffs summed over the seats of each place.
 
         Raises:
-            RulesError: other seats are paid than there are, or a place gets more or less than the
-                game declares that it can.
+            RulesError: other seats are paid than there are, a payoff is no finite number, or a
+                place gets more or less than the game declares that it can.
         """
         try:
             roles, paid = self.places, self.payoffs(outcome)
@@ -275,6 +277,7 @@ class Game(Value):
                 f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, and the seats are "
                 f"{', '.join(places)}; pay each of them, if only 0"
             )
+        expect_finite(self.name, paid)
         total = dict.fromkeys(roles, 0.0)
         for seat, payoff in paid.items():
             total[places[seat]] += payoff
@@ -291,3 +294,32 @@ class Game(Value):
                     "mend these, or what the rules let pass"
                 )
         return total
+
+
+def expect_finite(game: str, paid: dict[str, float]) -> None:
+    """Refuse payoffs that are no numbers, or none that can be added and compared.
+
+    Raises:
+        RulesError: the first seat whose payoff is nan, infinite or no number.
+    """
+    for seat, payoff in paid.items():
+        if not isinstance(payoff, Real) or not isfinite(payoff):
+            raise RulesError(
+                f'{game}: payoffs() gives "{seat}" {payoff}, which is no finite number; look for '
+                "what it is made of in the outcome"
+            )
+
+
+def expect_json(game: str, outcome: dict[str, Any]) -> None:
+    """Refuse an outcome that no JSON can hold, in which matches are kept.
+
+    Raises:
+        RulesError: the first number that is nan or infinite.
+    """
+    for path, value in numbers(outcome):
+        if not isfinite(value):
+            name = ".".join(map(str, path))
+            raise RulesError(
+                f'{game}: the outcome has {value} as "{name}"; JSON, in which matches are kept, '
+                "knows finite numbers alone"
+            )

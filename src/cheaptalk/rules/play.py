@@ -59,13 +59,13 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
         seat.name: _player(players, seat.place, game.places[seat.place]) for seat in game.seats
     }
     while table.pending:
-        for ask in table.unanswered():
-            asked = table.asked(ask.seat)
-            action = decided(asked, seated[ask.seat])
+        for seat in table.pending:
+            asked = table.asked(seat)
+            action = decided(asked, seated[seat])
             try:
-                table.answer(ask.seat, action)
+                table.answer(seat, action)
             except IllegalAction as illegal:
-                raise StrategyError.illegal(asked, seated[ask.seat], str(illegal)) from illegal
+                raise StrategyError.illegal(asked, seated[seat], str(illegal)) from illegal
     return table
 
 
@@ -131,7 +131,7 @@ async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | 
 
     while not table.over:
         results = await asyncio.gather(
-            *(settle(ask) for ask in table.unanswered()), return_exceptions=True
+            *(settle(ask) for ask in table.pending.values()), return_exceptions=True
         )
         for result in results:
             if isinstance(result, BaseException):
@@ -164,17 +164,16 @@ def give(table: Table, request: int, seat: str, fields: Mapping[str, object] | N
     Raises:
         ReplayMismatch: it does not fit the open questions.
     """
-    waiting = {ask.seat: ask for ask in table.unanswered()}
-    if request != table.requests or seat not in waiting:
+    if request != table.requests or seat not in table.pending:
         raise ReplayMismatch(
             f'recorded answer {request} of seat "{seat}" has no question: '
-            f"at request {table.requests} the rules ask {', '.join(waiting) or 'nobody'}"
+            f"at request {table.requests} the rules ask {', '.join(table.pending) or 'nobody'}"
         )
     if fields is None:
         table.forfeit(seat)
         return
     try:
-        table.answer(seat, waiting[seat].action.model_validate(fields))
+        table.answer(seat, table.pending[seat].action.model_validate(fields))
     except ValueError as error:
         reason = explain(error) if isinstance(error, ValidationError) else str(error)
         raise ReplayMismatch(

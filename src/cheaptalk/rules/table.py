@@ -1,6 +1,6 @@
 """A match in progress: the rules' generator, the open questions and what every seat has heard."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,9 +103,10 @@ made = tuple.__new__
 class Table:
     """A match in progress.
 
-    ``pending`` holds the questions asked at once, and :meth:`unanswered` those of them that are
-    open; :meth:`answer` or :meth:`forfeit` each of these, and the rules go on when the last is
-    closed. Answers given at once are shown to nobody before.
+    ``pending`` holds the open questions by seat, several where they are asked at once;
+    :meth:`answer` or :meth:`forfeit` each, and the rules go on when the last is closed. Answers
+    given at once are shown to nobody before. Each answer makes a new ``pending``, so that a loop
+    over its seats may answer them.
     """
 
     def __init__(self, game: Game, deal: Deal, seed: str) -> None:
@@ -120,6 +121,7 @@ class Table:
         self.pending: dict[str, Ask] = {}
         self.outcome: Outcome | None = None
         self.forfeited: frozenset[str] = frozenset()
+        self._asked: dict[str, Ask] = {}
         self._closed: dict[str, Action | None] = {}
         self._streams: dict[str, Chance] = {}
         self._together = False
@@ -139,7 +141,7 @@ class Table:
     def standing(self) -> str:
         """How far the match is, in words."""
         if self.pending:
-            return f"asks {', '.join(ask.seat for ask in self.unanswered())}"
+            return f"asks {', '.join(self.pending)}"
         return f"forfeited by {', '.join(sorted(self.forfeited))}" if self.forfeited else "over"
 
     def __repr__(self) -> str:
@@ -160,12 +162,11 @@ class Table:
         Raises:
             ValueError: the seat has no open question.
         """
-        if seat not in self.pending:
-            self._open(seat)
+        ask = self._open(seat)
         streams = self._streams.get(seat)
         if streams is None:
             streams = self._streams[seat] = self.chance.apart("player", seat)
-        return made(Asked, (self.requests, self.pending[seat], self.heard[seat], streams))
+        return made(Asked, (self.requests, ask, self.heard[seat], streams))
 
     def legal(self, seat: str) -> list[Action] | None:
         """All legal answers to this seat's open question.
@@ -231,13 +232,9 @@ class Table:
         given = tuple(self.given)
         return Result(self.game, self.deal, self.outcome, lambda: given)
 
-    def unanswered(self) -> list[Ask]:
-        """The open questions that still want an answer."""
-        return [ask for seat, ask in self.pending.items() if seat not in self._closed]
-
     def _open(self, seat: str) -> Ask:
         ask = self.pending.get(seat)
-        if ask is None or seat in self._closed:
+        if ask is None:
             raise ValueError(f'seat "{seat}" has no open question')
         return ask
 
@@ -245,21 +242,21 @@ class Table:
         """Note the answer; when it was the last one open, let the rules go on."""
         seat = ask.seat
         self.given.append(made(Given, (self.requests, seat, action)))
-        if len(self.pending) == 1 and action is not None:  # the same as below, faster
+        if len(self._asked) == 1 and action is not None:  # the same as below, faster
             self.heard[seat].append(made(Moment, (ask.event, action)))
             self.pending = {}
             self.requests += 1
             self._advance(self._rules.send, {seat: action} if self._together else action)
             return
         self._closed[seat] = action
-        if len(self._closed) < len(self.pending):
+        self.pending = self.pending.copy()
+        del self.pending[seat]
+        if self.pending:
             return
-        asks, closed = self.pending, self._closed
-        if len(asks) > 1:
-            closed = {name: closed[name] for name in asks}  # in the order asked, not answered
-        for name, ask in asks.items():
+        closed = {name: self._closed[name] for name in self._asked}  # in the order asked
+        for name, ask in self._asked.items():
             self.heard[name].append(Moment(ask.event, closed[name]))
-        self.pending, self._closed = {}, {}
+        self._closed = {}
         self.requests += 1
         if None not in closed.values():
             self._advance(self._rules.send, closed if self._together else action)
@@ -290,10 +287,10 @@ class Table:
         else:
             if isinstance(step, Ask) and step.seat in self.heard:
                 self._together = False
-                self.pending = {step.seat: step}
+                self.pending = self._asked = {step.seat: step}
             else:
                 self._together = True
-                self.pending = self._asks(step)
+                self.pending = self._asked = self._asks(step)
             if self.requests >= MOST_QUESTIONS:
                 raise self._wrong(f"it asks more than {MOST_QUESTIONS:,} times; let the match end")
 
@@ -321,9 +318,10 @@ class Table:
         """The questions that the rules ask at once, by the seats that they are to."""
         asks = (step,) if isinstance(step, Ask) else step
         if not isinstance(asks, tuple) or not all(isinstance(one, Ask) for one in asks):
+            several = isinstance(step, Iterable) and not isinstance(step, str)
             raise self._wrong(
-                f"it yields {step!r}; yield ct.Tell(seat, event), ct.Ask(seat, action, event) or a "
-                "tuple of asks"
+                f"it yields {f'a {type(step).__name__}' if several else repr(step)}; yield "
+                "ct.Tell(seat, event), ct.Ask(seat, action, event) or a tuple of asks"
             )
         found = {ask.seat: ask for ask in asks}
         for seat, ask in found.items():

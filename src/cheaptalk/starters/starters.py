@@ -7,6 +7,7 @@ filled in stands between ``<<`` and ``>>``, as other braces belong to the words 
 import keyword
 import re
 import sys
+import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,13 +90,26 @@ def _check_free(what: str, name: str, game: str, taken: list[str]) -> None:
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name, re.ASCII) or keyword.iskeyword(name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name, re.ASCII):
         raise CheaptalkError(
             f'"{name}" is no name for a module: write small letters, digits and underscores, such '
-            "as my_game"
+            f"as {_near(name)}"
         )
+    if keyword.iskeyword(name):
+        raise CheaptalkError(f'"{name}" is a word of Python itself; write my_{name} or another')
     if name in sys.stdlib_module_names or find_spec(name) is not None:
         raise CheaptalkError(f'there is a module named "{name}" already; take another name')
+
+
+def _near(name: str) -> str:
+    """A name for a module that is much like this one.
+
+    >>> _near("MyGame"), _near("Été à deux"), _near("2x"), _near("?")
+    ('my_game', 'ete_a_deux', 'my_2x', 'my_game')
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    return apart if apart[:1].isalpha() else f"my_{apart or 'game'}"
 
 
 def _write(kind: str, name: str, out: Path | None, values: dict[str, object]) -> list[Path]:

@@ -10,9 +10,15 @@ from datetime import date
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from cheaptalk.calls.budget import Budget
 from cheaptalk.players import ModelSeat, RosterEntry
@@ -114,7 +120,7 @@ def _problem(entry: Mapping[str, Any]) -> str:
     return ""
 
 
-class StudyError(CheaptalkError, ValueError):
+class StudyError(CheaptalkError):
     """A study that cannot be played as written: one line that names file, key, value and cure."""
 
 
@@ -259,6 +265,9 @@ class Study(Value):
         repeats: matches of each seating on each deal.
         budget: what it may spend.
         unanswered: what becomes of matches in which a player finally gave no valid answer.
+
+    Raises:
+        StudyError: it is not legal; the message begins with the key.
     """
 
     name: str
@@ -323,6 +332,14 @@ class Study(Value):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
         return self
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _told_plainly(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return read(data)
+        except ValidationError as error:
+            raise StudyError(first_problem(error)) from None
+
     def __repr__(self) -> str:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")
         return brief(self, f"{self.name}, {games}, {players}")
@@ -363,5 +380,5 @@ def parse_study(data: object, source: str) -> Study:
         raise StudyError(f"{source}: a study file is a mapping with a name, games and players")
     try:
         return Study.model_validate(dict(data))
-    except ValidationError as error:
-        raise StudyError(f"{source}: {first_problem(error)}") from None
+    except StudyError as error:
+        raise StudyError(f"{source}: {error}") from None

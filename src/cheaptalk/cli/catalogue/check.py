@@ -26,6 +26,14 @@ def check(
         ),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Matches of each kind, each by a seed.")] = 3,
+    limit: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Seconds that the game's code may take from one answer to the next; 0 for any.",
+            metavar="SECONDS",
+        ),
+    ] = 60,
     json: JsonOption = False,
 ) -> None:
     """Check that a game keeps every law that games keep."""
@@ -34,20 +42,43 @@ def check(
     box = ct.conformance.box_at(game)
     laws = len(ct.conformance.CHECKS) + len(ct.conformance.BOX_CHECKS)
     found: list[ct.conformance.Verdict] = []
+    numbers = [str(one + 1) for one in range(seeds)]
     with StatusLine().shown(f"{box.name}: 0 of {laws} laws checked") as show:
-        for verdict in ct.conformance.verdicts(box, [str(one + 1) for one in range(seeds)]):
+        for verdict in ct.conformance.verdicts(box, numbers, limit=limit):
             found.append(verdict)
             show(f"{box.name}: {len(found)} of {laws} laws checked")
     broken = [one for one in found if one.problem is not None]
     if json:
         print_json([one._asdict() for one in found])
     else:
-        for one in found:
-            out.print("[red]broken[/]  " if one.problem else "[green]kept[/]    ", end="")
-            say(one.problem.partition(": ")[2] if one.problem else f"{one.check}: {one.law}")
+        _print_verdicts(found)
+        for missing in ct.conformance.advice(box):
+            out.print("[yellow]advice[/]  ", end="")
+            say(missing)
         kept = f"{len(found) - len(broken)} of {laws} laws kept"
+        if len(found) < laws:
+            kept += f" and {laws - len(found)} not checked"
         strategies = counted(len(box.strategies), "strategy")
         variants = counted(len(ct.conformance.variants(box)), "variant")
         say(f"{box.name}: {kept}, in {variants} with {counted(seeds, 'seed')} and {strategies}")
     if broken:
         raise typer.Exit(1)
+
+
+def _print_verdicts(found: list[ct.conformance.Verdict]) -> None:
+    """Every law that is kept, and every cause for which others are not, where it came first."""
+    met: dict[str | None, list[str]] = {}
+    for one in found:
+        met.setdefault(one.cause, []).append(one.check)
+    for one in found:
+        first, *others = met[one.cause]
+        if one.problem is None:
+            out.print("[green]kept[/]    ", end="")
+            say(f"{one.check}: {one.law}")
+        elif one.check == first:
+            out.print("[red]broken[/]  ", end="")
+            say(one.problem.partition(": ")[2])
+            if others:
+                say(
+                    f"        the same in {counted(len(others), 'more check')}: {', '.join(others)}"
+                )

@@ -37,7 +37,7 @@ def games(
         print_json(_game(box))
         return
     out.print(f"[bold]{box.name}[/], version {box.rules.version}")
-    say(inspect.getdoc(box.rules) or "")
+    say(inspect.cleandoc(box.rules.__doc__ or ""))
     out.print(f"\nRoles: {', '.join(box.rules.roles)}")
     out.print(f"Places, with the defaults: {', '.join(box.rules().places)}")
     say(f"Forfeit: {box.rules.forfeit}\n")

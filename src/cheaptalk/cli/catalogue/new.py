@@ -34,7 +34,9 @@ def new(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder to write.", show_default="the name, in this folder"),
+        typer.Option(
+            help="The folder to write.", show_default="the name with dashes, in this folder"
+        ),
     ] = None,
 ) -> None:
     """Write a small package with a game, player or style of your own, which passes its tests."""

@@ -16,7 +16,6 @@ from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.empirical.bootstrap import (
     LEVEL,
     SHARE,
-    TIE,
     BestResponses,
     Bootstrap,
     Spread,
@@ -30,7 +29,7 @@ from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
 from cheaptalk.equilibrium.empirical.metrics import against
 from cheaptalk.equilibrium.empirical.next_cells import NextCells, broken_ties
 from cheaptalk.equilibrium.solvers.payoff_files import PLAIN, PayoffTable
-from cheaptalk.equilibrium.solvers.payoffs import Floats
+from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats
 from cheaptalk.equilibrium.solvers.solutions import SymmetricEquilibria
 from cheaptalk.rules import MeasureTable, counted
 from cheaptalk.rules.display import Printed

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from cheaptalk.equilibrium.empirical.cells import GameSample, Key
 from cheaptalk.equilibrium.empirical.empirical_games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
-from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
+from cheaptalk.equilibrium.solvers.payoffs import TIE, Flags, Floats, near
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.processes import processes
 from cheaptalk.rules import CheaptalkError, counted
@@ -30,8 +30,6 @@ from cheaptalk.text import aligned
 DRAWS = 1_000
 LEVEL = 0.95
 """Of the interval of a :class:`Spread`."""
-TIE = 1e-9
-"""Payoffs are tied if they differ by no more than this share of the largest."""
 SHARE = 1e-9
 """Strategies played less than this are outside a support."""
 PIECE = 125
@@ -77,7 +75,7 @@ class Bootstrap(Printed):
         What is below 1e-9 of the largest payoff is rounding, and counts as 0.
         """
         exact = regrets(self.payoffs, self.mixtures)
-        return np.where(np.abs(exact) <= _near(self.payoffs)[:, 0], 0, exact)
+        return np.where(np.abs(exact) <= near(self.payoffs)[:, 0], 0, exact)
 
     @cached_property
     def slack(self) -> Floats:
@@ -148,10 +146,12 @@ class Bootstrap(Printed):
     def best_responses(self) -> "BestResponses":
         """How often each strategy is the best reply to each."""
         best = self.payoffs.max(axis=1, keepdims=True)
-        near = self.payoffs >= best - _near(self.payoffs)
-        alone = near.sum(axis=1, keepdims=True) == 1
+        replies = self.payoffs >= best - near(self.payoffs)
+        alone = replies.sum(axis=1, keepdims=True) == 1
         return BestResponses(
-            (near & alone).mean(axis=0), (near & ~alone).mean(axis=0), self.payoffs.mean(axis=0)
+            (replies & alone).mean(axis=0),
+            (replies & ~alone).mean(axis=0),
+            self.payoffs.mean(axis=0),
         )
 
     def differences(self, metric: str, *, level: float = 0.95) -> pl.DataFrame:
@@ -207,7 +207,7 @@ class BestResponses(NamedTuple):
 
     Attributes:
         alone: share of draws in which i is the only best reply to j, in [0, 1].
-        tied: share of draws in which i is one of several, their payoffs equal to 1e-9.
+        tied: share of draws in which i is one of several, whose payoffs are tied.
         payoffs: what i gets against j, mean over draws.
     """
 
@@ -274,11 +274,6 @@ def _solved(payoffs: Floats, count: int) -> Floats:
     with processes(count, "ask for fewer at once") as pool:
         solving = [pool.submit(mene_mixtures, piece) for piece in pieces]
         return np.concatenate([solved.result() for solved in solving])
-
-
-def _near(payoffs: Floats) -> Floats:
-    """How near payoffs of each draw are to count as equal, shape (draws, 1, 1)."""
-    return np.asarray(TIE * np.abs(payoffs).max(axis=(1, 2), keepdims=True))
 
 
 def resampled(
@@ -452,20 +447,20 @@ def recurs(payoffs: Floats, support: tuple[int, ...]) -> Flags:
     """
     inside = list(support)
     most = np.abs(payoffs).max(axis=(1, 2))
-    near = TIE * np.where(most > 0, most, 1.0)
+    tie = TIE * np.where(most > 0, most, 1.0)
     count = len(inside)
     system = np.zeros((len(payoffs), count + 1, count + 1))
-    system[:, :count, :count] = payoffs[:, inside][:, :, inside] / near[:, None, None] * TIE
+    system[:, :count, :count] = payoffs[:, inside][:, :, inside] / tie[:, None, None] * TIE
     system[:, :count, count], system[:, count, :count] = -1, 1
     regular = np.linalg.matrix_rank(system) == count + 1
     found = np.zeros(len(payoffs), dtype=bool)
     right = np.append(np.zeros(count), 1.0)[:, None]
     shares = np.linalg.solve(system[regular], right)[:, :count, 0]
     answers = np.einsum("dij,dj->di", payoffs[regular][:, :, inside], shares)
-    best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= near[regular]
+    best = answers.max(axis=1) - answers[:, inside].min(axis=1) <= tie[regular]
     found[regular] = (shares > SHARE).all(axis=1) & best
     for draw in np.flatnonzero(~regular):
-        found[draw] = _one_of_many(payoffs[draw] / near[draw] * TIE, inside)
+        found[draw] = _one_of_many(payoffs[draw] / tie[draw] * TIE, inside)
     return found
 
 
@@ -498,6 +493,6 @@ def weakly_dominated(payoffs: Floats) -> list[tuple[int, ...]]:
         payoffs: shape (n, n).
     """
     lead = payoffs[:, None] - payoffs[None]  # of the first strategy over the second
-    near = TIE * np.abs(payoffs).max()
-    dominates = (lead >= -near).all(axis=2) & (lead > near).any(axis=2)
+    tie = float(near(payoffs[None])[0, 0, 0])
+    dominates = np.asarray((lead >= -tie).all(axis=2) & (lead > tie).any(axis=2))
     return [tuple(np.flatnonzero(column).tolist()) for column in dominates.T]

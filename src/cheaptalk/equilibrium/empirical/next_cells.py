@@ -25,10 +25,10 @@ from scipy.linalg import block_diag
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 
-from cheaptalk.equilibrium.empirical.bootstrap import SHARE, TIE, check_samples, shares_deals
+from cheaptalk.equilibrium.empirical.bootstrap import SHARE, check_samples, shares_deals
 from cheaptalk.equilibrium.empirical.cells import GameSample
 from cheaptalk.equilibrium.empirical.empirical_games import EmpiricalGame
-from cheaptalk.equilibrium.solvers.payoffs import Floats, Integers
+from cheaptalk.equilibrium.solvers.payoffs import TIE, Floats, Integers
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import Printed

@@ -17,6 +17,8 @@ GRID = 1e11
 LARGEST = 1e300
 """Payoffs further from zero than this have sums that are no floats any more, and those nearer to it
 than its inverse have quotients that are none."""
+TIE = 1e-9
+"""Payoffs are tied if they differ by no more than this share of the game's largest."""
 NOISE = 1e-12
 """Differences between payoffs below this share of the largest payoff are taken for rounding."""
 
@@ -104,6 +106,17 @@ def _fault(payoffs: Any) -> str:
         except (TypeError, ValueError):
             return f"{one!r} is none"
     return "these are nested unevenly"
+
+
+def near(payoffs: Floats) -> Floats:
+    """How near payoffs of each game are to count as equal, shape (games, 1, 1)."""
+    return np.asarray(TIE * np.abs(payoffs).max(axis=(1, 2), keepdims=True))
+
+
+def levelled(payoffs: Floats) -> Floats:
+    """Games in which payoffs tied with the best of their column are that, shape (games, n, n)."""
+    best = payoffs.max(axis=1, keepdims=True)
+    return np.where(payoffs >= best - near(payoffs), best, payoffs)
 
 
 def scaled(payoffs: Floats) -> Floats:

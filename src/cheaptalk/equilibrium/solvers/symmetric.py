@@ -30,6 +30,7 @@ from cheaptalk.equilibrium.solvers.payoffs import (
     Flags,
     Floats,
     Integers,
+    levelled,
     many_payoffs,
     scaled,
     symmetric_payoffs,
@@ -93,8 +94,10 @@ def symmetric_equilibria(
     Strictly dominated strategies are struck out, every set of the others is decided (see
     :mod:`cheaptalk.equilibrium.solvers.supports`), and every equilibrium is verified by its
     regret. Where the equations of a support are singular, equilibria may form a continuum; it is
-    reported as one component with its point of most entropy. Payoffs count as equal if they differ
-    by less than about 1e-11 of the largest spread within a column.
+    reported as one component with its point of most entropy. Payoffs that fall short of the best
+    reply's by no more than 1e-9 of the game's largest are best, too; regrets are of the payoffs as
+    given. Others count as equal if they differ by less than about 1e-11 of the largest spread
+    within a column.
 
     Args:
         payoffs: what strategy i gets against strategy j, shape (n, n).
@@ -115,14 +118,15 @@ def symmetric_equilibria(
     names = None if labels is None else tuple(labels)
     if names is not None and len(names) != len(matrix):
         raise ValueError(f"{len(matrix)} strategies need as many labels, not {len(names)}")
-    left = _searched(matrix)
-    found, bound = _found(_among(matrix, left), tolerance, limit, progress)
+    level = levelled(matrix[None])[0]
+    left = _searched(level)
+    found, bound = _found(_among(level, left), tolerance, limit, progress)
     components = [
         Component(Equilibrium.at(matrix, _whole(point, left)), _whole(corners, left))
         for point, corners in found
     ]
     points = np.array([component.point.mixture for component in components])
-    order = _order(matrix[None], np.zeros(len(points), dtype=np.int64), points)
+    order = _order(level[None], np.zeros(len(points), dtype=np.int64), points)
     ordered = tuple(components[one] for one in order)
     return SymmetricEquilibria(ordered, bound is None, bound, names)
 
@@ -143,16 +147,16 @@ def mene_mixtures(payoffs: npt.ArrayLike) -> Floats:
         EquilibriumError: no equilibrium of a game was found, or one could not be verified.
     """
     matrices = many_payoffs(payoffs)
-    answers = np.zeros(matrices.shape[:2])
-    left = undominated(scaled(matrices))
+    answers, level = np.zeros(matrices.shape[:2]), levelled(matrices)
+    left = undominated(scaled(level))
     sizes = left.sum(axis=1)
     hard = set(np.flatnonzero(sizes >= MIXED).tolist())
     for size in sorted(set(sizes[sizes < MIXED].tolist())):
         group = np.flatnonzero(sizes == size)
-        hard |= _fast_mene(matrices, left, group, answers)
+        hard |= _fast_mene(level, left, group, answers)
     known: dict[bytes, Floats] = {}
     for game in sorted(hard):
-        answers[game] = _careful_mene(matrices[game], known)
+        answers[game] = _careful_mene(level[game], known)
     return answers
 
 

@@ -456,7 +456,7 @@ def _replay(
     unused = []
     for row in moves:
         request = table.requests
-        ask = next(iter(table.unanswered()), None)
+        ask = next(iter(table.pending.values()), None)
         if ask is None:
             raise row.unfit("the game is over before it")
         due = (seated[ask.seat], request // 2 + 1)

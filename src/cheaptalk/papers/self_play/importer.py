@@ -229,7 +229,7 @@ def _select(table: Table, selections: Sequence[Selection]) -> dict[int, Kind]:
         Unfit: a selection is not known.
     """
     while not table.over:
-        (ask,) = table.unanswered()
+        (ask,) = table.pending.values()
         selected = selections[PLAYERS.index(ask.seat)]
         request = table.requests
         if selected is None:

@@ -52,7 +52,7 @@ def preview(
     player = spec.model_copy(update={"model": STAND_IN}).player(game)
     turns = 0
     while table.pending:
-        for seat in tuple(table.pending):
+        for seat in table.pending:
             asked = table.asked(seat)
             if places[seat] != place:
                 table.answer(seat, decided(asked, others[places[seat]]))
