@@ -9,7 +9,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.cli.commands import COMMANDS
-from cheaptalk.cli.shared.completion import VARIABLE
+from cheaptalk.cli.shared.completion import OURS, VARIABLE
 from tests.conftest import Command
 
 Tab = Callable[[str, str], list[str]]
@@ -101,6 +101,14 @@ def test_values_of_several_parts_are_offered_as_each_shell_divides_words(
     assert all(one.startswith(line.split(" ")[-1]) for one in tab("fish", line))
 
 
+def test_names_that_are_offered_unloaded_are_those_that_are_registered() -> None:
+    assert {
+        "cheaptalk.presets": tuple(ct.studies.preset_names()),
+        "cheaptalk.rosters": tuple(ct.players.roster_names()),
+        "cheaptalk.rubrics": tuple(ct.judges.rubric_names()),
+    } == OURS
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_studies_are_those_in_the_store(
     cheaptalk: Command, tab: Tab, tmp_path: Path, shell: str
@@ -117,6 +125,18 @@ def test_studies_are_those_in_the_store(
     assert tab(shell, f"resume --store {other} ") == ["there"]
     assert tab(shell, "run he") == ["here"]
     assert cheaptalk("status").status == 0
+
+
+def test_nothing_is_left_beside_a_store_that_is_read(tab: Tab, tmp_path: Path) -> None:
+    path = tmp_path / "cheaptalk.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        store.register_study("here", {})
+    before = set(tmp_path.iterdir())
+    assert tab("bash", "report ") == ["here"]
+    assert set(tmp_path.iterdir()) == before
+    with ct.Store.open(path) as store:
+        store.register_study("now", {})
+        assert tab("bash", "report ") == ["here", "now"], "what is in its log alone"
 
 
 @pytest.mark.parametrize("line", ["report ", "resume --store no.sqlite ", "play nogame --as "])

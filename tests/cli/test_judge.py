@@ -179,15 +179,34 @@ def test_who_costs_something_says_how_much_before(talk: Command, tmp_path: Path)
     assert "estimated" not in talk(*JUDGE).err
 
 
-def test_refusals_are_no_verdicts(talk: Command) -> None:
+def test_what_got_no_verdict_is_told_each_time_and_asked_again_where_that_is_wanted(
+    talk: Command,
+) -> None:
     with Server(handler=refusing) as server:
-        done = talk(
-            *JUDGE[:-1], f"{{model: vllm/shy@{server.url}, refusals: final}}", "--sample", "2"
-        )
-    assert done.status == 0
-    count = len(server.calls)
-    assert f"talk: 0 judged now, 0 before, {count} without a verdict, in 2 of 2 m" in done.out
-    assert f"  {count} x no verdict: refused" in done.out
+        judge = (
+            *JUDGE[:-1], f"{{model: vllm/shy@{server.url}, refusals: final}}", "--sample", "2",
+        )  # fmt: skip
+        first = talk(*judge)
+        count = len(server.calls)
+        before = talk(*judge)
+        foretold = talk(*judge, "--dry-run").out
+        assert len(server.calls) == count, "nothing is asked again by itself"
+        assert talk(*judge, "--allow-failures").status == 0
+        asked = f"{count} items to judge in 2 matches, 0 judged before\n"
+        assert asked in talk(*judge, "--again", "--dry-run").out
+        again = talk(*judge, "--again", "--json")
+        assert len(server.calls) == 2 * count
+    without = f"talk: 0 judged now, 0 before, {count} without a verdict, in 2 of 2 matches\n"
+    cure = f"ask again where there is no verdict with: {shlex.join(['cheaptalk', *judge])} --again"
+    for done in (first, before):
+        assert done.status == 1
+        assert done.out.startswith(f"{without}  {count} x no verdict: refused\n")
+        assert done.out.endswith(f"{cure}\n")
+    nothing = f"nothing to judge: all was asked before, and {count} items got no verdict\n"
+    assert nothing in before.out
+    assert f"0 judged before, {count} without a verdict\n{nothing}{cure}\n" in foretold
+    told = json.loads(again.out)
+    assert (again.status, told["no_verdict"], told["no_verdict_before"]) == (1, count, 0)
 
 
 async def refusing(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

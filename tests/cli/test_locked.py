@@ -1,5 +1,6 @@
 """A store to which another process writes is told first of all, with who does and what to do."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import yaml
 
 import cheaptalk as ct
 from cheaptalk.studies import RunState
+from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.runs import scripted
 from tests.conftest import Command
 from tests.fakes import Server, spec, with_model
 
@@ -54,6 +57,24 @@ def test_who_holds_a_store_is_told_before_anything_else(
         "(2 of 8 matches done); wait for it to end, or look after it with: "
         "cheaptalk ctl big --store cheaptalk.sqlite\n"
     )
+
+
+def test_a_run_between_scripts_is_told_from_its_first_moment(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[str]()
+    usual = scripted.play_chunk
+
+    def play_chunk(matches: list[PlannedMatch]) -> scripted.Chunk:
+        with ct.Store.open(tmp_path / "cheaptalk.sqlite") as store:
+            with pytest.raises(ct.records.StoreHeld) as held:
+                ct.studies.check_free(store)
+            told.append(str(held.value))
+        return usual(matches)
+
+    monkeypatch.setattr(scripted, "play_chunk", play_chunk)
+    assert cheaptalk("run", "quickstart", "--limit", "1").status == 0
+    assert [f'process {os.getpid()} is at "quickstart"' in one for one in told] == [True]
 
 
 def test_what_only_reads_goes_on_while_a_store_is_held(cheaptalk: Command, held: ct.Store) -> None:

@@ -1,6 +1,8 @@
 """Every way in which a command can end has its exit status, and errors are one sentence."""
 
 import logging
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ def test_an_error_has_a_status_and_is_told_in_one_sentence(
     status: int,
     said: str,
 ) -> None:
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise error
 
     monkeypatch.setitem(main.__globals__, "app", fail)
@@ -45,7 +47,7 @@ def test_it_says_its_version(cheaptalk: Command, option: str) -> None:
 
 
 def test_a_fault_of_the_program_itself_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setitem(main.__globals__, "app", fail)
@@ -81,9 +83,46 @@ def test_a_quiet_command_prints_results_and_errors_alone(
     done = run(2, "-q")
     assert (done.status, done.err) == (0, "")
     assert "small: 2 of 2 matches done" in done.out
+    assert "with: cheaptalk" not in done.out
     none = cheaptalk(*before_or_behind("--quiet", "resume", "none")[place])
     assert (none.status, none.said[:7]) == (2, "error: ")
     assert "small: seed is 3; what is stored has 2" in run(3, "--verbose").err
+
+
+HINTING = [
+    ("games",), ("games", "bargaining"), ("preset",), ("providers",), ("recipes",), ("rosters",),
+    ("prices",), ("new", "player", "mine"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HINTING, ids=" ".join)
+def test_hints_stand_behind_what_was_asked_for_and_not_in_a_quiet_command(
+    cheaptalk: Command, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    quiet = cheaptalk(*line, "-q").out
+    shutil.rmtree(tmp_path / "mine", ignore_errors=True)
+    whole = cheaptalk(*line).out
+    assert whole.startswith(quiet)
+    assert 0 < len(quiet) < len(whole)
+
+
+WRITING = [
+    ("report", "s", "--out"), ("report", "s", "--recipe", "glee", "--tables"),
+    ("compare", "a", "b", "--out"), ("leaderboard", "s", "--tables"), ("metagame", "s", "--out"),
+    ("export", "s", "--out"), ("label", "s", "--judge", "honesty", "--sheet"),
+    ("cache", "export", "--out"), ("prices", "--init"), ("new", "player", "mine", "--out"),
+    ("metagame", "s", "--export"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRITING, ids=" ".join)
+def test_no_command_writes_a_file_that_is_named_as_standard_output_is(
+    cheaptalk: Command, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    done = cheaptalk(*line, "-")
+    assert (done.status, done.out) == (2, "")
+    assert re.search(rf"'{line[-1]}'.*: it writes files, and not to standard output", done.said)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -53,9 +53,12 @@ def test_help_of_a_command_loads_nothing_heavy() -> None:
         ("run --store x --max-t", "--max-tokens"),
         ("games barg", "bargaining"),
         ("report s --recipe gl", "glee"),
+        ("run quick", "quickstart"),
+        ("run q --roster self", "self-play"),
+        ("judge s --judge hon", "honesty"),
     ],
 )
-def test_completing_commands_options_games_and_recipes_loads_nothing_heavy(
+def test_completing_commands_options_and_registered_names_loads_nothing_heavy(
     typed: str, expected: str, shell: str
 ) -> None:
     line = f"cheaptalk {typed}"

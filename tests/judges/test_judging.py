@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,6 +162,38 @@ def test_a_judge_that_fails_is_counted_and_gives_no_verdict(
     again = ct.judge(store, STUDY, judge_of(), models=models)
     assert (again.judged, again.before, again.invalid_before) == (0, 0, state.invalid)
     assert len(models.calls) == asked
+
+
+def test_who_is_asked_again_takes_no_reply_back_and_pays_for_both(
+    store: Store, tmp_path: Path
+) -> None:
+    play(store, deals=1)
+    replies = tmp_path / "replies.sqlite"
+    mute = Canned(lambda *_: Reply(failure=Failure.REFUSED))
+    judge = judge_of({"model": "vllm/judge", "refusals": "final"})
+    count = ct.judge(store, STUDY, judge, models=mute, cache=replies).invalid
+    models = always("consistent")
+    state = ct.judge(store, STUDY, judge, models=models, again=True, cache=replies)
+    assert (state.judged, state.invalid_before, state.without) == (count, 0, {})
+    assert set(state.kinds) == {Kind.REPAIRED}, "it was asked again"
+    assert len(models.calls) == state.cost.calls == count
+    assert set(models.numbers).isdisjoint(mute.numbers)
+    for one in read_judgements(store):
+        assert [call["reply"].get("failure") for call in one.calls] == ["refused", None]
+        assert one.verdict is not None
+    assert state.spent.calls == judging_cost(store, STUDY).calls == 2 * count
+    ct.judge(store, STUDY, judge, models=mute, again=True, cache=replies)
+    assert len(mute.calls) == count, "a verdict is not asked for again"
+
+
+def test_studies_that_share_a_match_each_pay_for_what_they_asked(store: Store) -> None:
+    for name in (STUDY, "same"):
+        play(store, deals=1, name=name)
+    mute = Canned(lambda *_: Reply(failure=Failure.FILTERED))
+    judge = judge_of({"model": "vllm/judge", "refusals": "final"})
+    count = ct.judge(store, STUDY, judge, models=mute).invalid
+    ct.judge(store, "same", judge, models=always("consistent"), again=True)
+    assert [judging_cost(store, name).calls for name in (STUDY, "same")] == [count, count]
 
 
 def test_what_the_provider_failed_on_is_judged_the_next_time(store: Store) -> None:

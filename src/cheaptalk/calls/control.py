@@ -51,6 +51,7 @@ class Control:
 
     def __enter__(self) -> "Control":
         self._mailbox.clear()
+        self.give_account()
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -174,13 +174,19 @@ class Caller:
             desk.purse.hold(self.tab, uncounted_on(desk.store, match_id))
 
     async def think(
-        self, thinking: Generator[C, Reply, T], request: int, seat: str, spec: SeatSpec
+        self,
+        thinking: Generator[C, Reply, T],
+        request: int,
+        seat: str,
+        spec: SeatSpec,
+        attempts: int = 0,
     ) -> Thought[T]:
         """Let a player think to its end, making the calls it wants.
 
         Args:
             request, seat: the question that is thought about.
             spec: the player's settings.
+            attempts: calls that were made about the question before, and are recorded.
         """
         calls: list[dict[str, Any]] = []
         keys: list[CallKey] = []
@@ -190,7 +196,7 @@ class Caller:
                 call = next(thinking) if reply is None else thinking.send(reply)
             except StopIteration as end:
                 return Thought(end.value, calls, keys, reply)
-            keys.append(CallKey(self.match_id, request, seat, len(calls)))
+            keys.append(CallKey(self.match_id, request, seat, attempts + len(calls)))
             reply, entry = await self.make(keys[-1], call, spec)
             calls.append(entry)
 

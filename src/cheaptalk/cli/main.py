@@ -70,7 +70,7 @@ def _status() -> int:
     try:
         with _plain_warnings():
             completion.enable()
-            app()
+            app(prog_name="cheaptalk")
     except SystemExit as end:
         return int(end.code or 0)
     except KeyboardInterrupt:

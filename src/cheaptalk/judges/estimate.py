@@ -9,7 +9,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.judgements import judge_cost, judged_items
+from cheaptalk.records.judgements import GIVEN, judge_cost, judged_items
 from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
@@ -29,7 +29,8 @@ class JudgingEstimate:
     Attributes:
         matches: those to be judged.
         items: what is still to be judged in them.
-        before: what the judge was asked about before, in the matches that were read.
+        before: what was judged before, in the matches that were read.
+        invalid_before: what the judge gave no verdict of before, and is not asked about again.
         read: matches that were read to find out.
         spent: by the judge for the study so far.
         amounts: calls, tokens and dollars that are still to come.
@@ -40,6 +41,7 @@ class JudgingEstimate:
     matches: int
     items: int
     before: int
+    invalid_before: int
     read: int
     spent: Cost
     amounts: Amounts
@@ -50,6 +52,7 @@ class JudgingEstimate:
         """The estimate as plain data."""
         counts = {name: getattr(self, name) for name in ("matches", "items", "before", "read")}
         told = {"assumes": list(self.assumes), "nothing": self.nothing}
+        counts["no_verdict_before"] = self.invalid_before
         return counts | {"spent": self.spent.as_json()} | self.amounts.as_json() | told
 
 
@@ -61,6 +64,7 @@ def estimate_judging(
     *,
     sample: int | None = None,
     seed: int = 0,
+    again: bool = False,
     prices: Prices | None = None,
 ) -> JudgingEstimate:
     """Estimate what a judge is going to take for what it has not judged yet; nothing is asked.
@@ -70,7 +74,7 @@ def estimate_judging(
 
     Args:
         sample: as for :func:`.judge`.
-        seed: as for :func:`.judge`.
+        seed, again: as for :func:`.judge`.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:
@@ -81,11 +85,14 @@ def estimate_judging(
     chosen = matches_for(store, study, by, sample=sample, seed=seed)
     known = judged_items(store, study, by.digest)
     read = evenly(chosen, READ)
-    before = items = asked = 0
+    before = without = items = asked = 0
     for record in some(store, study, read):
         for item in items_of(record, by.rubric):
-            if (record.id, item.name) in known:
+            kind = known.get((record.id, item.name))
+            if kind in GIVEN:
                 before += 1
+            elif kind is not None and not again:
+                without += 1
             else:
                 items += 1
                 asked += characters(by.call(by.messages(item)))
@@ -104,7 +111,7 @@ def estimate_judging(
         assumes.append(f"the {len(chosen):,} matches are as the {len(read):,} that were read")
     amounts = amounts_of((few, many), by.seat, known_prices)
     return JudgingEstimate(
-        len(chosen), items, before, len(read), judge_cost(store, by.digest, study), amounts,
-        tuple(assumes),
-        None if items else why_nothing(by.rubric, before),
+        len(chosen), items, before, without, len(read), judge_cost(store, by.digest, study),
+        amounts, tuple(assumes),
+        None if items else why_nothing(by.rubric, before, without),
     )  # fmt: skip

@@ -27,8 +27,9 @@ from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
-from cheaptalk.records.costs import Cost
+from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.judgements import (
+    GIVEN,
     Judgement,
     judge_cost,
     judged_items,
@@ -69,8 +70,9 @@ class Judging:
         matches: those to be judged.
         done: those of them in which nothing is left to be judged.
         failed: those in which something is, because a call failed or the match does not replay.
-        before, invalid_before: items that had a verdict before this run, and those of which the
-            judge finally gave none.
+        before: items that had a verdict before this run.
+        kinds_before: answers of earlier runs that are no verdicts, by kind, where the judge was not
+            asked again.
         verdicts: this run's verdicts by category or score.
         kinds: the judge's final answers of this run by kind, those without a verdict included.
         problems: why items were not judged, and how many for each reason.
@@ -88,7 +90,7 @@ class Judging:
     done: int = 0
     failed: int = 0
     before: int = 0
-    invalid_before: int = 0
+    kinds_before: Counter[Kind] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[Kind] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
@@ -116,10 +118,21 @@ class Judging:
         """Items of which the judge finally gave no valid verdict in this run."""
         return self.kinds.total() - self.judged
 
-    def note(self, judgement: Judgement) -> None:
-        """Count a judgement."""
+    @property
+    def invalid_before(self) -> int:
+        """Items without a verdict of which the judge was not asked again in this run."""
+        return self.kinds_before.total()
+
+    @property
+    def without(self) -> Counter[Kind]:
+        """What the judge's answers were, by kind, of which it gave no valid verdict so far."""
+        whole = self.kinds + self.kinds_before
+        return Counter({kind: count for kind, count in whole.items() if kind not in GIVEN})
+
+    def note(self, judgement: Judgement, new: Sequence[dict[str, Any]]) -> None:
+        """Count a judgement, and what its new calls took."""
         self.kinds[judgement.kind] += 1
-        self.cost += judgement.cost
+        self.cost = sum((cost_of(call["reply"]) for call in new), self.cost)
         if judgement.verdict is not None:
             self.verdicts[label(judgement.verdict)] += 1
 
@@ -137,6 +150,7 @@ def judge(
     *,
     sample: int | None = None,
     seed: int = 0,
+    again: bool = False,
     budget: Cap = NO_CAP,
     cache: Path | str | None = None,
     concurrency: int = CONCURRENCY,
@@ -152,6 +166,7 @@ def judge(
         sample: so many matches, drawn at random; all if not set. A larger sample of the same seed
             holds the smaller one.
         seed: of the sample.
+        again: ask again where the judge gave no verdict; what it said before stays in the record.
         budget: what this judge may spend on this study, over all its runs.
         cache: a file of replies bought before, made where there is none; None for no cache.
         concurrency: matches judged at once.
@@ -172,7 +187,7 @@ def judge(
         raise CheaptalkError(unpriced(by.seat.model))
     with open_cache(cache) as call_cache, store.writing():
         register_judge(store, by.digest, by.written)
-        run = _JudgingRun(store, study, by, chosen, progress)
+        run = _JudgingRun(store, study, by, chosen, progress, again=again)
         spent = judge_cost(store, by.digest, study)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         with run.control:
@@ -188,6 +203,8 @@ class _JudgingRun:
         by: Judge,
         chosen: Sequence[str],
         report: Callable[[Judging], None],
+        *,
+        again: bool,
     ) -> None:
         self.store = store
         self.study = study
@@ -195,6 +212,7 @@ class _JudgingRun:
         self.by = by
         self.chosen = chosen
         self.report = report
+        self.again = again
         self.state = Judging(len(chosen), unresolved=mark_unresolved(store))
         self.control = Control(store.backend.mailbox, study, self.matches)
         self.desk: Desk | None = None
@@ -217,8 +235,8 @@ class _JudgingRun:
         self.state.uncountable = purse.uncountable
         self.state.spent = purse.spent
         if not self.state.kinds and self.state.done == len(self.chosen):
-            before = self.state.before + self.state.invalid_before
-            self.state.nothing = why_nothing(self.by.rubric, before)
+            known = self.state.before, self.state.invalid_before
+            self.state.nothing = why_nothing(self.by.rubric, *known)
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -244,14 +262,16 @@ class _JudgingRun:
         self.report(state)
 
     def fresh(self, record: MatchRecord) -> list[Item]:
-        """The items of a match that the judge was not asked about before."""
+        """The items of a match that the judge is to be asked about."""
         found = []
         for item in items_of(record, self.by.rubric):
-            verdict = self.known.get((record.id, item.name))
-            if verdict is None:
+            kind = self.known.get((record.id, item.name))
+            if kind in GIVEN:
+                self.state.before += 1
+            elif kind is None or self.again:
                 found.append(item)
-            self.state.before += verdict is True
-            self.state.invalid_before += verdict is False
+            else:
+                self.state.kinds_before[kind] += 1
         return found
 
     async def put(self, record: MatchRecord, item: Item, caller: Caller, desk: Desk) -> bool:
@@ -261,26 +281,37 @@ class _JudgingRun:
             Whether it is settled: not where the provider failed.
         """
         thinking = self.by.think(item)
-        thought = await caller.think(thinking, item.request, item.seat, self.by.seat)
+        before = self.calls_before(record, item)
+        thought = await caller.think(
+            thinking, item.request, item.seat, self.by.seat, attempts=len(before)
+        )
         verdict, last = thought.result, thought.last
         if verdict.kind is Kind.PROVIDER_ERROR:
             detail = last.detail if last else None
             self.state.problems[detail or "the provider failed"] += 1
             return False
+        noted = noted_calls(self.store, caller.match_id)
         made = Judgement(
             record.id,
             self.by.digest,
             item.name,
-            verdict.kind,
+            Kind.REPAIRED if before and verdict.kind is Kind.OK else verdict.kind,
             verdict.data,
-            annotated(thought.calls, thought.keys, noted_calls(self.store, caller.match_id)),
+            [*before, *annotated(thought.calls, thought.keys, noted)],
             time.time(),
         )
         await desk.ledger.write(
             lambda connection: write_judgement(connection, self.study_id, made, thought.keys)
         )
-        self.state.note(made)
+        self.state.note(made, new=thought.calls)
         return True
+
+    def calls_before(self, record: MatchRecord, item: Item) -> list[dict[str, Any]]:
+        """The recorded calls in which the judge gave no verdict of an item."""
+        if (record.id, item.name) not in self.known:
+            return []
+        said = read_judgements(self.store, judge=self.by.digest, match_id=record.id)
+        return next((one.calls for one in said if one.item == item.name), [])
 
 
 @reads_study

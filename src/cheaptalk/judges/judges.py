@@ -16,7 +16,7 @@ from cheaptalk.players.language_model.player import DECLINED, FAILED
 from cheaptalk.records import Status, Store, digest
 from cheaptalk.records.identity import written_judge_digest
 from cheaptalk.records.store.queries import ended_matches, some
-from cheaptalk.rules import Action, Ask, CheaptalkError, Event, suggest
+from cheaptalk.rules import Action, Ask, CheaptalkError, Event, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.styles import Illegal, Unreadable
@@ -216,12 +216,19 @@ def first_item(
         for item in items_of(record, by.rubric):
             return record.id, item
     raise CheaptalkError(
-        f"{study} has nothing to judge by {by.rubric.name}: {why_nothing(by.rubric, 0)}"
+        f"{study} has nothing to judge by {by.rubric.name}: {why_nothing(by.rubric)}"
     )
 
 
-def why_nothing(rubric: Rubric, before: int) -> str:
-    """Why matches hold nothing to judge by a rubric, where so much was judged before."""
+def why_nothing(rubric: Rubric, before: int = 0, without: int = 0) -> str:
+    """Why matches hold nothing to judge by a rubric.
+
+    Args:
+        before: items that were judged before.
+        without: items of which the judge was asked before and gave no verdict.
+    """
+    if without:
+        return f"all was asked before, and {counted(without, 'item')} got no verdict"
     if before:
         return "all was judged before"
     if rubric.item == "move" and rubric.actions is not None:

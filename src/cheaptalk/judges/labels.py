@@ -163,7 +163,7 @@ def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[t
     found = _found(store, study, by.rubric, matches)
     pairs = {(match, item) for match, items in found.items() for item in items}
     if not pairs:
-        raise CheaptalkError(f"{study} has nothing to label by {name}: {why_nothing(by.rubric, 0)}")
+        raise CheaptalkError(f"{study} has nothing to label by {name}: {why_nothing(by.rubric)}")
     return pairs
 
 

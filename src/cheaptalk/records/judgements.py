@@ -16,6 +16,8 @@ from cheaptalk.records.store.store import Store
 
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
 PREFIX = "judge"
+GIVEN = (Kind.OK, Kind.REPAIRED)
+"""The kinds of answers that are verdicts."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,21 @@ def write_judgement(
 ) -> None:
     """Store a judgement in the caller's transaction and drop its answered calls, now part of it.
 
+    A verdict stays as it is. One that follows an answer without a verdict takes its place, and must
+    hold its calls, too.
+
     Args:
-        study_id: the study for which it was made, and which has paid for it.
+        study_id: the study for which it was made.
     """
     values = vars(judgement) | {"kind": judgement.kind.value, "study_id": study_id}
-    connection.execute(insert(judgements).values(values).on_conflict_do_nothing())
+    new = insert(judgements).values(values)
+    connection.execute(
+        new.on_conflict_do_update(
+            index_elements=["match_id", "judge", "item"],
+            set_={name: new.excluded[name] for name in ("kind", "verdict", "calls", "made")},
+            where=judgements.c.kind.not_in(GIVEN),
+        )
+    )
     for key in keys:
         own = [calls.c[name] == value for name, value in key._asdict().items()]
         connection.execute(sa.delete(calls).where(*own, calls.c.state == "answered"))
@@ -118,18 +130,13 @@ def read_judgements(
             yield Judgement(**{**row, "kind": Kind(row["kind"])})
 
 
-def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], bool]:
-    """The items of a study that a judge was asked about, by match and item.
-
-    True where it gave a verdict, False where it finally gave none.
-    """
+def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
+    """The items of a study that a judge was asked about, by match and item, and what came of it."""
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
     query = sa.select(*columns).where(_of(study), judgements.c.judge == judge)
     with store.reading() as connection:
-        return {
-            (match_id, item): Kind(kind) in (Kind.OK, Kind.REPAIRED)
-            for match_id, item, kind in connection.execute(query)
-        }
+        rows = connection.execute(query)
+        return {(match_id, item): Kind(kind) for match_id, item, kind in rows}
 
 
 def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
@@ -144,20 +151,24 @@ def deals_of(store: StoreReader, study: str) -> dict[str, tuple[int, str]]:
 def judge_cost(store: StoreReader, judge: str, study: str) -> Cost:
     """What a judge has taken for a study so far, over all its runs and all sendings.
 
-    As in what players took, matches of earlier forms of the study are counted, and verdicts that
-    another study has paid for are not.
+    As in what players took, matches of earlier forms of the study are counted, and calls that
+    another study has paid for are not. Calls of which older records do not say who paid are those
+    of the study for which the verdict was made.
     """
     start = ledger_id(judge, "")
     study_id = store.study_id(study)
     waiting = sa.select(calls.c.reply).where(
         calls.c.match_id.startswith(start, autoescape=True), calls.c.study_id == study_id
     )
-    made = sa.select(judgements.c.calls).where(
-        judgements.c.judge == judge, judgements.c.study_id == study_id
-    )
+    made = sa.select(judgements.c.calls, judgements.c.study_id).where(judgements.c.judge == judge)
     with store.reading() as connection:
         open_ = sum(map(cost_of, connection.scalars(waiting)), Cost())
-        recorded = (call["reply"] for of in connection.scalars(made) for call in of)
+        recorded = (
+            call["reply"]
+            for of, for_ in connection.execute(made)
+            for call in of
+            if call.get("bought_by", study if for_ == study_id else None) == study
+        )
         return sum(map(cost_of, recorded), open_)
 
 

@@ -24,11 +24,19 @@ def suggest(name: str, known: Sequence[str]) -> str:
 
     >>> suggest("horizn", ["money", "horizon"])
     '"horizn" (did you mean "horizon"?)'
+    >>> suggest("charlie", ["alice", "bob"])
+    '"charlie" (known: alice, bob)'
     """
-    tried = (get_close_matches(one, known, n=1, cutoff=0.6) for one in (name, name.casefold()))
+    tried = (_nearest(one, known) for one in (name, name.casefold()))
     near = next(filter(None, tried), None)
     hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known) or 'none'}"
     return f'"{name}" ({hint})'
+
+
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    """The known name that most likely was meant, if any: the less alike begin alike."""
+    alike = [one for one in known if one[:1] == name[:1]]
+    return get_close_matches(name, known, n=1, cutoff=0.7) or get_close_matches(name, alike, n=1)
 
 
 def _is_boolean_for_number(value: Any, wanted: Any) -> bool:

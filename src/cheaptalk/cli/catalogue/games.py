@@ -10,7 +10,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, say
 
 
 def games(
@@ -30,7 +30,7 @@ def games(
             for box in boxes.values()
         ]
         print_table(None, ["game", "roles", "places", "what it is"], rows)
-        out.print("\nOne in full: cheaptalk games NAME")
+        hint("\nOne in full: cheaptalk games NAME")
         return
     box = ct.game_box(name)
     if json:
@@ -59,7 +59,7 @@ def games(
         "Measures", ["name", "meaning"], [[m.name, m.meaning] for m in box.measures.values()]
     )
     out.print(f"\nStyles: {', '.join(box.styles)}")
-    out.print(f"Players: cheaptalk players {box.name}")
+    hint(f"Players: cheaptalk players {box.name}")
 
 
 def _game(box: ct.GameBox) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.printing import say
+from cheaptalk.cli.shared.options import file_to_write
+from cheaptalk.cli.shared.printing import hint, say
 
 
 class Kind(StrEnum):
@@ -35,7 +36,9 @@ def new(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder to write.", show_default="the name with dashes, in this folder"
+            help="The folder to write.",
+            show_default="the name with dashes, in this folder",
+            callback=file_to_write,
         ),
     ] = None,
 ) -> None:
@@ -53,4 +56,4 @@ def new(
     for file in files:
         say(file, whole=True)
     folder = next(file.parent for file in files if file.name == "pyproject.toml")
-    say(f"\n{folder / 'README.md'} says what is what and how to go on", whole=True)
+    hint(f"\n{folder / 'README.md'} says what is what and how to go on")

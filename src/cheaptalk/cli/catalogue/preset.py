@@ -9,7 +9,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table
+from cheaptalk.cli.shared.printing import hint, print_json, print_table
 
 
 def preset(
@@ -35,4 +35,4 @@ def preset(
         print_json(about)
         return
     print_table(None, ["preset", "what it is"], [[known, text] for known, text in about.items()])
-    out.print("\nStart a study of your own: cheaptalk preset NAME > my-study.yaml")
+    hint("\nStart a study of your own: cheaptalk preset NAME > my-study.yaml")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import JsonOption, PricesOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.options import JsonOption, PricesOption, file_to_write
+from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, say
 from cheaptalk.whole_files import whole_file
 
 FILE = "prices.yaml"
@@ -22,7 +22,12 @@ def prices(
     ] = None,
     init: Annotated[
         Path | None,
-        typer.Option("--init", help="Write the package's prices to a new file.", metavar="FILE"),
+        typer.Option(
+            "--init",
+            help="Write the package's prices to a new file.",
+            metavar="FILE",
+            callback=file_to_write,
+        ),
     ] = None,
     file: PricesOption = None,
     json: JsonOption = False,
@@ -41,7 +46,7 @@ def prices(
         if row["input"] is None:
             say(f"{row['models'][0]}: {row['note']}")
     out.print("\nList prices as of their dates: check them before you trust a bill to them.")
-    out.print("Edit a copy: cheaptalk prices --init prices.yaml")
+    hint("Edit a copy: cheaptalk prices --init prices.yaml")
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

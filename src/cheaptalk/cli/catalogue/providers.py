@@ -9,7 +9,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.printing import hint, print_json, print_table, say
 
 
 def providers(
@@ -42,10 +42,13 @@ def providers(
         for one, row in found.items()
     ]
     print_table(None, ["provider", "where", "key", "is set"], rows)
-    out.print("\nOne in full: cheaptalk providers NAME")
     own = ct.models.users_file()
     variable, file = ct.models.providers.VARIABLE, ct.models.providers.FILE
-    say(f"Yours: {own}" if own else f"Add your own: {variable}=FILE, or ~/.config/{file}")
+    if own:
+        say(f"Yours: {own}")
+    hint("\nOne in full: cheaptalk providers NAME")
+    if not own:
+        hint(f"Add your own: {variable}=FILE, or ~/.config/{file}")
 
 
 def _row(entry: ct.models.Provider) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table
+from cheaptalk.cli.shared.printing import hint, print_json, print_table
 
 
 def recipes(json: JsonOption = False) -> None:
@@ -27,4 +27,4 @@ def recipes(json: JsonOption = False) -> None:
         return
     rows: list[list[object]] = [[one.name, one.title, one.paper] for one in known.values()]
     print_table(None, ["recipe", "what it makes", "paper"], rows)
-    out.print("\nMake one of a study: cheaptalk report STUDY --recipe NAME")
+    hint("\nMake one of a study: cheaptalk report STUDY --recipe NAME")

@@ -9,7 +9,7 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import JsonOption
-from cheaptalk.cli.shared.printing import out, print_json, print_table, say
+from cheaptalk.cli.shared.printing import hint, out, print_json, print_table, say
 
 
 def rosters(
@@ -37,8 +37,8 @@ def rosters(
         [one, len(found.players), found.description] for one, found in known.items()
     ]
     print_table(None, ["roster", "players", "who they are"], rows)
-    out.print("\nOne in full: cheaptalk rosters NAME")
-    say("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
+    hint("\nOne in full: cheaptalk rosters NAME")
+    hint("Let them play: cheaptalk plan STUDY --roster NAME, or NAME:LABEL,...")
 
 
 def _show(found: ct.players.Roster, json: bool) -> None:

@@ -16,7 +16,7 @@ from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     PORT,
     JsonOption,
-    PortOption,
+    LinkedPortOption,
     PublishedOption,
     RawCellsOption,
     StoreOption,
@@ -58,7 +58,7 @@ def compare(
     tables: TablesOption = None,
     raw_cells: RawCellsOption = False,
     as_published: PublishedOption = False,
-    port: PortOption = PORT,
+    port: LinkedPortOption = PORT,
     json: JsonOption = False,
 ) -> None:
     """Compare two studies, match by match where they share deals: B less A, with intervals."""

@@ -16,6 +16,7 @@ from cheaptalk.cli.shared.options import (
     RawCellsOption,
     StoredArgument,
     StoreOption,
+    file_to_write,
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
@@ -34,7 +35,13 @@ class Form(StrEnum):
 def export(
     study: StoredArgument,
     to: Annotated[
-        Path, typer.Option("--out", help="A new folder, or a .zip file.", metavar="DIR|FILE.zip")
+        Path,
+        typer.Option(
+            "--out",
+            help="A new folder, or a .zip file.",
+            metavar="DIR|FILE.zip",
+            callback=file_to_write,
+        ),
     ],
     form: Annotated[
         Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")

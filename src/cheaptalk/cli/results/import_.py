@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ import cheaptalk as ct
 from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
-from cheaptalk.cli.shared.printing import err, out, print_json, say
+from cheaptalk.cli.shared.printing import err, hint, out, print_json, say
 from cheaptalk.cli.shared.sentences import counted
 
 SHOWN = 20
@@ -210,6 +211,6 @@ def _take_in(
                 [f"{note}: {counted(count, 'time')}" for note, count in intake.notes.most_common()]
             )
         if intake.imported or intake.present:
-            out.print(f"report on it with: cheaptalk report {study} --store {store}")
+            hint(f"report on it with: cheaptalk report {study} --store {shlex.quote(store)}")
     if intake.skipped:
         raise typer.Exit(1)

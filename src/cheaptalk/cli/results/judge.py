@@ -26,7 +26,7 @@ from cheaptalk.cli.shared.options import (
     cap_of,
     player_entry,
 )
-from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
+from cheaptalk.cli.shared.printing import err, hint, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
 
@@ -64,6 +64,12 @@ def judge(
     cache_file: CacheFileOption = None,
     prices: PricesOption = None,
     store: StoreOption = DEFAULT_STORE,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask again where the judge gave no verdict.")
+    ] = False,
+    allow_failures: Annotated[
+        bool, typer.Option("--allow-failures", help="Exit with 0 though items have no verdict.")
+    ] = False,
     ask: Annotated[
         bool, typer.Option("--ask", help="Show what the judge is asked first, and ask nothing.")
     ] = False,
@@ -94,7 +100,7 @@ def judge(
         if dry_run or costs(judge.seat.model, known):
             with err.status(f"{study}: estimating"):
                 takes = ct.judges.estimate_judging(
-                    opened, study, judge, sample=sample, seed=seed, prices=known
+                    opened, study, judge, sample=sample, seed=seed, again=again, prices=known
                 )
             doubts = list(
                 ct.studies.shortfalls(
@@ -102,27 +108,28 @@ def judge(
                 )
             )
             if dry_run:
-                _foretell(study, judge, takes, doubts, _again(context), json)
+                _foretell(study, judge, takes, doubts, context, json)
                 return
             _announce(study, f"estimated {takes.amounts.line}", *doubts)
         started = time.monotonic()
         try:
             with StatusLine().shown(f"{study}: judging") as tell:
                 state = ct.judge(
-                    opened, study, judge, sample=sample, seed=seed, budget=cap, prices=known,
-                    concurrency=concurrency, cache=cache_at(cache, cache_file),
+                    opened, study, judge, sample=sample, seed=seed, again=again, budget=cap,
+                    prices=known, concurrency=concurrency, cache=cache_at(cache, cache_file),
                     progress=lambda state: tell(_how_far(study, state)),
                 )  # fmt: skip
         except KeyboardInterrupt:
-            again = f"stopped; what was judged is kept; go on with: {_again(context)}"
-            say(again, to=err, whole=True)
+            kept = f"stopped; what was judged is kept; go on with: {_again(context)}"
+            say(kept, to=err, whole=True)
             raise
     seconds = time.monotonic() - started
     if json:
         print_json(_as_json(study, judge, state, seconds))
     else:
-        _summarise(study, state, _again(context), store)
-    if state.halted or state.problems:
+        _summarise(study, state, context, store)
+    lacking = state.problems or state.without
+    if state.halted or (lacking and not allow_failures):
         raise typer.Exit(1)
 
 
@@ -131,8 +138,8 @@ def _announce(study: str, *lines: str) -> None:
         say(f"{study}: {line}", to=err, whole=True)
 
 
-def _again(context: typer.Context) -> str:
-    """The command as it was typed, without --dry-run and --json."""
+def _again(context: typer.Context, *more: str) -> str:
+    """The command as it was typed, with more options, and without --dry-run and --json."""
     words = ["cheaptalk", "judge"]
     for one in context.command.params:
         name, value = str(one.name), context.params.get(str(one.name))
@@ -144,9 +151,9 @@ def _again(context: typer.Context) -> str:
         elif not isinstance(value, bool):
             for each in value if isinstance(value, list | tuple) else [value]:
                 words += [one.opts[0], str(each)]
-        elif name == "cache":
+        elif name in ("cache", "again", "allow_failures"):
             words.append((one.opts if value else one.secondary_opts)[0])
-    return shlex.join(words)
+    return shlex.join([*words, *(option for option in more if option not in words)])
 
 
 def _how_far(study: str, state: ct.judges.Judging) -> str:
@@ -181,7 +188,7 @@ def _foretell(
     judge: ct.judges.Judge,
     takes: ct.judges.JudgingEstimate,
     doubts: list[str],
-    command: str,
+    context: typer.Context,
     as_json: bool,
 ) -> None:
     if as_json:
@@ -191,12 +198,18 @@ def _foretell(
         )  # fmt: skip
         return
     about = "" if takes.read == takes.matches else "about "
-    say(
-        f"{study}: {about}{counted(takes.items, 'item')} to judge in "
-        f"{counted(takes.matches, 'match')}, {about}{takes.before:,} judged before"
-    )
+    parts = [
+        f"{about}{counted(takes.items, 'item')} to judge in {counted(takes.matches, 'match')}",
+        f"{about}{takes.before:,} judged before",
+    ]
+    if takes.invalid_before:
+        parts.append(f"{about}{takes.invalid_before:,} without a verdict")
+    say(f"{study}: {', '.join(parts)}")
     if takes.nothing:
         say(f"nothing to judge: {takes.nothing}")
+    if takes.invalid_before:
+        hint(_ask_again(context))
+    if takes.nothing:
         return
     say(f"{judge.seat.model}: {takes.amounts.line}", whole=True)
     for doubt in doubts:
@@ -204,7 +217,12 @@ def _foretell(
     out.print("This assumes:")
     for one in takes.assumes:
         say(f"- {one}")
-    say(f"Nothing was asked. Judge with: {command}", whole=True)
+    hint(f"Nothing was asked. Judge with: {_again(context)}")
+
+
+def _ask_again(context: typer.Context) -> str:
+    """How to ask about items without a verdict once more."""
+    return f"ask again where there is no verdict with: {_again(context, '--again')}"
 
 
 def _as_json(
@@ -217,16 +235,17 @@ def _as_json(
         "before": state.before, "no_verdict_before": state.invalid_before,
         "verdicts": state.verdicts,
         "kinds": {kind.value: count for kind, count in state.kinds.items()},
+        "kinds_before": {kind.value: count for kind, count in state.kinds_before.items()},
         "cost": state.cost.as_json(), "spent": state.spent.as_json(),
         "unresolved": state.unresolved, "problems": state.problems,
         "nothing": state.nothing, "halted": state.halted, "seconds": round(seconds, 2),
     }  # fmt: skip
 
 
-def _summarise(study: str, state: ct.judges.Judging, command: str, store: str) -> None:
+def _summarise(study: str, state: ct.judges.Judging, context: typer.Context, store: str) -> None:
     parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
-    if without := state.invalid + state.invalid_before:
-        parts.append(f"{without:,} without a verdict")
+    if state.without:
+        parts.append(f"{state.without.total():,} without a verdict")
     where = f"in {state.done:,} of {counted(state.matches, 'match')}"
     say(f"{study}: {', '.join([*parts, where])}")
     for verdict, count in state.verdicts.most_common():
@@ -239,22 +258,20 @@ def _summarise(study: str, state: ct.judges.Judging, command: str, store: str) -
         cure = "raise --budget in" if state.short else "go on with"
         if state.uncountable:
             cure = "lift its cap (tokens=none, dollars=none) and cap calls with --budget in"
-        next_step = f"{left:,} left; {cure}: {command}"
+        next_step = f"{left:,} left; {cure}: {_again(context)}"
+    elif state.without:
+        next_step = _ask_again(context)
     else:
         next_step = f"see verdicts and agreement with: {see_verdicts(study, store)}"
-    say(next_step, whole=True)
+    hint(next_step)
 
 
 def _notes(state: ct.judges.Judging) -> Iterator[str]:
     """What there is to say of a run besides its verdicts, a line each."""
-    kinds = {kind.value: count for kind, count in state.kinds.items()}
-    if repaired := kinds.pop("repaired", 0):
+    if repaired := state.kinds[ct.players.Kind.REPAIRED]:
         yield f"{counted(repaired, 'verdict')} only after asking again"
-    yield from (
-        f"{count:,} x no verdict: {kind.replace('_', ' ')}"
-        for kind, count in kinds.items()
-        if kind != "ok"
-    )
+    for kind, count in state.without.most_common():
+        yield f"{count:,} x no verdict: {kind.replace('_', ' ')}"
     for problem, count in state.problems.most_common(10):
         yield f"{count:,} x not judged: {problem}"
     if state.nothing:

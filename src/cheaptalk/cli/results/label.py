@@ -10,9 +10,15 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoredArgument, StoreOption
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoredArgument,
+    StoreOption,
+    file_to_write,
+)
 from cheaptalk.cli.shared.outside import finishing
-from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.printing import hint, print_json, say
 from cheaptalk.cli.shared.sentences import counted, see_verdicts
 
 
@@ -28,7 +34,10 @@ def label(
         ),
     ],
     sheet: Annotated[
-        Path | None, typer.Option(help="Write a CSV file of items to label.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="Write a CSV file of items to label.", metavar="FILE", callback=file_to_write
+        ),
     ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="Take in the labels of such a file.", metavar="FILE")
@@ -58,10 +67,9 @@ def label(
         return
     say(
         f"{study}: {counted(taken.taken, 'label')} taken in, {taken.before:,} before, "
-        f"{taken.empty:,} without a verdict\n"
-        f"see agreement with: {see_verdicts(study, store)}",
-        whole=True,
+        f"{taken.empty:,} without a verdict"
     )
+    hint(f"see agreement with: {see_verdicts(study, store)}")
 
 
 def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) -> None:
@@ -74,9 +82,8 @@ def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) ->
     else:
         scale = rubric.scale
         say(f"  {scale.low}: {scale.low_means}\n  {scale.high}: {scale.high_means}")  # fmt: skip
-    say(
+    hint(
         "write one of these into the column verdict of each row, then: cheaptalk label "
         f"{study} --judge {shlex.quote(by_rubric)} --labels {shlex.quote(str(sheet))} "
-        f"--store {shlex.quote(store)}",
-        whole=True,
+        f"--store {shlex.quote(store)}"
     )

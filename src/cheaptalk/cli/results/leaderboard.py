@@ -15,7 +15,7 @@ from cheaptalk.cli.shared.options import (
     PORT,
     DrawSeedOption,
     JsonOption,
-    PortOption,
+    LinkedPortOption,
     RawCellsOption,
     StoreOption,
 )
@@ -49,7 +49,7 @@ def leaderboard(
     to: PageOption = None,
     tables: TablesOption = None,
     raw_cells: RawCellsOption = False,
-    port: PortOption = PORT,
+    port: LinkedPortOption = PORT,
     json: JsonOption = False,
 ) -> None:
     """Rank players over all games of some studies, with ranges of their ranks."""

@@ -18,8 +18,9 @@ from cheaptalk.cli.shared.options import (
     PORT,
     DrawSeedOption,
     JsonOption,
-    PortOption,
+    LinkedPortOption,
     StoreOption,
+    file_to_write,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -141,12 +142,20 @@ def metagame(
     ] = 0,
     to: Annotated[
         Path | None,
-        typer.Option("--out", "--report", help="Write a page with tables and graphs, as HTML."),
+        typer.Option(
+            "--out",
+            "--report",
+            help="Write a page with tables and graphs, as HTML.",
+            callback=file_to_write,
+        ),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write the mean payoffs, as .nfg or .csv.")
+        Path | None,
+        typer.Option(
+            "--export", help="Write the mean payoffs, as .nfg or .csv.", callback=file_to_write
+        ),
     ] = None,
-    port: PortOption = PORT,
+    port: LinkedPortOption = PORT,
     json: JsonOption = False,
 ) -> None:
     """Find who would be chosen to play: equilibria of an empirical game, with intervals.

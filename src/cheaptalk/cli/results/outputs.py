@@ -9,13 +9,18 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.shared.options import file_to_write
 from cheaptalk.cli.shared.printing import print_json, say
 
 PageOption = Annotated[
-    Path | None, typer.Option("--out", help="Write a page with tables and charts, as HTML.")
+    Path | None,
+    typer.Option(
+        "--out", help="Write a page with tables and charts, as HTML.", callback=file_to_write
+    ),
 ]
 TablesOption = Annotated[
-    Path | None, typer.Option("--tables", help="Write the tables, as CSV and LaTeX.")
+    Path | None,
+    typer.Option("--tables", help="Write the tables, as CSV and LaTeX.", callback=file_to_write),
 ]
 
 

@@ -17,11 +17,12 @@ from cheaptalk.cli.shared.options import (
     PORT,
     DrawSeedOption,
     JsonOption,
-    PortOption,
+    LinkedPortOption,
     PublishedOption,
     RawCellsOption,
     StoredArgument,
     StoreOption,
+    file_to_write,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -35,7 +36,12 @@ def report(
     store: StoreOption = DEFAULT_STORE,
     to: Annotated[
         Path | None,
-        typer.Option("--out", help="The file to write.", show_default="STUDY-report.html"),
+        typer.Option(
+            "--out",
+            help="The file to write.",
+            show_default="STUDY-report.html",
+            callback=file_to_write,
+        ),
     ] = None,
     as_published: PublishedOption = False,
     recipe: Annotated[
@@ -49,7 +55,11 @@ def report(
     ] = None,
     tables: Annotated[
         Path | None,
-        typer.Option("--tables", help="Write a recipe's tables here too, as CSV and LaTeX."),
+        typer.Option(
+            "--tables",
+            help="Write a recipe's tables here too, as CSV and LaTeX.",
+            callback=file_to_write,
+        ),
     ] = None,
     raw_cells: RawCellsOption = False,
     draws: Annotated[
@@ -69,7 +79,7 @@ def report(
             min=1, help="Processes that read large studies for a recipe.", show_default="one a core"
         ),
     ] = os.cpu_count() or 1,
-    port: PortOption = PORT,
+    port: LinkedPortOption = PORT,
     json: JsonOption = False,
 ) -> None:
     """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""

@@ -72,11 +72,59 @@ def registered(group: str) -> Offer:
     return names(lambda: (point.name for point in entry_points(group=group)))
 
 
+OURS = {
+    "cheaptalk.presets": (
+        "chip-trading",
+        "deal-or-no-deal",
+        "gama",
+        "gama-scripted",
+        "gama-settings",
+        "glee",
+        "glee-human",
+        "glee-small",
+        "item-bargaining",
+        "item-bargaining-heuristics",
+        "quickstart",
+        "self-play",
+    ),
+    "cheaptalk.rosters": (
+        "chip-trading",
+        "gama",
+        "gama-treatments",
+        "glee",
+        "item-bargaining",
+        "item-bargaining-circles",
+        "self-play",
+    ),
+    "cheaptalk.rubrics": (
+        "hallucination",
+        "honesty",
+        "promises",
+        "theme-collaboration",
+        "theme-colours",
+        "theme-profit",
+    ),
+}  # fmt: skip
+"""The names that this package registers in groups whose entry points refer to several things: its
+own need not be loaded, as that takes a second. A test holds them against the registries."""
+
+
+def listed(group: str, known: Callable[[], Iterable[str]]) -> Iterable[str]:
+    """The names of a group, for which things are loaded only where another package adds some."""
+    others = any(not point.module.startswith("cheaptalk.") for point in entry_points(group=group))
+    return known() if others else OURS[group]
+
+
+def preset_names() -> Iterable[str]:
+    """The names of all presets."""
+    return listed("cheaptalk.presets", lambda: ct.studies.preset_names())
+
+
 games = registered("cheaptalk.games")
-presets = names(lambda: ct.studies.preset_names())
+presets = names(preset_names)
 providers = names(lambda: ct.models.PROVIDERS)
 recipes = registered("cheaptalk.recipes")
-rubrics = names(lambda: ct.judges.RUBRICS)
+rubrics = names(lambda: listed("cheaptalk.rubrics", lambda: ct.judges.rubric_names()))
 
 
 @offering
@@ -115,7 +163,7 @@ def rosters(typed: Typed) -> Iterator[str]:
     """The rosters; behind ``NAME:`` the labels of its players, with commas between."""
     name, colon, labels = typed.word.partition(":")
     if not colon:
-        yield from ct.players.roster_names()
+        yield from listed("cheaptalk.rosters", lambda: ct.players.roster_names())
         return
     chosen = labels.split(",")[:-1]
     for label in ct.players.roster(name).players:
@@ -136,14 +184,19 @@ def studies(typed: Typed) -> Iterator[str]:
     for ending in ("yaml", "yml"):
         yield from (f"{folder}{path.name}" for path in sorted(Path(folder).glob(f"*.{ending}")))
     yield from _stored(typed.given["store"])
-    yield from ct.studies.preset_names()
+    yield from preset_names()
 
 
 def _stored(where: str) -> list[str]:
-    """The studies in a store; those of a file are read without what commands need to open one."""
+    """The studies in a store; those of a file are read without what commands need to open one.
+
+    No file is made beside it, as SQLite does unless somebody writes to it and has made them.
+    """
     path = Path(where)
     if path.is_file():
-        name = f"file:{quote(str(path))}?mode=ro"
+        log = Path(f"{path}-wal")
+        how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        name = f"file:{quote(str(path.absolute()))}?{how}"
         with closing(sqlite3.connect(name, uri=True)) as database:
             return [row[0] for row in database.execute("SELECT name FROM studies ORDER BY name")]
     if "://" in where:

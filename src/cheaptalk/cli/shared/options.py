@@ -106,6 +106,12 @@ DrawSeedOption = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
 PortOption = Annotated[
     int, typer.Option(min=0, max=65535, help="The viewer's port; 0 takes a free one.")
 ]
+LinkedPortOption = Annotated[
+    int,
+    typer.Option(
+        "--port", min=1, max=65535, help="The viewer's port, to which links of the page lead."
+    ),
+]
 
 
 RawCellsOption = Annotated[
@@ -115,6 +121,17 @@ RawCellsOption = Annotated[
         help="Write texts in CSV as they are, those too that a spreadsheet takes for formulas.",
     ),
 ]
+
+
+def file_to_write(path: Path | None) -> Path | None:
+    """What is to be written, as an option names it; ``-`` is no name of a file.
+
+    Raises:
+        BadParameter: it is ``-``.
+    """
+    if path == Path("-"):
+        raise typer.BadParameter("it writes files, and not to standard output; name one, not -")
+    return path
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -51,6 +51,8 @@ class Output:
 
 out = Output("stdout")
 """Where results are printed."""
+hints = Output("stdout")
+"""Where a command says what can be done next, behind its results."""
 err = Output("stderr")
 """Where all else is said that a command says: how far it is, what it may cost, warnings."""
 errors = Output("stderr")
@@ -79,7 +81,7 @@ def usual_volume() -> Iterator[None]:
 
 def quiet(wanted: bool) -> None:
     """Print nothing but results and errors, where that is wanted."""
-    err.quiet = wanted
+    err.quiet = hints.quiet = wanted
 
 
 def verbose(wanted: bool) -> None:
@@ -100,6 +102,11 @@ def say(text: object, *, to: Output = out, whole: bool = False, style: str | Non
         whole: leave its lines whole, as commands to copy must be.
     """
     to.print(text, markup=False, soft_wrap=True if whole else None, style=style)
+
+
+def hint(text: str) -> None:
+    """Say what can be done next, in whole lines; nothing where only results are wanted."""
+    say(text, to=hints, whole=True)
 
 
 def escaped(text: str) -> str:

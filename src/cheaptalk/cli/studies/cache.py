@@ -18,6 +18,7 @@ from cheaptalk.cli.shared.options import (
     CacheFileOption,
     JsonOption,
     StoreOption,
+    file_to_write,
     usual_cache,
 )
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
@@ -97,7 +98,10 @@ def _has(cache: ct.records.Cache, model: str) -> None:
 @commands.command()
 def export(
     to: Annotated[
-        Path, typer.Option("--out", help="The file to write: a JSON object in each line.")
+        Path,
+        typer.Option(
+            "--out", help="The file to write: a JSON object in each line.", callback=file_to_write
+        ),
     ],
     cache_file: CacheFileOption = None,
 ) -> None:

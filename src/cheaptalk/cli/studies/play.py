@@ -27,7 +27,7 @@ from cheaptalk.cli.shared.options import (
     parameters,
     player_entry,
 )
-from cheaptalk.cli.shared.printing import err, escaped, out, say, say_boxed
+from cheaptalk.cli.shared.printing import err, escaped, hint, out, say, say_boxed
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
 """A question to a person, and what they answered, as text."""
@@ -331,4 +331,4 @@ def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
         out.print(f"{mine}: {record.payoffs[mine]:,.10g}")
     where = shlex.quote(store)
     again = f"cheaptalk show {record.id} --store {where}"
-    say(f"\nRead it again with: {again}", whole=True)
+    hint(f"\nRead it again with: {again}")

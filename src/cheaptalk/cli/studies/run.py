@@ -44,7 +44,7 @@ from cheaptalk.cli.shared.options import (
     cache_at,
     with_options,
 )
-from cheaptalk.cli.shared.printing import err, is_terminal, out, print_json, say
+from cheaptalk.cli.shared.printing import err, hint, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
     change_lines,
@@ -369,7 +369,7 @@ def _summarise(
         return
     if progress.halted:
         say(f"halted: {progress.halted}")
-    say(_next_step(study, path, progress, options), whole=True)
+    hint(_next_step(study, path, progress, options))
 
 
 def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
