@@ -13,6 +13,7 @@ from bench import (
     anchors,
     chip_trading,
     driver,
+    effect_coverage,
     empirical,
     equilibria,
     imports,
@@ -36,6 +37,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "equilibria": equilibria.rows,
     "empirical": empirical.rows,
     "mean_coverage": mean_coverage.rows,
+    "effect_coverage": effect_coverage.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")

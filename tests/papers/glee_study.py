@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cheaptalk as ct
+from tests.statistics.dense import bias_reduced
 
 FLASH = "gemini-1.5-flash"
 """A script under the name of the paper's reference player."""
@@ -88,7 +89,7 @@ class Ols(NamedTuple):
 def regress(
     frame: pl.DataFrame, outcome: str, factors: Sequence[str], reference: dict[str, str]
 ) -> Ols:
-    """Least squares on columns of zeros and ones, by the textbook's formulas."""
+    """Least squares on columns of zeros and ones, by formulas over whole matrices."""
     frame = frame.drop_nulls(outcome)
     names = [
         (factor, level)
@@ -104,22 +105,17 @@ def regress(
     n, width = x.shape
     inverse = np.linalg.inv(x.T @ x)
     plain = residuals @ residuals / (n - width) * inverse
-    codes = frame["configuration"].rank("dense").to_numpy() - 1
-    count = int(codes.max()) + 1
-    scores = np.zeros((count, width))
-    np.add.at(scores, codes, x * residuals[:, None])
-    small = count / (count - 1) * (n - 1) / (n - width)
-    robust = small * inverse @ scores.T @ scores @ inverse
+    errors, freedom = bias_reduced(x, y, frame["configuration"].to_numpy())
     return Ols(
         dict(zip(names, beta[1:].tolist(), strict=True)),
-        _limits(names, beta, plain, n - width),
-        _limits(names, beta, robust, count - 1),
+        _limits(names, beta, np.sqrt(np.diag(plain)), n - width),
+        _limits(names, beta, errors, freedom),
     )
 
 
 def _limits(
-    names: list[tuple[str, str]], beta: NDArray[np.float64], covariance: NDArray[np.float64],
-    freedom: int,
+    names: list[tuple[str, str]], beta: NDArray[np.float64], errors: NDArray[np.float64],
+    freedom: NDArray[np.float64] | int,
 ) -> dict[tuple[str, str], tuple[float, float]]:  # fmt: skip
-    reach = stats.t.ppf(0.975, freedom) * np.sqrt(np.diag(covariance))
+    reach = stats.t.ppf(0.975, freedom) * errors
     return {name: (beta[at] - reach[at], beta[at] + reach[at]) for at, name in enumerate(names, 1)}

@@ -226,6 +226,33 @@ def test_the_version_of_a_model_stands_in_the_files_name(games: Path, case: str)
     assert label == f"gpt-3.5-turbo-{expected}"
 
 
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        ("gpt-4o", 'the model of the settings, "gpt-4o", taken for a player called "claude-3"'),
+        ("maker/claude-3", ""),
+        ("claude-3-20240229", ""),
+    ],
+)
+def test_two_names_of_one_players_model_are_noted(games: Path, models: str, told: str) -> None:
+    data = bar()
+    put("meta", "models")(data, models)
+    for player in data["player_data"]:
+        put("model")(player, "claude-3")
+    put("model")(data["player_data"][0], "specified=go")  # an answer that was given beforehand
+    notes = one(games, data, "bar_game_implicit_v1_1").notes
+    said = {note: count for note, count in notes.items() if "of the settings" in note}
+    assert said == ({told: len(data["player_data"]) - 1} if told else {})
+
+
+def test_a_word_that_is_no_dish_is_told_where_the_bill_is_another(games: Path) -> None:
+    data = diners()
+    data["player_data"][0]["records"][0] = data["round_records"][0]["responses"][0] = "soup"
+    said = reason(games, data)
+    assert said.startswith('"round_records.0.cheap_player": is 1; by the rest of the file 0; or')
+    assert '"soup"' in said
+
+
 def test_a_model_that_stands_nowhere_is_asked_for(games: Path) -> None:
     data = bar()
     put(*PLAYER, "model")(data, None)

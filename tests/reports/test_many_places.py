@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -166,3 +167,25 @@ def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:
     assert classes.count("turn alone") == len(
         {line for line in read.text.splitlines() if "ends with" in line}
     )
+
+
+def test_a_mean_over_copies_stays_within_what_the_table_leaves_them(tmp_path: Path) -> None:
+    games: list[dict[str, Any]] = [
+        {"game": "pirate_game", "fixed": {"gold": 70, "players": 7}, "pairing": [["first"] * 7]},
+        {
+            "game": "battle_royale",
+            "pairing": [["first"] * 10, ["first"] * 5 + ["second"] * 5],
+        },
+    ]
+    players = {
+        "first": {"strategies": {"battle_royale": "random", "pirate_game": "random"}},
+        "second": {"strategies": {"battle_royale": "weakest"}},
+    }
+    path = play(tmp_path, {"name": "crowd", "games": games, "players": players, "deals": 6})
+    (pirates,) = scores(path, "pirate_game").players["player"]
+    found = pirates.estimates["payoff.player"]
+    assert (found.mean, found.low, found.interval(1)) == (10, None, "did not vary")
+    battle = scores(path, "battle_royale")
+    lines = (*battle.pairings, *battle.players["player"])
+    highest = [one.high for line in lines if (one := line.estimates["payoff.player"]).high]
+    assert max(highest) <= 0.2

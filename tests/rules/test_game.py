@@ -127,6 +127,33 @@ def test_what_is_paid_lies_in_the_declared_bounds(paid: dict[str, float], saying
         Paying().place_payoffs(Score(left=0, right=0))
 
 
+@pytest.mark.parametrize(("paid", "fits"), [(1.0, True), (1.5, False)])
+def test_what_all_places_of_a_role_get_lies_in_the_declared_bounds(paid: float, fits: bool) -> None:
+    class Sharing(Guessing):
+        roles: ClassVar[tuple[str, ...]] = ("guest",)
+
+        @property
+        def places(self) -> dict[str, str]:
+            return dict.fromkeys(("left", "right"), "guest")
+
+        def payoffs(self, outcome: Score) -> dict[str, float]:
+            return {"left": paid, "right": 1.0}
+
+        def payoff_bounds(self) -> dict[str, tuple[float, float]]:
+            return {"guest": (0.0, 2.0)}
+
+        def total_bounds(self) -> dict[str, tuple[float, float]]:
+            assert super().total_bounds() == {"guest": (0.0, 4.0)}
+            return {"guest": (2.0, 2.0)}
+
+    if fits:
+        assert Sharing().place_payoffs(Score(left=0, right=0)) == {"left": 1.0, "right": 1.0}
+        return
+    said = r'guessing: the places of the role "guest" get 2.5, which is not between 2 and 2, its to'
+    with pytest.raises(RulesError, match=said):
+        Sharing().place_payoffs(Score(left=0, right=0))
+
+
 def test_code_of_a_game_that_fails_is_told_with_its_place() -> None:
     class Failing(Guessing):
         def deal(self, chance: Chance) -> Cards:

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means, regressions
+from tests.statistics.dense import bias_reduced
 
 FACTORS = ["horizon", "loss", "model"]
 REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
@@ -203,7 +204,9 @@ def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
 def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
     few = fitted(games().with_columns(pl.col("deal") % 4), errors="cluster")
     assert few.clusters == 4
-    assert few.notes == ("4 clusters are few: the intervals are likely too narrow",)
+    assert few.notes == (
+        "4 clusters are few: where the outcome is a share or skewed, the intervals are too narrow",
+    )
     one = fitted(games().with_columns(deal=1), errors="cluster")
     assert one.frame["error"].null_count() == len(one.frame)
     assert one.notes == ("one cluster leaves nothing to estimate errors from",)
@@ -305,7 +308,7 @@ def test_predicted_means_of_all_cells_are_the_cells_own_means() -> None:
         assert row["estimate"] == pytest.approx(raw[row["model"]])
     whole = predicted_means(fitted(frame)).frame
     assert whole["estimate"][0] == pytest.approx(frame["gain"].mean())
-    assert whole.columns == ["estimate", "error", "low", "high", "interval"]
+    assert whole.columns == ["estimate", "error", "low", "high", "freedom", "interval"]
 
 
 def test_predicted_means_put_cells_on_one_distribution() -> None:
@@ -404,3 +407,55 @@ def test_levels_that_few_clusters_have_are_told() -> None:
     (note,) = fit.notes
     assert "few of the 80 clusters have these levels" in note
     assert note.endswith("too narrow: treated true (3), spared true (4)")
+
+
+def test_levels_at_which_the_outcome_never_varied_are_told() -> None:
+    deal = np.arange(90)
+    frame = pl.DataFrame({"deal": deal, "kind": deal % 3, "won": (deal % 3 != 1) | (deal < 45)})
+    for reference in (0, 1):
+        fit = ols(frame.with_columns(pl.col("won").cast(int)), "won", ["kind"],
+                  reference={"kind": reference}, errors="cluster", cluster=["deal"])  # fmt: skip
+        (note,) = fit.notes
+        assert note.startswith("the outcome never varied at these levels")
+        assert note.endswith("too narrow: kind 0, kind 2")
+
+
+@pytest.mark.parametrize("deals", [6, 15])  # of about 13 rows, more than columns, and of 5
+def test_levels_in_few_clusters_have_bias_reduced_errors(deals: int) -> None:
+    frame = games(80).with_columns(pl.col("deal") % deals)
+    rare = (pl.col("deal") < 3) & (pl.col("model") == "c")
+    frame = frame.with_columns(model=pl.when(rare).then(pl.lit("e")).otherwise("model"))
+    found = fitted(frame, errors="cluster").frame.filter(~pl.col("reference"))
+    errors, freedom = bias_reduced(
+        columns(frame), frame["gain"].to_numpy(), frame["deal"].to_numpy()
+    )
+    assert_allclose(found["error"], errors, rtol=1e-9)
+    assert_allclose(found["freedom"], freedom, rtol=1e-9)
+    assert "cluster-robust (CR2) by deal" in found["interval"][0]
+    assert "t with Satterthwaite's degrees of freedom" in found["interval"][0]
+
+
+def test_the_difference_of_two_groups_is_welchs_with_bell_and_mccaffreys_freedom() -> None:
+    """Imbens and Kolesar (2016), Robust Standard Errors in Small Samples, section III."""
+    few, many = 4, 23
+    gain = np.random.default_rng(2).exponential(size=few + many)
+    frame = pl.DataFrame({"deal": range(few + many), "gain": gain}).with_columns(
+        treated=pl.col("deal") < few
+    )
+    fit = ols(frame, "gain", ["treated"], reference={"treated": False}, errors="cluster",
+              cluster=["deal"])  # fmt: skip
+    row = fit.frame.row(-1, named=True)
+    welch = gain[:few].var(ddof=1) / few + gain[few:].var(ddof=1) / many
+    assert row["error"] == pytest.approx(np.sqrt(welch))
+    parts = few**2 * (few - 1) + many**2 * (many - 1)
+    assert row["freedom"] == pytest.approx((few + many) ** 2 * (few - 1) * (many - 1) / parts)
+
+
+def test_an_effect_that_rests_on_one_cluster_beside_another_effects_has_no_error() -> None:
+    deal = np.repeat(np.arange(30), 4)
+    rows = {"deal": deal, "late": deal < 2, "long": deal == 1}
+    frame = pl.DataFrame(rows).with_columns(gain=pl.Series(np.sin(5.0 * np.arange(120))))
+    fit = ols(frame, "gain", ["late", "long"], reference={"late": False, "long": False},
+              errors="cluster", cluster=["deal"])  # fmt: skip
+    known = fit.frame.filter(pl.col("error").is_not_null())["factor"].to_list()
+    assert known == ["(constant)"]  # but for deal 1, only deal 0 is late

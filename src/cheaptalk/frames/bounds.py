@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.rules import Game, game_box
+from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 
 LEAST, MOST = ".least", ".most"
@@ -49,13 +50,54 @@ def with_bounds(
     return placed if apart else frame, bounds
 
 
-def _ends(game: str, parameters: Mapping[str, Any]) -> dict[str, float]:
-    """What each score can be in one configuration, as far as its parameters tell."""
-    box = game_box(game)
+def with_mean_bounds(
+    frame: pl.DataFrame, game: str, role: str, filled: str
+) -> tuple[pl.DataFrame, BoundsColumns]:
+    """A frame with the bounds of mean payoffs over some places of a role, row by row.
+
+    They lie within those of a single place: where one of ten wins, the mean over all ten is 0.1.
+
+    Args:
+        frame: matches.
+        game: which.
+        role: whose places.
+        filled: the column that tells over how many of them the mean is.
+
+    Returns:
+        The frame, and the columns that were added; null where parameters do not fit the installed
+        rules.
+    """
+    columns = (f"payoff.{role}.mean{LEAST}", f"payoff.{role}.mean{MOST}")
+    rules = {key: _rules(game, parameters) for key, parameters in parameters_in(frame).items()}
+    kept = frame.drop(columns, strict=False).with_columns(pl.col(filled).cast(pl.Int64))
+    sizes = kept.select("configuration", filled).unique().drop_nulls().filter(pl.col(filled) > 0)
+    rows = [
+        (key, size, *mean_bounds(
+            known.payoff_bounds()[role], known.total_bounds()[role],
+            [*known.places.values()].count(role), size,
+        ))
+        for key, size in sizes.iter_rows()
+        if (known := rules[key]) is not None
+    ]  # fmt: skip
+    kinds = {"configuration": pl.String, filled: pl.Int64, **dict.fromkeys(columns, pl.Float64)}
+    found = pl.DataFrame(rows, kinds, orient="row")
+    joined = kept.join(found, on=["configuration", filled], how="left", maintain_order="left")
+    return joined, columns
+
+
+def _rules(game: str, parameters: Mapping[str, Any]) -> Game | None:
+    """The rules with some parameters; None where these do not fit."""
     given = {name: value for name, value in parameters.items() if value is not None}
     try:
-        rules: Game = box.rules.model_validate(given)
+        return game_box(game).rules.model_validate(given)
     except ValidationError:
+        return None
+
+
+def _ends(game: str, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """What each score can be in one configuration, as far as its parameters tell."""
+    box, rules = game_box(game), _rules(game, parameters)
+    if rules is None:
         return {}
     limits = {f"payoff.{role}": ends for role, ends in rules.payoff_bounds().items()}
     limits |= {name: one.limits(rules) for name, one in box.measures.items() if one.limits}

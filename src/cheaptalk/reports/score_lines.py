@@ -171,8 +171,16 @@ def columns(name: str) -> list[str]:
     return [f"player.{name}", f"payoff.{name}", *(f"kind.{name}.{kind}" for kind in KINDS)]
 
 
+def seats(role: str) -> str:
+    """The column that tells over how many places of a role the mean payoff is."""
+    return f"seats.{role}"
+
+
 def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFrame:
-    """A frame of matches with columns for roles: the mean payoff and all answers of its places."""
+    """A frame of matches with columns for roles of several places.
+
+    They are the mean payoff over these, how many were paid, and the sums of their answers.
+    """
     added = []
     for role, places in roles.items():
         if places != [role]:
@@ -180,6 +188,8 @@ def with_roles(frame: pl.DataFrame, roles: Mapping[str, list[str]]) -> pl.DataFr
             _, payoffs, *kinds = zip(*map(columns, places), strict=True)
             sums = [pl.mean_horizontal(payoffs), *map(pl.sum_horizontal, kinds)]
             added += [made.alias(name) for name, made in zip(own, sums, strict=True)]
+            paid = pl.sum_horizontal(pl.col(payoffs).is_not_null())
+            added.append(paid.cast(pl.UInt32).alias(seats(role)))
     return frame.with_columns(added)
 
 
@@ -208,9 +218,9 @@ def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame
     if places == [role]:
         return frame.drop_nulls(f"player.{role}")
     player, payoff, *kinds = columns(role)
-    own = {name for one in (role, *places) for name in columns(one)}
+    own = {seats(role), *(name for one in (role, *places) for name in columns(one))}
     shared = [name for name in frame.columns if name not in own]
-    seated = [
+    apart = [
         frame.select(*shared, *(
             pl.col(name).alias(its) for name, its in
             zip(columns(place), columns(role), strict=True)
@@ -219,8 +229,13 @@ def by_player(frame: pl.DataFrame, role: str, places: list[str]) -> pl.DataFrame
     ]  # fmt: skip
     rest = pl.col([name for name in shared if name != "match"])
     return (
-        pl.concat(seated)
+        pl.concat(apart)
         .drop_nulls(player)
         .group_by("match", player, maintain_order=True)
-        .agg(rest.first(), pl.col(payoff).mean(), pl.col(kinds).sum())
+        .agg(
+            rest.first(),
+            pl.col(payoff).count().alias(seats(role)),
+            pl.col(payoff).mean(),
+            pl.col(kinds).sum(),
+        )
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.frames.bounds import with_bounds
+from cheaptalk.frames.bounds import with_bounds, with_mean_bounds
 from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.frames.reader import decoded
 from cheaptalk.players import Kind
@@ -19,10 +19,12 @@ from cheaptalk.reports.score_lines import (
     by_player,
     lines_of,
     places_by_role,
+    seats,
     with_own_forfeits,
     with_roles,
 )
 from cheaptalk.rules import Game, GameBox, field_meanings, game_box
+from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital, decimals, few_text
 
 COUNTED = (Status.FINISHED.value, Status.FORFEITED.value, Status.FAILED.value)
@@ -58,6 +60,9 @@ class GameScores:
         self.places = list(places)
         self.roles = places_by_role(places, self.rules.roles)
         frame, self.bounds = with_bounds(with_roles(frame, self.roles), name)
+        self._means: dict[str, BoundsColumns] = {}
+        for role in filter(self.shared, self.roles):
+            frame, self._means[role] = with_mean_bounds(frame, name, role, seats(role))
         self.frame = frame
         self.scored = frame.filter(SCORED)
         measures = [
@@ -83,6 +88,8 @@ class GameScores:
         title = f"Payoff {capital(name)}"
         unit = self.rules.payoff_units()[role] or "in the unit of the game"
         bounds = self.bounds.get(f"payoff.{role}", (-inf, inf))
+        if name == role and self.shared(role):
+            bounds = self._means[role]
         return Score(f"payoff.{name}", title, f"{meaning}{more}", unit, role, bounds=bounds)
 
     def shared(self, role: str) -> bool:
@@ -134,6 +141,8 @@ class GameScores:
         gains = [score.key for score in self.scores if score.role == role]
         gain = payoff if self.shared(role) else gains[0]
         seated = by_player(self.frame, role, self.roles[role])
+        if self.shared(role):
+            seated, _ = with_mean_bounds(seated, self.name, role, seats(role))
         return sorted(
             lines_of(with_own_forfeits(seated, role), [role], [role], self.scores),
             key=lambda line: -line.estimates[gain].mean if gain in line.estimates else float("inf"),

@@ -16,6 +16,26 @@ SLACK = 1e-9
 """How far sums of floating-point numbers may lie beyond their bounds, relative to these."""
 
 
+def mean_bounds(own: Bounds, total: Bounds, places: int, filled: int) -> Bounds:
+    """The least and the most that the mean over some of the places of a role can be.
+
+    Args:
+        own: of one place.
+        total: of all places together.
+        places: how many there are.
+        filled: how many of them the mean is over, from 1.
+
+    One of ten wins: one's own chance can be 1, the mean over five places 0.2, over all ten 0.1.
+
+    >>> [mean_bounds((0, 1), (1, 1), 10, filled) for filled in (1, 5, 10)]
+    [(0.0, 1.0), (0.0, 0.2), (0.1, 0.1)]
+    """
+    (least, most), rest = own, places - filled
+    taken = (rest * most, rest * least) if rest else (0.0, 0.0)
+    bottom, top = ((end - by) / filled for end, by in zip(total, taken, strict=True))
+    return max(float(least), bottom), min(float(most), top)
+
+
 def within(value: float, bounds: Bounds) -> bool:
     """Whether a number lies in its bounds, but for rounding.
 

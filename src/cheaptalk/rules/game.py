@@ -1,7 +1,8 @@
 """What a game is: parameters, seats, a deal, rules, an outcome and its payoffs."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -264,6 +265,18 @@ class Game(Value):
     def payoff_bounds(self) -> dict[str, Bounds]:
         """The least and the most that a place of each role can get, over all its seats together."""
 
+    def total_bounds(self) -> dict[str, Bounds]:
+        """The least and the most that all places of each role can get together.
+
+        As many times what one place can, unless the rules leave less: exactly one wins, or the
+        places share a sum.
+        """
+        bounds, counts = self.payoff_bounds(), Counter(self.places.values())
+        return {
+            role: (least * counts[role], most * counts[role])
+            for role, (least, most) in bounds.items() if role in counts
+        }  # fmt: skip
+
     def secrets(self, deal: Any) -> Iterator[Secret]:
         """Variations of what single seats know privately; none in a game without secrets."""
         return iter(())
@@ -301,7 +314,22 @@ class Game(Value):
                     f'{self.name}: "{place}" gets {beyond(payoff, limits)}, its payoff_bounds(); '
                     "mend these, or what the rules let pass"
                 )
+        self._check_totals(total)
         return total
+
+    def _check_totals(self, paid: Mapping[str, float]) -> None:
+        """Raise an error where all places of a role get more or less than the game declares."""
+        roles, bounds = self.places, self.total_bounds()
+        sums = dict.fromkeys(bounds, 0.0)
+        for place, payoff in paid.items():
+            sums[roles[place]] += payoff
+        for role, limits in bounds.items():
+            if not within(sums[role], limits):
+                raise RulesError(
+                    f'{self.name}: the places of the role "{role}" get '
+                    f"{beyond(sums[role], limits)}, its total_bounds(); mend these, or what the "
+                    "rules let pass"
+                )
 
 
 def expect_finite(game: str, paid: dict[str, float]) -> None:

@@ -141,8 +141,8 @@ class Design:
         return [list(dict.fromkeys(self.names[at][0] for at in of if at)) for of in together]
 
     @cached_property
-    def inverse(self) -> NDArray[np.float64]:
-        """The inverse of X'X, by way of columns scaled to length 1; a generalised one if partial.
+    def basis(self) -> NDArray[np.float64]:
+        """A matrix L, shape (width, rank), with orthonormal X L, by way of columns of length 1.
 
         Raises:
             StatisticsError: columns add up to one another and may not; the message names factors.
@@ -154,8 +154,17 @@ class Design:
         scale, values, vectors = self._spectrum
         known = self.idle.shape[1]  # eigenvalues ascend
         values, vectors = values[known:], vectors[:, known:]
-        found: NDArray[np.float64] = (vectors / values) @ vectors.T * np.outer(scale, scale)
+        found: NDArray[np.float64] = vectors / np.sqrt(values) * scale[:, None]
         return found
+
+    @cached_property
+    def inverse(self) -> NDArray[np.float64]:
+        """The inverse of X'X; a generalised one if partial.
+
+        Raises:
+            StatisticsError: as :attr:`basis`.
+        """
+        return np.asarray(self.basis @ self.basis.T)
 
 
 def told_apart(factors: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from cheaptalk.rules.bounds import SLACK
+
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
 """The least and the most that a value can be."""
@@ -83,7 +85,8 @@ def mean_intervals(
       ``level``; and it lies within the bounds (a, b). The interval is m - q * (m - a) to
       m + q * (b - m), and there is none without finite bounds.
 
-    No interval leaves the bounds. A single cluster gives none. Missing values are left out, and a
+    No interval leaves the bounds. There is none of a mean that can only be what it is, and a single
+    cluster gives none. Missing values are left out, and a
     cell without any value is no row.
 
     Args:
@@ -150,8 +153,10 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
     least = pl.when(binary).then(0.0).otherwise(pl.col("least").fill_null(-math.inf))
     most = pl.when(binary).then(1.0).otherwise(pl.col("most").fill_null(math.inf))
     own = long.with_columns(
-        least=pl.when((value >= least).all().over(cell)).then(least).otherwise(-math.inf),
-        most=pl.when((value <= most).all().over(cell)).then(most).otherwise(math.inf),
+        least=pl.when((value >= _wider(least, -1)).all().over(cell))
+        .then(least)
+        .otherwise(-math.inf),
+        most=pl.when((value <= _wider(most, 1)).all().over(cell)).then(most).otherwise(math.inf),
     )
     differ = [pl.col(end).min().over(cell) < pl.col(end).max().over(cell)
               for end in ("least", "most")]  # fmt: skip
@@ -159,6 +164,15 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
         inner=value.is_between("least", "most", closed="none") | differ[0] | differ[1],
         least=_exact_mean(cell, "least"), most=_exact_mean(cell, "most"),
     )  # fmt: skip
+
+
+def _wider(end: pl.Expr, sign: int) -> pl.Expr:
+    """An end of what values can be, moved by as much as sums of decimals may be off."""
+    return (
+        pl.when(end.is_finite())
+        .then(end + sign * SLACK * pl.max_horizontal(1, end.abs()))
+        .otherwise(end)
+    )
 
 
 def _moments(
@@ -232,7 +246,7 @@ def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
     low, high = (
         np.select(forms, [np.nan, constant[end], share[end]], other[end]) for end in (0, 1)
     )
-    known = np.isfinite(low) & np.isfinite(high)
+    known = np.isfinite(low) & np.isfinite(high) & (least < most)
     return (
         np.where(known, np.maximum(low, least), np.nan),
         np.where(known, np.minimum(high, most), np.nan),

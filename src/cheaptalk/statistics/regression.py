@@ -1,6 +1,6 @@
 """Ordinary least squares on categorical factors, and the means that they predict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -8,19 +8,19 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
-from cheaptalk.statistics.covariances import Covariance, classical, clustered, hc3
+from cheaptalk.statistics.covariances import Clusters, Covariance, classical, clustered, hc3
 from cheaptalk.statistics.design_matrix import SINGULAR, Design, design_of, factor_of, told_apart
-from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
+from cheaptalk.statistics.intervals import DEALS, FEW
 from cheaptalk.statistics.printout import Tabular
 
 Errors = Literal["classical", "HC3", "cluster"]
-ENOUGH_TREATED = 15
+ENOUGH_TREATED = 25
 """Clusters that must have a level, and its reference, for its interval to be wide enough."""
+NARROW = "where the outcome is a share or skewed, the intervals are too narrow"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Regression(Tabular):
     def label(self) -> str:
         """The intervals' level, method, number of clusters and distribution, in words."""
         many = "" if self.clusters is None else f", {counted(self.clusters, 'cluster')}"
-        freedom = self.covariance.freedom
+        freedom = "Satterthwaite's" if self.covariance.reduced else self.covariance.freedom
         return f"{self.level * 100:g} %, {self.method}{many}, t with {freedom} degrees of freedom"
 
     @property
@@ -74,15 +74,12 @@ class Regression(Tabular):
 
         Columns: ``factor`` (``(constant)`` first), ``level``, ``reference`` (whether it is one),
         ``n`` (rows that have it), ``estimate`` (0 for references), ``error``, ``low``, ``high``,
-        ``p`` (two-sided, of no effect) and ``interval`` (the label). Errors, limits and p are
-        null for references and where they are not defined; the notes say why.
+        ``p`` (two-sided, of no effect), ``freedom`` and ``interval`` (the label). Errors, limits, p
+        and degrees of freedom are null for references and where they are not defined; the notes
+        say why.
         """
-        effects = self.estimates(np.eye(self.design.width))
-        tested = zip(effects["estimate"], effects["error"], strict=True)
-        freedom = self.covariance.freedom
-        p = [2 * stdtr(freedom, -abs(at) / error) if error else None for at, error in tested]
+        lines = self.estimates(np.eye(self.design.width)).rows()
         counts = np.bincount(self.design.active.ravel(), minlength=self.design.width + 1)
-        lines = effects.with_columns(p=pl.Series(p, dtype=pl.Float64)).rows()
         rows: list[tuple[Any, ...]] = [("(constant)", None, False, self.rows, *lines[0])]
         for factor in self.design.factors:
             own = dict(zip(factor.others, self.design.columns(factor.name), strict=True))
@@ -90,11 +87,11 @@ class Regression(Tabular):
             rows += [
                 (factor.name, level, False, int(counts[own[level]]), *lines[own[level]])
                 if level in own
-                else (factor.name, level, True, rest, 0.0, None, None, None, None)
+                else (factor.name, level, True, rest, 0.0, None, None, None, None, None)
                 for level in factor.levels
             ]
         names = {"factor": pl.String, "level": pl.String, "reference": pl.Boolean, "n": pl.Int64}
-        numbers = dict.fromkeys(("estimate", "error", "low", "high", "p"), pl.Float64)
+        numbers = dict.fromkeys(("estimate", "error", "low", "high", "p", "freedom"), pl.Float64)
         made = pl.DataFrame(rows, schema={**names, **numbers}, orient="row")
         return made.with_columns(interval=pl.lit(self.label))
 
@@ -105,20 +102,27 @@ class Regression(Tabular):
             weights: shape (sums, columns of the design).
 
         Returns:
-            ``estimate``, ``error``, ``low``, ``high``; all but the first null where a coefficient
-            in the sum has no known error, and all where the rows do not determine the sum.
+            ``estimate``, ``error``, ``low``, ``high``, ``p`` (two-sided, of no effect; null where
+            the error is 0) and ``freedom``; all but the first null where a coefficient in the sum
+            has no known error, and all where the rows do not determine the sum.
         """
         estimate = weights @ self.coefficients
         squares = np.einsum("ij,jk,ik->i", weights, self.covariance.matrix, weights)
         error = np.sqrt(np.maximum(squares, 0))
         blind = (np.abs(weights) > SINGULAR) @ self.covariance.unknown
-        known = ~blind & (self.covariance.freedom > 0)
-        width = stdtrit(max(self.covariance.freedom, 1), (1 + self.level) / 2) * error
-        columns = {"error": error, "low": estimate - width, "high": estimate + width}
+        freedom = self.covariance.freedoms(weights)
+        known = ~blind & (freedom > 0)
+        used = np.where(known, freedom, 1.0)
+        width = stdtrit(used, (1 + self.level) / 2) * error
+        size = np.divide(np.abs(estimate), error, out=np.full(len(error), np.nan), where=error > 0)
+        columns = {
+            "error": error, "low": estimate - width, "high": estimate + width,
+            "p": 2 * stdtr(used, -size), "freedom": freedom,
+        }  # fmt: skip
         estimable = self.design.estimable(weights)
         shown = {"estimate": estimable, **dict.fromkeys(columns, known & estimable)}
         return pl.DataFrame({"estimate": estimate, **columns}).with_columns(
-            pl.when(pl.Series(given)).then(pl.col(name)).alias(name)
+            pl.when(pl.Series(given)).then(pl.col(name)).fill_nan(None).alias(name)
             for name, given in shown.items()
         )
 
@@ -164,7 +168,8 @@ def ols(
         composites: which columns make up each composite.
         errors: ``classical`` (independent rows of equal variance; Student's t with n - p degrees
             of freedom), ``HC3`` (independent rows of any variance; the same) or ``cluster``
-            (rows alike within clusters, CR1; t with G - 1).
+            (rows alike within clusters; CR1 and t with G - 1, or where a level or its reference is
+            in fewer than 20 clusters CR2 and t with Satterthwaite's, effect by effect).
         cluster: the columns that tell clusters apart, for ``cluster``.
         level: of the intervals, in (0, 1).
 
@@ -209,8 +214,8 @@ def regressions(
     """
     for kind in errors:
         _check(kind, level, factors)
-    by_cluster = f"cluster-robust (CR1) by {', '.join(cluster)}"
     designs: dict[bytes, tuple[Design, list[str]]] = {}
+    clusters: dict[bytes, Clusters] = {}
     found: dict[tuple[str, Errors], Regression] = {}
     for outcome in outcomes:
         used, notes = _with_outcome(frame, outcome)
@@ -227,11 +232,15 @@ def regressions(
         total = float(((values - values.mean()) ** 2).sum()) if np.ptp(values) else 0.0
         r2 = 1 - float(residuals @ residuals) / total if total else None
         for kind in errors:
-            covariance, clusters = _covariance(used, design, residuals, kind, cluster)
-            warnings = _warnings(design, covariance, residuals, clusters)
+            if kind == "cluster" and rows not in clusters:
+                clusters[rows] = _clusters(used, design, cluster)
+            covariance = _covariance(design, residuals, kind, clusters.get(rows))
+            warnings = _warnings(design, covariance, residuals, values)
+            by = f"cluster-robust ({covariance.method}) by {', '.join(cluster)}"
             found[outcome, kind] = Regression(
-                outcome, design, coefficients, covariance, len(used), clusters, r2,
-                by_cluster if kind == "cluster" else kind, level, (*notes, *idle, *warnings),
+                outcome, design, coefficients, covariance, len(used),
+                None if covariance.clusters is None else covariance.clusters.count, r2,
+                by if kind == "cluster" else kind, level, (*notes, *idle, *warnings),
             )  # fmt: skip
     return found
 
@@ -273,61 +282,84 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
     return used, [note] if lost else []
 
 
-def _covariance(
-    frame: pl.DataFrame,
-    design: Design,
-    residuals: FloatArray,
-    errors: Errors,
-    cluster: Sequence[str],
-) -> tuple[Covariance, int | None]:
-    """The covariance of a kind, and how many clusters it rests on."""
-    if errors != "cluster":
-        return (hc3 if errors == "HC3" else classical)(design, residuals), None
+def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Clusters:
+    """Which rows of a design share all values of some columns."""
     demand_columns(frame, cluster, "cluster by")
     if not cluster:
         raise ValueError("Clusters are told apart by one column or more, and cluster has none")
     codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
-    clusters = np.asarray(codes, dtype=np.int64)
-    return clustered(design, residuals, clusters), int(clusters.max()) + 1
+    return Clusters(design, np.asarray(codes, dtype=np.int64))
+
+
+def _covariance(
+    design: Design, residuals: FloatArray, errors: Errors, clusters: Clusters | None
+) -> Covariance:
+    """The covariance of a kind."""
+    if errors == "cluster" and clusters is not None:
+        return clustered(residuals, clusters)
+    return (hc3 if errors == "HC3" else classical)(design, residuals)
 
 
 def _warnings(
-    design: Design, covariance: Covariance, residuals: FloatArray, clusters: int | None
+    design: Design, covariance: Covariance, residuals: FloatArray, values: FloatArray
 ) -> list[str]:
     """What makes errors unknown or doubtful."""
-    notes = []
+    clusters = covariance.clusters
     if len(residuals) == design.rank:
-        notes.append("as many rows as effects leave nothing to estimate errors from")
-    elif clusters == 1:
-        notes.append("one cluster leaves nothing to estimate errors from")
-    elif not residuals.any():
+        return ["as many rows as effects leave nothing to estimate errors from"]
+    if clusters is not None and clusters.count == 1:
+        return ["one cluster leaves nothing to estimate errors from"]
+    notes = []
+    if not residuals.any():
         notes.append("the factors fit the outcome exactly: nothing varies beyond them")
-    elif clusters is not None and clusters < FEW:
-        notes.append(few_clusters(clusters))
-    if covariance.unknown.any() and covariance.freedom:
+    if covariance.unknown.any():
         notes.append(covariance.why)
-    if covariance.spread is not None and clusters is not None and clusters >= FEW:
-        notes += _thin(design, covariance.spread, clusters)
-    left = len(residuals) - design.rank
-    if residuals.any() and clusters is not None and clusters >= FEW and 0 < left < FEW:
-        notes.append(
-            f"{len(residuals)} rows for {design.rank} columns leave {left} degrees of freedom: "
-            "the intervals are likely too narrow"
-        )
+    if clusters is not None and residuals.any():
+        notes += _few(clusters, len(residuals) - design.rank)
+        if still := _constant(design, values):
+            never = (
+                "the outcome never varied at these levels, and so their intervals are too narrow"
+            )
+            notes.append(f"{never}: {', '.join(still)}")
     return notes
 
 
-def _thin(design: Design, spread: NDArray[np.int64], clusters: int) -> list[str]:
-    """Effects of levels that are in a few clusters alone, or in all but a few of them."""
+def _constant(design: Design, values: FloatArray) -> list[str]:
+    """The levels whose rows, more than one, have equal outcomes."""
+    found = []
+    for place, factor in enumerate(design.factors, start=1):
+        levels = design.active[:, place]
+        least, most = np.full(design.width + 1, np.inf), np.full(design.width + 1, -np.inf)
+        np.minimum.at(least, levels, values)
+        np.maximum.at(most, levels, values)
+        still = (least == most) & (np.bincount(levels, minlength=design.width + 1) > 1)
+        at = dict(zip(factor.others, design.columns(factor.name), strict=True))
+        found += [f"{factor.name} {level}" for level in factor.levels
+                  if still[at.get(level, design.width)]]  # fmt: skip
+    return found
+
+
+def _few(clusters: Clusters, left: int) -> Iterator[str]:
+    """Whether clusters, those with some levels, or degrees of freedom are few."""
+    count, design = clusters.count, clusters.design
+    spread = zip(design.names, clusters.spread.tolist(), strict=True)
     thin = [
-        f"{name} {level} ({count})"
-        for (name, level), count in zip(design.names, spread.tolist(), strict=True)
-        if level is not None and 1 < count < ENOUGH_TREATED
+        f"{name} {level} ({those})"
+        for (name, level), those in spread
+        if level is not None and 1 < those < ENOUGH_TREATED
     ]
-    if not thin:
-        return []
-    few = f"few of the {clusters} clusters have these levels, or their reference, and so their "
-    return [f"{few}intervals are likely too narrow: {', '.join(thin)}"]
+    if count < FEW:
+        yield f"{count} clusters are few: {NARROW}"
+        return
+    if thin:
+        few = f"few of the {count} clusters have these levels, or their reference"
+        yield f"{few}: {NARROW}: {', '.join(thin)}"
+    if left < FEW:
+        rows = len(clusters.codes)
+        yield (
+            f"{rows} rows for {design.width} columns leave {left} degrees of freedom: "
+            "the intervals are likely too narrow"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -338,7 +370,7 @@ class PredictedMeans(Tabular):
         regression: whose predictions they are.
         over: what the other factors are averaged over, in words.
         frame: one row a cell: a column for each factor of the cells, then ``estimate``, ``error``,
-            ``low``, ``high`` (null where not defined) and ``interval`` (the label).
+            ``low``, ``high``, ``freedom`` (null where not defined) and ``interval`` (the label).
     """
 
     regression: Regression
@@ -395,8 +427,10 @@ def predicted_means(
             row[columns] = [float(level == other) for other in factor.others]
     names = pl.DataFrame(combinations, schema=dict.fromkeys(by, pl.String), orient="row")
     means = regression.estimates(weights)
-    labelled = (names.hstack(means) if by else means).with_columns(
-        interval=pl.lit(regression.label)
+    labelled = (
+        (names.hstack(means) if by else means)
+        .drop("p")
+        .with_columns(interval=pl.lit(regression.label))
     )
     return PredictedMeans(regression, over, labelled)
 

@@ -12,6 +12,7 @@ from cheaptalk.reports.figures import Panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.exports import write_tables
 from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.parts import (
     Charts,
     Header,
@@ -20,6 +21,7 @@ from cheaptalk.reports.recipes.parts import (
     Recipe,
     RecipePart,
     ReportTable,
+    TableCell,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from tests.conftest import Command
@@ -68,6 +70,28 @@ def page(well: Path, tmp_path: Path) -> Path:
     with ct.Store.open(well) as store:
         write_findings(findings(store, "well", RECIPE), out)
     return out
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (TableCell(3.0, error=0.0), "did not vary"),
+        (TableCell(3.0, 3.0, 3.0, error=0.0), "did not vary"),
+        (TableCell(1.0, 0.74, 1.0, error=0.0, clusters=10), "at least 0.74 (10 of 10)"),
+        (TableCell(3.0, error=0.25), "(0.25)"),
+        (TableCell(3.0), ""),
+    ],
+)
+def test_a_number_that_never_varied_says_so(cell: TableCell, text: str) -> None:
+    assert cell.spread(2) == text
+
+
+def test_games_that_never_varied_have_no_interval_together() -> None:
+    rows = {"player": "a", "game": ["x"] * 3 + ["y"] * 3, "configuration": "c",
+            "deal": [1, 2, 3] * 2, "score": [1.0] * 3 + [2.0] * 3}  # fmt: skip
+    found = over_games(means(pl.DataFrame(rows), ["score"], ["player", "game"]), "score")
+    row = found.row(0, named=True)
+    assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
 
 
 def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() -> None:

@@ -153,3 +153,7 @@ class BattleRoyale(Game):
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """One wins at the most."""
+        return {"player": (0.0, 1.0)}

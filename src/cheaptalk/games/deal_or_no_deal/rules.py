@@ -185,6 +185,10 @@ class DealOrNoDeal(Game):
         low, high = min(0.0, PILE * self.objective), max(0.0, (PILE - 1) * self.objective)
         return {"player": (low, PILE + high)}
 
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """Both players' points are 19 together at the most, and each counts 1 + lambda times."""
+        return {"player": (0.0, (1 + self.objective) * (2 * PILE - 1))}
+
     def secrets(self, deal: Opening) -> Iterator[Secret]:
         """Another legal context that differs in one player's values alone, for each player."""
         counts, values = deal.context.counts, deal.context.values

@@ -83,3 +83,9 @@ class DinersDilemma(Rounds):
             for costly in (0, others)
         ]
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """All order the same dish: what one more costly dish adds is always the same."""
+        each = (self.cheap_utility - self.cheap_price, self.costly_utility - self.costly_price)
+        many = self.rounds * self.players
+        return {"player": (many * min(each), many * max(each))}

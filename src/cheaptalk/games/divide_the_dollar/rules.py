@@ -57,3 +57,8 @@ class DivideTheDollar(Rounds):
         least, greatest = self._range()
         most = min(greatest, self.golds - (self.players - 1) * least)
         return {"player": (float(self.rounds * least), float(self.rounds * most))}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """Bids that fit add up to the gold at the most."""
+        least = min(0, self.players * self._range()[0])
+        return {"player": (float(self.rounds * least), float(self.rounds * self.golds))}

@@ -76,3 +76,12 @@ class ElFarolBar(Rounds):
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (self.rounds * self.crowded, self.rounds * self.fun)}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """As many go as have room, all stay at home, or all go."""
+        went = {0, min(self.room, self.players), self.players}
+        totals = [
+            go * (self.fun if go <= self.room else self.crowded) + (self.players - go) * self.home
+            for go in went
+        ]
+        return {"player": (self.rounds * min(totals), self.rounds * max(totals))}

@@ -99,3 +99,7 @@ class GuessTheAverage(Rounds):
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, 1.0)}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """Every round is won once."""
+        return {"player": (1.0, 1.0)}

@@ -111,3 +111,7 @@ class PirateGame(Game):
 
     def payoff_bounds(self) -> dict[str, tuple[float, float]]:
         return {"player": (0.0, float(self.gold))}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """All gold is divided."""
+        return {"player": (float(self.gold), float(self.gold))}

@@ -70,3 +70,9 @@ class PublicGoods(Rounds):
             for other in self._range()
         ]
         return {"player": (self.rounds * min(extremes), self.rounds * max(extremes))}
+
+    def total_bounds(self) -> dict[str, tuple[float, float]]:
+        """All give the least or the most: what one more token adds is always the same."""
+        each = [self._tokens_after(own, own * self.players) for own in self._range()]
+        many = self.rounds * self.players
+        return {"player": (many * min(each), many * max(each))}

@@ -96,7 +96,7 @@ def _printed(found: pl.DataFrame, order: Sequence[str]) -> ReportTable:
 
 def _cell(row: Mapping[str, Any]) -> str:
     spread = row["score.spread"]
-    return fixed(row["score"], 1) + ("" if spread is None else f" ± {fixed(spread, 1)}")
+    return fixed(row["score"], 1) + (f" ± {fixed(spread, 1)}" if spread else "")
 
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:

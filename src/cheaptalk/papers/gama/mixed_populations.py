@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from scipy.special import stdtrit
 
+from cheaptalk.frames.bounds import with_mean_bounds
 from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
@@ -15,7 +16,9 @@ from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 
 WANTED = (
     "no match in which different players sit at one table has finished; list a seating such as "
@@ -25,6 +28,9 @@ VALUES = ("payoff", "above", "score")
 MOST = 24
 """Line-ups that are drawn of a game."""
 BY = ["lineup", "player"]
+ROLE = "player"
+PAYOFF, ABOVE = (("payoff.least", "payoff.most"), ("above.least", "above.most"))
+"""The columns that tell the least and the most that these can be."""
 
 
 def mixed(evidence: Evidence) -> Iterator[ReportTable]:
@@ -75,33 +81,51 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     """One row a match and player: its mean payoff over its seats, and how that differs.
 
     Columns: ``match``, ``configuration``, ``deal``, ``lineup``, ``player``, ``payoff``, ``above``
-    (the mean payoff of all seats taken off), ``score`` of the table, ``mixed``.
+    (the mean payoff of all seats taken off), ``score`` of the table, ``mixed``, and the least and
+    the most that ``payoff`` and ``above`` can be.
     """
     frame = evidence.scored(game)
     places = places_in(frame)
     seats = [f"player.{place}" for place in places]
     frame = frame.join(seatings_of(evidence, game), on=seats, nulls_equal=True,
                        maintain_order="left")  # fmt: skip
-    kept = ["match", "configuration", "deal", "lineup", "score"]
+    kept = ["match", "configuration", "deal", "lineup", "score", "^game\\..*$"]
     parts = [
         frame.select(*kept, player=f"player.{place}", payoff=f"payoff.{place}") for place in places
     ]
     every = pl.concat(parts).drop_nulls("player")
-    return (
+    seated = (
         every.with_columns(
             above=pl.col("payoff") - pl.col("payoff").mean().over("match"),
             mixed=pl.col("player").n_unique().over("match") > 1,
         )
-        .group_by(*kept, "player", "mixed", maintain_order=True)
-        .agg(pl.col("payoff", "above").mean())
+        .group_by(pl.exclude("payoff", "above"), maintain_order=True)
+        .agg(pl.col("payoff", "above").mean(), pl.len().alias("filled"))
+        .with_columns(others=pl.col("filled").sum().over("match") - pl.col("filled"))
     )
+    return _bounded(seated, game)
+
+
+def _bounded(seated: pl.DataFrame, game: str) -> pl.DataFrame:
+    """With what payoffs can be: above the table is a share of the difference from the others."""
+    own, (least, most) = with_mean_bounds(seated, game, ROLE, "filled")
+    own = own.rename({least: PAYOFF[0], most: PAYOFF[1]})
+    met, _ = with_mean_bounds(own, game, ROLE, "others")
+    share = pl.col("others") / (pl.col("filled") + pl.col("others"))
+    return met.with_columns(
+        (share * (pl.col(PAYOFF[0]) - pl.col(most))).alias(ABOVE[0]),
+        (share * (pl.col(PAYOFF[1]) - pl.col(least))).alias(ABOVE[1]),
+    ).drop(least, most)
 
 
 def _mixed_rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     met = every.filter("mixed")
-    rows = means(met, VALUES, BY, strata=STRATA)
+    score = game_box(game).measures["score"].bounds
+    bounds: dict[str, Bounds | BoundsColumns] = {"payoff": PAYOFF, "above": ABOVE, "score": score}
+    rows = means(met, VALUES, BY, bounds=bounds, strata=STRATA)
     own = every.filter(~pl.col("mixed")).join(met, on="configuration", how="semi")
-    own = means(own.rename({"payoff": "alone"}), ["alone"], ["player"], strata=STRATA)
+    own = means(own.rename({"payoff": "alone"}), ["alone"], ["player"], bounds={"alone": PAYOFF},
+                strata=STRATA)  # fmt: skip
     rows = rows.join(own, on="player", how="left", maintain_order="left")
     named = rows.select(pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(game).alias("game"))
     return named.sort("lineup", "payoff", descending=[False, True])
@@ -182,7 +206,11 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     )
     quantile = pl.Series(stdtrit(both["freedom"].to_numpy(), 0.975))
     width = quantile * pl.col("change.error")
-    ends = {"change.low": pl.col("change") - width, "change.high": pl.col("change") + width}
+    span = series.bounds[1] - series.bounds[0]
+    ends = {
+        "change.low": (pl.col("change") - width).clip(-span, span),
+        "change.high": (pl.col("change") + width).clip(-span, span),
+    }
     return both.with_columns(**ends).drop("freedom").sort(BY)
 
 

@@ -211,7 +211,7 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("games") == runs["game"].n_unique())
         .join(single.agg(pl.col("score").std().alias("score.spread")), on="player", how="left",
               maintain_order="left")
-        .with_columns(pl.lit(OVERALL).alias("game"))
+        .with_columns(pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100))
         .drop("games")
     )  # fmt: skip
     found = pl.concat([games, overall], how="diagonal")

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from cheaptalk.equilibrium import ModelChoice, model_choice
 from cheaptalk.equilibrium.solvers.payoffs import Flags, Floats
@@ -177,9 +176,8 @@ def _row(one: Pairs, metric: str, weights: Floats) -> dict[str, Any]:
     row: dict[str, Any] = {"family": capital(one.game), "metric": capital(METRICS[metric])}
     for name, values in zip(("difference", "given"), sums.iter_rows(named=True), strict=True):
         row |= {under(name, key): value for key, value in values.items()}
-    error = row["given clustered.error"]
-    freedom = fit.clustered.covariance.freedom
-    return row | {"p": 2 * stdtr(freedom, -abs(row["given"]) / error) if error else None}
+    p = fit.clustered.estimates(weights @ one.placed(fit))["p"][1]
+    return row | {"p": p}
 
 
 SEEN = 0.01

@@ -37,8 +37,8 @@ KINDS = ("classical", "clustered")
 ERRORS: tuple[Errors, ...] = ("classical", "cluster")
 METHODS = (
     "A point is 0.01 of the metric. Intervals cover 95 %: classical ones take matches as "
-    "independent, as the paper does; clustered ones (CR1, Student's t) allow for matches of one "
-    "configuration to be alike."
+    "independent, as the paper does; clustered ones (Student's t; CR1, or CR2 where fewer than 20 "
+    "configurations have a level) allow for matches of one configuration to be alike."
 )
 
 

@@ -8,12 +8,22 @@ import polars as pl
 from cheaptalk.frames.language import NGRAMS, VOCABULARY, corpus_measures, entropy_name
 from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
-from cheaptalk.papers.self_play.stages import CELL, GAME, HEAD, Sides, cells, leads, ordered
+from cheaptalk.papers.self_play.stages import (
+    CELL,
+    GAME,
+    HEAD,
+    PERCENT,
+    Sides,
+    cells,
+    leads,
+    ordered,
+)
 from cheaptalk.reports.judge_summaries import JudgeSection, judge_sections
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
 from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import counted
+from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import DEALS
 
 LENGTHS = (
@@ -33,7 +43,8 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     sides = evidence.once(Sides)
     columns = [one for one in LENGTHS if sides.copies[one.key].is_not_null().any()]
-    frame = cells(sides, sides.copies, [one.key for one in columns])
+    names = [one.key for one in columns]
+    frame = cells(sides, sides.copies, names, dict.fromkeys(names, COUNTED))
     for one in columns:
         number = ShownNumber(one.key, f"{one.title.lower()} {one.unit}")
         shown = panels(frame, number, staged=sides.staged)
@@ -160,7 +171,7 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     sides = evidence.once(Sides)
     found = pl.concat([_exact(sides.copies), *_judged(evidence, sides.copies)])
-    frame = cells(sides, found, ["found"], ["found"], by="source")
+    frame = cells(sides, found, ["found"], {"found": PERCENT}, by="source")
     counts = found.group_by(*CELL, "source").agg(pl.col("moves").sum().cast(pl.Int64))
     frame = frame.join(
         counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left"

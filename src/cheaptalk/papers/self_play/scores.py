@@ -12,9 +12,11 @@ from cheaptalk.papers.self_play.stages import (
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
+    OWN,
     PEOPLE,
     PERCENT,
     SERIES,
+    THEIRS,
     WITH,
     Sides,
     cells,
@@ -26,6 +28,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import DEALS, StatisticsError, correlation
+from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
@@ -41,6 +44,8 @@ FAULT_RATES = {
         "side, finally gave no valid answer; five tries are allowed unless a player sets others.",
     ),
 }  # fmt: skip
+GOT: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
+"""The columns that tell what mean payoffs can be."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
@@ -52,7 +57,7 @@ def scores(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     intervals clustered by deal.
     """
     sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, ["own", "theirs"])
+    frame = cells(sides, sides.frame, ["own", "theirs"], GOT)
     frame = frame.with_columns(
         pl.when(pl.col("partner") != ITSELF).then(pl.col(name)).alias(name)
         for name in frame.columns if name.startswith("theirs")
@@ -81,7 +86,7 @@ def agreements(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     sides = evidence.once(Sides)
     rates = list(RATES)
-    frame = cells(sides, sides.frame, rates, rates)
+    frame = cells(sides, sides.frame, rates, dict.fromkeys(rates, PERCENT))
     for key, title in RATES.items():
         shown = panels(frame, ShownNumber(key, f"{title}, % of matches"), staged=sides.staged)
         yield Charts(f"{key}-figure", title, shown)
@@ -134,7 +139,8 @@ def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:
     both = ends.filter(pl.col("end").n_unique().over(cell) == 2)
     levels = means(ends, ["share"], [*cell, "end"], bounds={"share": PERCENT})
     changes = means(_influence(both, cell), ["share"], [*cell, "end"])
-    return pl.concat([levels, changes])
+    within = pl.col("share.low", "share.high").clip(-PERCENT[1], PERCENT[1])
+    return pl.concat([levels, changes.with_columns(within)])
 
 
 def _influence(both: pl.DataFrame, cell: list[str]) -> pl.DataFrame:
@@ -161,7 +167,7 @@ def faults(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     95 % intervals clustered by deal.
     """
     sides = evidence.once(Sides)
-    frame = cells(sides, sides.frame, list(FAULT_RATES), list(FAULT_RATES))
+    frame = cells(sides, sides.frame, list(FAULT_RATES), dict.fromkeys(FAULT_RATES, PERCENT))
     for key, column in FAULT_RATES.items():
         shown = ShownNumber(key, f"{column.title.lower()}, {column.unit}")
         if frame[key].sum():
@@ -240,7 +246,7 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         )
     against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))
     frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
-    made = cells(sides, frame, ["own", "agreement"], ["agreement"], by="against")
+    made = cells(sides, frame, ["own", "agreement"], GOT | {"agreement": PERCENT}, by="against")
     met = made.filter(pl.col("against") != ITSELF)
     score, agreed = (
         ShownNumber("own", "mean score, points", 2),

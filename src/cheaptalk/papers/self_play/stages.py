@@ -13,7 +13,9 @@ from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Header, Lacking, Lead
+from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import DEALS
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 
 GAME = DealOrNoDeal.name
 OBJECTIVES = {0.0: "semi-competitive", 1.0: "cooperative", -1.0: "strictly competitive"}
@@ -32,6 +34,8 @@ CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
 """What play with each kind of partner is called."""
 PERCENT = (0.0, 100.0)
+OWN, THEIRS = ("own.least", "own.most"), ("theirs.least", "theirs.most")
+"""The columns that tell the least and the most that mean payoffs can be."""
 HEAD = (Header("player", "Player"), Header("objective", "Objective"))
 SERIES = Header("series", "Play")
 
@@ -80,7 +84,7 @@ class Sides:
             ``opponent`` (a label), ``own`` and ``theirs`` (mean payoffs), ``erred`` (100 if an own
             answer was not valid at the first try, else 0; null where that is not known), ``tokens``
             (written by models in the match; null without a model), and the measures of the match,
-            shares in percent.
+            shares in percent; and the least and the most that ``own`` and ``theirs`` can be.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -133,11 +137,27 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     stages = [(label, *stage_of(label)) for label in frame["player"].unique().sort()]
     schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
     staged = pl.DataFrame(stages, schema=schema, orient="row")
-    return frame.join(staged, on="player").with_columns(
-        objective=pl.col("weight").replace_strict(
-            weights, list(map(objective_name, weights)), return_dtype=pl.String
+    return (
+        frame.join(staged, on="player")
+        .with_columns(
+            objective=pl.col("weight").replace_strict(
+                weights, list(map(objective_name, weights)), return_dtype=pl.String
+            )
         )
+        .join(_limits(weights), on=["weight", "filled"], how="left", maintain_order="left")
     )
+
+
+def _limits(weights: Iterable[float]) -> pl.DataFrame:
+    """What a player's mean payoff can be, and its partner's, by objective and seats filled."""
+    rows = []
+    for weight in weights:
+        game = DealOrNoDeal(objective=weight)
+        (own,), (total,) = game.payoff_bounds().values(), game.total_bounds().values()
+        one, both = (mean_bounds(own, total, len(PLAYERS), filled) for filled in (1, 2))
+        rows += [(weight, 1, *one, *one), (weight, 2, *both, *both)]
+    kinds = {"weight": pl.Float64, "filled": pl.Int32} | dict.fromkeys(OWN + THEIRS, pl.Float64)
+    return pl.DataFrame(rows, schema=pl.Schema(kinds), orient="row")
 
 
 def _is(place: str, people: set[str]) -> pl.Expr:
@@ -164,6 +184,7 @@ def _seats(places: Iterable[str], partners: Iterable[str] = PLAYERS) -> list[pl.
         pl.col(f"player.{places[0]}").alias("player"),
         pl.mean_horizontal([f"payoff.{place}" for place in places]).alias("own"),
         pl.mean_horizontal([f"payoff.{place}" for place in partners]).alias("theirs"),
+        pl.lit(len(places), pl.Int32).alias("filled"),
         pl.when(pl.all_horizontal(one.is_not_null() for one in faults))
         .then(pl.any_horizontal(one > 0 for one in faults) * 100.0)
         .alias("erred"),
@@ -174,7 +195,7 @@ def cells(
     sides: Sides,
     frame: pl.DataFrame,
     values: Sequence[str],
-    shares: Sequence[str] = (),
+    bounds: Mapping[str, Bounds | BoundsColumns],
     by: str = "partner",
 ) -> pl.DataFrame:
     """One row a cell, each value ``x`` with ``x.low``, ``x.high`` and so on, and ``series``.
@@ -183,10 +204,10 @@ def cells(
         sides: where the frame comes from.
         frame: one row an observation, with the columns of ``CELL`` and ``by``.
         values: columns to take means of.
-        shares: those of them that are percentages.
+        bounds: the least and the most that values can be.
         by: a column that tells rows of one player and objective apart.
     """
-    made = means(frame, values, [*CELL, by], bounds=dict.fromkeys(shares, PERCENT))
+    made = means(frame, values, [*CELL, by], bounds=bounds)
     return ordered(sides, made, by)
 
 

@@ -46,7 +46,8 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
     """The mean of each player's games, all of which weigh alike, with a 95 % interval.
 
     The error is the root of the sum of the games' squared errors, over their number; degrees of
-    freedom are Welch and Satterthwaite's. There is neither where a game has no error.
+    freedom are Welch and Satterthwaite's. There is neither where a game has no error,
+    and no interval where no game's values varied.
 
     Args:
         found: one row a player and game, as :func:`means` makes them with configurations as
@@ -67,7 +68,7 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
         pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
     )
-    width = pl.col(value + ERROR) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
+    width = pl.when(error > 0).then(error) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
     return made.with_columns(
         (pl.col(value) - width).alias(value + LOW), (pl.col(value) + width).alias(value + HIGH)
     ).drop("freedom")

@@ -85,6 +85,8 @@ class TableCell(NamedTuple):
 
     def spread(self, places: int) -> str:
         """What stands behind the number: its interval, else its standard error, else nothing."""
+        if self.error == 0 and (self.low is None or self.low == self.high):
+            return "did not vary"
         if self.value is not None and self.low is not None and self.high is not None:
             few = self.wanted is not None
             return interval_text(self.value, self.low, self.high, self.clusters, places, few=few)

@@ -114,6 +114,17 @@ class GamaFile(GamaModel, Generic[S, R, P]):
             found.append(model or str(named))
         return found
 
+    def other_models(self) -> Iterator[tuple[str, str]]:
+        """Models that the settings and a player name apart: that which counts, and the other."""
+        of_all = self.meta.models
+        for player in self.player_data:
+            own = player.model
+            if own is None or of_all is None or is_special(own):
+                continue
+            short = [name.rpartition("/")[2] or name for name in (of_all, own)]
+            if short[0] != short[1] and not is_exacter(*short) and not is_exacter(*short[::-1]):
+                yield of_all, own
+
     def check(self) -> None:
         """See that the parts of the file agree with each other.
 

@@ -231,6 +231,14 @@ class Diners(Rounds[_DinersMeta, _DinersRound, GamaPlayer[str]]):
     game = "diners_dilemma"
     key = "chosen_dish"
 
+    def check(self) -> None:
+        try:
+            super().check()
+        except Unfit as error:
+            words = ", ".join(dict.fromkeys(shown(odd[self.key]) for odd in self._odd()))
+            odd = f"; orders other than cheap and costly, which count as costly: {words}"
+            raise Unfit(f"{error}{odd if words else ''}") from None
+
     def choice(self, written: str) -> str:
         return CHEAP if written == CHEAP else COSTLY
 

@@ -114,6 +114,10 @@ def _game(path: Path, place: str, aliases: Mapping[str, str]) -> ForeignGame:
         for model, seat in zip(recorded, seats.values(), strict=True)
         if seat.model and not model.endswith(seat.model)
     })  # fmt: skip
+    notes.update(
+        f"the model of the settings, {shown(model)}, taken for a player called {shown(other)}"
+        for model, other in file.other_models()
+    )
     id_ = f"{folder}/{stem}"
     table = _replayed(file, f"{SYSTEM}/{id_}")
     source = {
