@@ -1,7 +1,6 @@
 """The event loop of a run: opening a desk and running what sits there; Ctrl-C loses nothing."""
 
 import asyncio
-import gc
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -14,6 +13,7 @@ from cheaptalk.calls.batches import Batches, Batching, Carrier
 from cheaptalk.calls.budget import Halted, Purse
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.desk import Desk, Models
+from cheaptalk.garbage import LIVE, collecting
 from cheaptalk.models.flow_control import PATIENCE, Lanes
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known
@@ -23,8 +23,6 @@ from cheaptalk.records.ledger.ledger import Ledger
 
 INTERRUPTED = "interrupted"
 """Why a run halts that is stopped from the keyboard."""
-SELDOM = (100_000, 50, 50)
-"""Thresholds of the garbage collector while matches are live: a fifth less of CPU time a call."""
 
 
 def drive(main: Coroutine[Any, Any, None], desk: Callable[[], Desk | None]) -> None:
@@ -52,21 +50,10 @@ def drive(main: Coroutine[Any, Any, None], desk: Callable[[], Desk | None]) -> N
 
 def _alone(main: Coroutine[Any, Any, None]) -> None:
     try:
-        with _collecting_seldom():
+        with collecting(LIVE):
             asyncio.run(main)
     except ExceptionGroup as group:
         raise _first(group) from group
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Look for garbage less often: thousands of live matches are none, and are many objects."""
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 @asynccontextmanager

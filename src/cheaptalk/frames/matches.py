@@ -109,7 +109,7 @@ def match_frames(
 def observed_frames(
     store: Store,
     study: str,
-    observers: Sequence[Observer],
+    observers: Sequence[type[Observer]],
     only: Collection[str] | None = None,
     *,
     as_published: bool = False,
@@ -118,7 +118,7 @@ def observed_frames(
     """:func:`match_frames`, and observers that saw all matches that count, which are read once.
 
     Args:
-        observers: who saw nothing yet; those that come back may be others of their kind.
+        observers: their kinds; one of each comes back.
     """
     places = places_of(store, study)
     measures = chosen(places, "measure", lambda box: box.measures, only)
@@ -141,10 +141,10 @@ def _read_part(
     places: Mapping[str, Mapping[str, str]],
     wanted: Mapping[str, Sequence[str]],
     as_published: bool,
-    observers: Sequence[Observer],
+    kinds: Sequence[type[Observer]],
 ) -> tuple[dict[str, _Part], Sequence[Observer]]:
     """Some matches of a study, by game, and the observers that saw them."""
-    reader = Reader.of(store, study)
+    reader, observers = Reader.of(store, study), [kind() for kind in kinds]
     games = {
         game: _Rows(list(of), [game_box(game).measures[one] for one in wanted[game]], reader,
                     as_published)

@@ -349,6 +349,10 @@ class MatchRecord:
             ReplayMismatch: it did not finish.
             DamagedStore: its record is damaged.
         """
+        return self._result
+
+    @cached_property
+    def _result(self) -> Result:
         if self.status is not Status.FINISHED:
             raise ReplayMismatch(f"match {self.id} has no result: it is {self.status.value}")
         rules = self.rules

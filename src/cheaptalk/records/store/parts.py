@@ -5,6 +5,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
+from cheaptalk.garbage import READ, collecting
 from cheaptalk.processes import processes
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import members_of
@@ -31,12 +32,12 @@ def over_parts(
 ) -> list[T]:
     """What a function makes of each part of a study, in the order of storing.
 
-    There is one part, read in this process, where there are few matches, or where this process
-    registered what others do not know.
+    This process works as well, from the last part on, and so waits for no other to start. There is
+    one part where there are few matches, or where this process registered what others do not know.
 
     Args:
-        workers: processes. More than one needs a store in a file, and the caller's script to be
-            importable (``if __name__ == "__main__":``).
+        workers: processes, this one included. More than one needs a store in a file, and the
+            caller's script to be importable (``if __name__ == "__main__":``).
         work: a function of a module; takes the store, the study, the part, and what is behind.
 
     Raises:
@@ -44,13 +45,19 @@ def over_parts(
     """
     parts = _parts(store, study, workers) if workers > 1 else []
     if len(parts) < 2:
-        return [work(store, study, None, *args, **kwargs)]
-    with processes(workers, "ask for fewer workers") as pool:
-        waiting = [
-            pool.submit(_work_on, str(store.path), study, part, work, *args, **kwargs)
+        with collecting(READ):
+            return [work(store, study, None, *args, **kwargs)]
+    with collecting(READ), processes(workers - 1, "ask for fewer workers") as pool:
+        waiting = {
+            part: pool.submit(_work_on, str(store.path), study, part, work, *args, **kwargs)
             for part in parts
-        ]
-        return [one.result() for one in waiting]
+        }
+        done = {
+            part: work(store, study, part, *args, **kwargs)
+            for part in reversed(parts)
+            if waiting[part].cancel()  # as it has not begun
+        }
+        return [done[part] if part in done else waiting[part].result() for part in parts]
 
 
 def of_part(part: Part) -> sa.ColumnElement[bool] | None:
@@ -73,5 +80,5 @@ def _parts(store: Store, study: str, workers: int) -> list[range]:
 
 
 def _work_on(store: str, study: str, part: range, work: Any, *args: Any, **kwargs: Any) -> Any:
-    with Store.open(store) as opened:
+    with collecting(READ), Store.open(store) as opened:
         return work(opened, study, part, *args, **kwargs)

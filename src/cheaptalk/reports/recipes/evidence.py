@@ -76,7 +76,7 @@ class Evidence:
             known = {name for game in self.places for name in game_box(game).measures}
             only = tuple(name for name in only if name in known)
         return observed_frames(
-            self.store, self.study, [kind() for kind in self.observers], only,
+            self.store, self.study, self.observers, only,
             as_published=self.as_published, workers=self.workers,
         )  # fmt: skip
 
