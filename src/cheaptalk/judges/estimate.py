@@ -74,7 +74,8 @@ def estimate_judging(
 
     Args:
         sample: as for :func:`.judge`.
-        seed, again: as for :func:`.judge`.
+        seed: as for :func:`.judge`.
+        again: as for :func:`.judge`.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
 
     Raises:
