@@ -20,7 +20,6 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cheaptalk.conformance.advice import advice
 from cheaptalk.conformance.answers import check_answers, check_forfeits, check_schemas
 from cheaptalk.conformance.declarations import (
     check_json,
@@ -41,6 +40,7 @@ from cheaptalk.conformance.matches import (
     root_cause,
     variants,
 )
+from cheaptalk.conformance.omissions import advice
 from cheaptalk.conformance.privacy import check_secrets, check_simultaneous
 from cheaptalk.conformance.processes import box_at, check_processes
 from cheaptalk.conformance.repetition import check_replay, check_same_seed
