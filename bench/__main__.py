@@ -12,6 +12,7 @@ import cheaptalk
 from bench import (
     anchors,
     chip_trading,
+    difference_coverage,
     driver,
     effect_coverage,
     empirical,
@@ -38,6 +39,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "empirical": empirical.rows,
     "mean_coverage": mean_coverage.rows,
     "effect_coverage": effect_coverage.rows,
+    "difference_coverage": difference_coverage.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")

@@ -70,6 +70,7 @@ def test_matches_on_the_same_deals_are_paired(store: Path) -> None:
     row = row_of(compared(store, "first", "second"), "fair")
     before, after = gains(store, "first", "fair"), gains(store, "second", "fair")
     assert row["difference.n"] == len(before) == 24
+    assert row["difference.clusters"] == 12
     differences = {key: after[key] - before[key] for key in before}
     assert row["difference"] == pytest.approx(np.mean(list(differences.values())))
     by_deal: dict[str, list[float]] = {}
@@ -103,7 +104,7 @@ def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None
         before, after = (played(luck, pairings=6, deals=10) for _ in range(2))
         found = difference(before, after, "gain", paired=False)
         assert found is not None
-        assert found.n == 12
+        assert (found.n, found.clusters) == (12, 20)
         assert found.p is not None
         seldom += found.p < 0.05
     assert seldom / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 where cells are independent

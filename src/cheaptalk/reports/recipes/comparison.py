@@ -46,6 +46,7 @@ class Difference(NamedTuple):
         difference: after less before, with its standard error and degrees of freedom. There is no
             error, interval or p where it never varied: how much it may is not known then.
         n: pairs of matches, or of configurations and pairings where there are none.
+        clusters: the deals it rests on, of each configuration; those of the study that has fewer.
     """
 
     before: float
@@ -54,6 +55,7 @@ class Difference(NamedTuple):
     error: float | None
     freedom: float
     n: int
+    clusters: int
 
     @property
     def p(self) -> float | None:
@@ -211,6 +213,7 @@ def _rows(
                     WHO: who, "role": capital(role), "score": score.title, "unit": score.unit,
                     "before": found.before, "after": found.after, "difference": found.difference,
                     "difference.low": low, "difference.high": high, "difference.n": found.n,
+                    "difference.clusters": found.clusters,
                     "p": found.p, "decimals": before.decimals.get(key, 2), "place": role,
                 }  # fmt: skip
 
@@ -283,8 +286,9 @@ def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
     changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
     found = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
     means = dict(found.select("measure", "mean").iter_rows())
-    error, freedom, n = found.filter(measure="difference").select("error", "freedom", "n").row(0)
-    return Difference(means[key], means[f"{key}.after"], means["difference"], error, freedom, n)
+    columns = ("error", "freedom", "n", "clusters")
+    behind = found.filter(measure="difference").select(columns).row(0)
+    return Difference(means[key], means[f"{key}.after"], means["difference"], *behind)
 
 
 def _of_cells(before: pl.DataFrame, after: pl.DataFrame, key: str) -> Difference:
@@ -294,13 +298,14 @@ def _of_cells(before: pl.DataFrame, after: pl.DataFrame, key: str) -> Difference
     """
     (first, own), (second, others) = (_deviations(one, key) for one in (before, after))
     strata, size = pl.concat([own, others]), before.select(CELL).n_unique()
+    clusters = min(int(side["clusters"].sum()) for side in (own, others))
     if strata["error"].null_count():
-        return Difference(first, second, second - first, None, 1.0, size)
+        return Difference(first, second, second - first, None, 1.0, size, clusters)
     squares = strata["error"].to_numpy() ** 2
     total = float(squares.sum())
     fourths = float((squares**2 / strata["freedom"].to_numpy()).sum())
     freedom = total**2 / fourths if total else 1.0
-    return Difference(first, second, second - first, total**0.5, freedom, size)
+    return Difference(first, second, second - first, total**0.5, freedom, size, clusters)
 
 
 def _deviations(frame: pl.DataFrame, key: str) -> tuple[float, pl.DataFrame]:
