@@ -18,7 +18,7 @@ Part = range | None
 """The numbers of the matches of a part; None for all."""
 WORTH_WORKERS = 5_000
 """Matches below which starting worker processes costs more than it saves."""
-PARTS = 4
+PARTS = 8
 """Parts for each worker, so that none waits long for another."""
 
 
