@@ -94,8 +94,18 @@ def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: in
     assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
     assert row["error"] == (0 if clusters > 1 else None)
     assert row["wanted"] is None
-    if value not in (0, 1):
-        assert row["low"] is row["high"] is None  # what else there could be, nobody knows
+    assert row["low"] is row["high"] is None  # what else there could be, nobody knows
+
+
+def test_what_floating_point_leaves_is_no_variation() -> None:
+    rng = np.random.default_rng(5)
+    pairings = rng.lognormal(0, 3, size=7)
+    deals = [(deal, value) for deal in range(40) for value in rng.permutation(pairings)]
+    frame = pl.DataFrame(deals, schema=["deal", "x"], orient="row")
+    assert one(frame)["error"] == 0
+    assert one(frame)["low"] is None
+    first = pl.when(pl.int_range(pl.len()) == 0).then(1e-9).otherwise(0.0)
+    assert one(frame.with_columns(pl.col("x") + first))["error"] > 0
 
 
 def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None:
@@ -104,12 +114,12 @@ def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None
     row = one(frame, bounds={"x": (0.0, 20.0)})
     assert (row["low"], row["high"]) == pytest.approx((5 - 5 * unseen, 5 + 15 * unseen))
     assert one(frame, bounds={"x": (0.0, math.inf)})["low"] is None
-    share = one(frame.with_columns(x=pl.lit(1.0)))
+    share = one(frame.with_columns(x=pl.lit(True)))
     assert (share["low"], share["high"]) == pytest.approx((0.05**0.1, 1))  # at least 0.74
 
 
 def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
-    values = [1.0] * 27 + [0.0] * 3
+    values = [True] * 27 + [False] * 3
     row = one(pl.DataFrame({"x": values, "deal": range(30)}))
     low, high = proportion_confint(
         0.9 * 29, 29, 2 * stats.norm.sf(stats.t.ppf(0.975, 29)), "wilson"
@@ -117,7 +127,10 @@ def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
     assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
     copies = pl.DataFrame({"x": values * 4, "deal": [*range(30)] * 4})
     assert one(copies) == row | {"n": 120}
-    tens = copies.with_columns(x=10 * pl.col("x") - 3)
+    numbers = copies.with_columns(pl.col("x").cast(pl.Float64))
+    assert one(numbers, bounds={"x": (0.0, 1.0)}) == one(copies)
+    assert one(numbers)["low"] < low  # nobody said that 0 and 1 are all that can be
+    tens = copies.with_columns(x=10 * pl.col("x").cast(pl.Float64) - 3)
     scaled = one(tens, bounds={"x": (-3.0, 7.0)})
     assert (scaled["low"], scaled["high"]) == pytest.approx((10 * low - 3, 10 * high - 3))
 

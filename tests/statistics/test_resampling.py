@@ -88,6 +88,15 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert not one.equals(other)
 
 
+def test_a_statistic_that_did_not_vary_has_no_error() -> None:
+    rng = np.random.default_rng(5)
+    alike = rng.lognormal(0, 3, size=7)
+    rows = [(deal, value) for deal in range(20) for value in rng.permutation(alike)]
+    frame = pl.DataFrame(rows, schema=["deal", "x"], orient="row")
+    found = bootstrap(frame, lambda one: {"sum": sum(one["x"])}, cluster=["deal"], draws=50)
+    assert found.frame["error"].item() == 0
+
+
 def test_undefined_draws_are_counted_and_left_out() -> None:
     def share(frame: pl.DataFrame) -> dict[str, float | None]:
         some = frame.filter(pl.col("deal") == 0)

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from cheaptalk.rules.bounds import SLACK
+from cheaptalk.rules.bounds import SHARE, SLACK
 
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
@@ -31,6 +31,8 @@ ENOUGH = 25
 """Clusters that show how skewed values are."""
 SYMMETRIC = 1e-6
 """Skewness that is none."""
+ROUNDING = 1e-14
+"""What floating point leaves of a difference that is 0, against the size of what it is between."""
 STEEPEST = 0.9
 """Skewness times quantile, at the most: where it is 1, the transformation is too steep to use."""
 
@@ -97,8 +99,8 @@ def mean_intervals(
         strata: those of the cluster columns that tell the strata apart; none: no strata.
         level: the share of such intervals that cover the true mean, in (0, 1).
         bounds: the least and the most that a value can be, by column: two numbers, or the columns
-            that hold them where they differ from row to row, of which a mean has the means; 0 and
-            1 for a column without bounds that holds nothing else.
+            that hold them where they differ from row to row, of which a mean has the means. Only
+            of a column of booleans are they known without: 0 and 1.
 
     Returns:
         One row a cell and value: the columns of ``by``, then ``measure`` (the value's name),
@@ -113,7 +115,7 @@ def mean_intervals(
         frame.select(
             *by, *cluster, pl.lit(name).alias("measure"),
             pl.col(name).cast(pl.Float64).alias("value"),
-            *_ends(*given.get(name, (None, None))),
+            *_ends(*given.get(name, _natural_bounds(frame[name].dtype))),
         ).drop_nulls("value")
         for name in values
     )  # fmt: skip
@@ -134,8 +136,13 @@ def mean_intervals(
     )  # fmt: skip
 
 
-def _ends(least: float | str | None, most: float | str | None) -> Iterator[pl.Expr]:
-    """The columns ``least`` and ``most``, null where there are no bounds."""
+def _natural_bounds(kind: pl.DataType) -> Bounds:
+    """What values of a kind can be."""
+    return SHARE if kind == pl.Boolean else (-math.inf, math.inf)
+
+
+def _ends(least: float | str, most: float | str) -> Iterator[pl.Expr]:
+    """The columns ``least`` and ``most``, null where rows have no bounds."""
     for name, end in (("least", least), ("most", most)):
         one = pl.col(end) if isinstance(end, str) else pl.lit(end)
         yield one.cast(pl.Float64).alias(name)
@@ -149,9 +156,7 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
         bounds, or these differ within the cell.
     """
     value = pl.col("value")
-    binary = (value.is_in([0.0, 1.0]) & pl.col("least").is_null()).all().over(cell)
-    least = pl.when(binary).then(0.0).otherwise(pl.col("least").fill_null(-math.inf))
-    most = pl.when(binary).then(1.0).otherwise(pl.col("most").fill_null(math.inf))
+    least, most = pl.col("least").fill_null(-math.inf), pl.col("most").fill_null(math.inf)
     own = long.with_columns(
         least=pl.when((value >= _wider(least, -1)).all().over(cell))
         .then(least)
@@ -189,7 +194,9 @@ def _moments(
         .agg(
             pl.col("mean", "least", "most", "size").first(),
             pl.len().alias("n"),
-            (pl.col("value") - pl.col("centre")).sum().alias("off"),
+            without_rounding(
+                (pl.col("value") - pl.col("centre")).sum(), pl.col("value").abs().max(), pl.len()
+            ).alias("off"),
             pl.col("inner").any(),
         )
         .with_columns(off / pl.col("size"))
@@ -227,6 +234,16 @@ def _moments(
             .otherwise((count - pl.col("strata")).cast(pl.Float64)),
         )
     )
+
+
+def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 1) -> pl.Expr:
+    """A sum of differences; 0 where it is no more than floating point leaves of one that is 0.
+
+    Args:
+        size: of the largest of the numbers that it is between.
+        terms: how many differences it sums.
+    """
+    return pl.when(difference.abs() <= ROUNDING * size * terms).then(0.0).otherwise(difference)
 
 
 def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:

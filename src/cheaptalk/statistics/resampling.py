@@ -11,7 +11,7 @@ from scipy.special import ndtr, stdtrit
 
 from cheaptalk.rules.errors import counted
 from cheaptalk.statistics.columns import StatisticsError, demand_columns
-from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters
+from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters, without_rounding
 from cheaptalk.statistics.printout import Tabular
 
 Places = NDArray[np.int64]
@@ -147,7 +147,7 @@ def bootstrap(
     numbers = pl.Series([_known(one) for one in estimate.values()], dtype=pl.Float64)
     long = drawn.unpivot(variable_name="statistic")
     summary = long.group_by("statistic", maintain_order=True).agg(
-        error=value.std(),
+        error=without_rounding(value.std(), value.abs().max()),
         low=pl.when(value.count() > 1).then(value.quantile(tail, "linear")),
         high=pl.when(value.count() > 1).then(value.quantile(1 - tail, "linear")),
         undefined=value.null_count() / draws,

@@ -110,6 +110,15 @@ def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None
     assert seldom / 300 == pytest.approx(0.05, abs=0.03)  # 0.34 where cells are independent
 
 
+def test_what_floating_point_leaves_is_no_difference_that_varies() -> None:
+    before = played(np.random.default_rng(7), pairings=6, deals=37)
+    before = before.with_columns(pl.col("gain").first().over("pairing"))
+    found = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
+    assert found is not None
+    assert found.difference == pytest.approx(0.7)
+    assert (found.limits, found.p) == ((None, None), None)
+
+
 def played(luck: np.random.Generator, *, pairings: int, deals: int) -> pl.DataFrame:
     """Matches in two configurations whose deals move all pairings alike."""
     rows = []

@@ -12,6 +12,7 @@ from cheaptalk.reports.figures import Panel, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 
 NAGEL = (
@@ -101,7 +102,10 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         .group_by("match").agg(pl.col("choice").cast(pl.Int64).sum().alias("least"))
     )  # fmt: skip
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
-    found = means(frame.join(least, on="match", how="left"), values, by, strata=STRATA)
+    bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
+    found = means(
+        frame.join(least, on="match", how="left"), values, by, bounds=bounds, strata=STRATA
+    )
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
     shown = found.sort("ratio", "player", order).with_columns(pl.col("told").replace_strict(TOLD))
     columns = (

@@ -11,7 +11,7 @@ from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
-from cheaptalk.rules import game_box, numbered
+from cheaptalk.rules import SHARE, game_box, numbered
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import plain
 
@@ -56,7 +56,10 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     gold = evidence.scored(PIRATES).select("match", pl.col("game.gold").alias("gold"))
     ballots = every.filter(pl.col("place").is_null()).join(gold, on="match")
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
-    bars = means(shares, ["wrong", "vote_accuracy"], ["who", "round"]).sort("who", "round")
+    values = ["wrong", "vote_accuracy"]
+    bars = means(shares, values, ["who", "round"], bounds=dict.fromkeys(values, SHARE)).sort(
+        "who", "round"
+    )
     players = bars["who"].unique(maintain_order=True).to_list()[:MOST]
     longest = int(bars["round"].n_unique())
     yield Charts(

@@ -27,6 +27,7 @@ from cheaptalk.reports.score_lines import by_player
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.statistics import STRATA, mean_intervals
+from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
 
@@ -316,7 +317,7 @@ def _deviations(frame: pl.DataFrame, key: str) -> tuple[float, pl.DataFrame]:
     value = pl.col(key).cast(pl.Float64)
     cells = frame.select(CELL).n_unique()
     weighed = frame.with_columns(
-        off=(value - value.mean().over(CELL))
+        off=without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
         * pl.len().over("configuration")
         / (pl.len().over(CELL) * cells)
     )

@@ -15,6 +15,7 @@ from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, Rec
 from cheaptalk.reports.score_lines import by_player, places_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError
+from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import plain
 
@@ -197,7 +198,8 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
 
 def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
     """Payoffs in standard deviations from the mean of all that are alike; 0 where all are equal."""
-    got, spread = pl.col("got"), pl.col("got").std().over(LIKE)
+    got = pl.col("got")
+    spread = without_rounding(got.std(), got.abs().max()).over(LIKE)
     z = pl.when(spread > 0).then((got - got.mean().over(LIKE)) / spread).otherwise(0.0)
     return rows.with_columns(z=z)
 
