@@ -94,6 +94,14 @@ def test_games_that_never_varied_have_no_interval_together() -> None:
     assert (row["score"], row["score.low"], row["score.high"]) == (1.5, None, None)
 
 
+def test_a_single_game_has_together_the_interval_that_it_has_alone() -> None:
+    rows = {"player": "a", "game": "x", "configuration": "c",
+            "deal": range(6), "score": [1.0, 1.0, 2.0, 1.0, 9.0, 1.0]}  # fmt: skip
+    found = means(pl.DataFrame(rows), ["score"], ["player", "game"])
+    ends = ["score", "score.low", "score.high"]
+    assert over_games(found, "score").select(ends).equals(found.select(ends))
+
+
 def test_a_table_prints_its_numbers_with_what_is_known_of_their_uncertainty() -> None:
     printed = str(ReportTable("gains", "Gains", NUMBERS, COLUMNS))
     assert printed.split("\n") == [

@@ -47,7 +47,7 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
 
     The error is the root of the sum of the games' squared errors, over their number; degrees of
     freedom are Welch and Satterthwaite's. There is neither where a game has no error,
-    and no interval where no game's values varied.
+    and no interval where no game's values varied. The mean of a single game keeps its interval.
 
     Args:
         found: one row a player and game, as :func:`means` makes them with configurations as
@@ -67,10 +67,13 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.len().alias("games"),
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
         pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
+        pl.col(value + LOW, value + HIGH).first(),
     )
     width = pl.when(error > 0).then(error) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
+    alone = pl.col("games") == 1
     return made.with_columns(
-        (pl.col(value) - width).alias(value + LOW), (pl.col(value) + width).alias(value + HIGH)
+        pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)
+        for side, end in ((-1, value + LOW), (1, value + HIGH))
     ).drop("freedom")
 
 
