@@ -419,6 +419,11 @@ def extra_player(data: Written, _: Any) -> None:
     data["player_data"].append(data["player_data"][0] | {"id": "player_3"})
 
 
+def taxed_rounds(data: Written, _: Any) -> None:
+    for one in data["round_records"]:
+        one["tax"] = 3
+
+
 ROUND = ("round_records", 0)
 PLAYER = ("player_data", 0)
 BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any, str]] = {
@@ -431,6 +436,7 @@ BAD: dict[str, tuple[Callable[[], Written], Callable[[Written, Any], None], Any,
     "rounds are text": (bar, put("round_records"), "20", '"round_records": should be a valid list'),
     "unknown part": (bar, put("notes"), "x", '"notes": is a setting that the importer does not'),
     "unknown setting": (bar, put("meta", "tax"), 3, '"meta.tax": is a setting that the importer'),
+    "in all rounds": (bar, taxed_rounds, None, '"round_records.0.tax" and 1 more: is a setting'),
     "missing setting": (bar, put("meta", "ratio"), ..., '"meta.ratio": is missing'),
     "unknown version": (bar, put("meta", "version"), "v6", "\"meta.version\": should be 'v1', 'v2"),
     "no version": (bar, put("meta", "version"), ..., '"meta.version": is missing'),

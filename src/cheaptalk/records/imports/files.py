@@ -73,8 +73,11 @@ def read_json(path: Path) -> Any:
 
 
 def faults(error: ValidationError) -> str:
-    """What is wrong with a file's data, in one line: each field and why."""
-    parts = []
+    """What is wrong with a file's data, in one line: each field and why.
+
+    Of entries of a list that lack the same, the first is named, and how many more there are.
+    """
+    alike: dict[tuple[str, str], list[str]] = {}
     for problem in error.errors(include_url=False):
         field = ".".join(map(str, problem["loc"])) or problem["type"]
         message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -84,5 +87,9 @@ def faults(error: ValidationError) -> str:
             message = "is missing"
         elif problem["type"] == "literal_error":
             message += f", not {shown(problem['input'])}"
-        parts.append(f'"{field}": {message}')
-    return "; ".join(parts)
+        kind = ".".join("" if isinstance(part, int) else part for part in problem["loc"])
+        alike.setdefault((kind, message), []).append(f'"{field}"')
+    return "; ".join(
+        f"{first}{f' and {len(more):,} more' if more else ''}: {message}"
+        for (_, message), (first, *more) in alike.items()
+    )
