@@ -102,6 +102,13 @@ def test_a_match_in_two_studies_counts_once(store: Path) -> None:
     assert both["overall.n"].to_list() == alone["overall.n"].to_list()
 
 
+def test_the_overall_standing_on_few_deals_is_marked_as_those_of_its_games_are(store: Path) -> None:
+    found = board(store, "new", games=["bargaining"]).tables["leaderboard"]
+    wanted = found.frame.select("overall.wanted", "bargaining.wanted")
+    assert wanted["overall.wanted"].equals(wanted["bargaining.wanted"])
+    assert wanted["overall.wanted"].drop_nulls().min() >= 25
+
+
 def test_tables_of_one_player_are_ranked_by_the_score_of_the_game(store: Path) -> None:
     shown = board(store, "tables").tables["leaderboard"].frame
     assert shown["player"].to_list() == ["zero", "high"]  # all 0 scores 100, all 90 scores 10

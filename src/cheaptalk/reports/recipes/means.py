@@ -7,7 +7,7 @@ from scipy.special import stdtrit
 
 from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, HIGH, LOW, WANTED
 from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
 
 PARTS = {
     "mean": "", "low": LOW, "high": HIGH, "error": ERROR, "n": COUNT, "clusters": CLUSTERS,
@@ -47,7 +47,8 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
 
     The error is the root of the sum of the games' squared errors, over their number; degrees of
     freedom are Welch and Satterthwaite's. There is neither where a game has no error,
-    and no interval where no game's values varied. The mean of a single game keeps its interval.
+    and no interval where no game's values varied. Where these are fewer than 25 deals give, the
+    interval wants as many deals as the game that wants most. A single game keeps its interval.
 
     Args:
         found: one row a player and game, as :func:`means` makes them with configurations as
@@ -55,8 +56,8 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         value: what is averaged.
 
     Returns:
-        ``player`` in the order in which players first appear, ``value`` with its interval, error
-        and count, and ``games``, how many there are.
+        ``player`` in the order in which players first appear, ``value`` with its interval, error,
+        count and the deals it wants, and ``games``, how many there are.
     """
     error = pl.col(value + ERROR)
     squares = error.pow(2).sum()
@@ -68,13 +69,16 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.when(error.null_count() == 0).then(squares.sqrt() / pl.len()).alias(value + ERROR),
         pl.when(fourths > 0).then(squares.pow(2) / fourths).otherwise(1.0).alias("freedom"),
         pl.col(value + LOW, value + HIGH).first(),
+        pl.col(value + WANTED).max(),
     )
     width = pl.when(error > 0).then(error) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
-    alone = pl.col("games") == 1
-    return made.with_columns(
+    alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
+    ends = (
         pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)
         for side, end in ((-1, value + LOW), (1, value + HIGH))
-    ).drop("freedom")
+    )
+    wanted = pl.when(alone | (width.is_not_null() & few)).then(value + WANTED)
+    return made.with_columns(*ends, wanted).drop("freedom")
 
 
 def ranked_over_games(
