@@ -1,3 +1,4 @@
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,24 @@ def test_missing_and_thin_cells_are_named_and_analysis_refuses() -> None:
     assert game.without(["b", "c"]).payoffs() == [[16]]
 
 
+@pytest.mark.parametrize(("deals", "spread", "told"), [
+    (24, 0.0, "24 deals a cell: too few to tell; intervals may be too narrow, and 25 would do"),
+    (30, 0.0, ""),
+    (30, 1.0, "30 deals a cell: too few to tell for payoffs as skewed as these; intervals may be"),
+])  # fmt: skip
+def test_few_deals_for_the_skewness_of_payoffs_are_told(
+    deals: int, spread: float, told: str
+) -> None:
+    draw = np.random.default_rng(3)
+    played = [
+        match(row, column, value, value, f"d{deal}")
+        for deal in range(deals)
+        for row, column in product("ab", repeat=2)
+        for value in (np.exp(spread * draw.normal()) if spread else draw.normal(),)
+    ]
+    assert EmpiricalGame.of_frame(frame(played)).few.startswith(told)
+
+
 def test_a_bimatrix_names_what_is_missing() -> None:
     with pytest.raises(CheaptalkError, match="1 cell without a match: b / a; play them"):
         EmpiricalBimatrix.of_frame(frame([*ASYMMETRIC[:2], *ASYMMETRIC[4:]])).payoffs()
@@ -138,7 +157,7 @@ def test_the_largest_complete_subset_leaves_out_as_few_as_can_be() -> None:
 
 def test_players_who_sat_in_one_order_only_are_named() -> None:
     lopsided = frame(ASYMMETRIC[:2] + ASYMMETRIC[4:])
-    with pytest.raises(ValueError, match="a / b: the players only sat in one order"):
+    with pytest.raises(ValueError, match="players only sat in one order, in a / b; play the other"):
         EmpiricalGame.of_frame(lopsided)
     assert EmpiricalGame.of_frame(lopsided, one_sided=True).payoffs()[0, 1] == 14
 

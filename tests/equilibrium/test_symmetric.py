@@ -449,6 +449,14 @@ def test_far_too_many_strategies_are_refused_without_linear_programs(
         symmetric_equilibria(np.random.default_rng(1).normal(size=(100, 100)))
 
 
+def test_far_too_many_equilibria_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{SOLVER}.SEPARATE", 30)
+    monkeypatch.setattr(f"{SOLVER}.BLOCK", 7)
+    assert len(symmetric_equilibria(np.eye(4)).components) == 15
+    with pytest.raises(EquilibriumError, match=r"more than 30 of .* sets of strategies are those"):
+        symmetric_equilibria(np.eye(5))
+
+
 def test_draws_that_are_one_game_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     doves = np.array([[-1.0, 2, 2, -9], [0, 1, 1, -9], [0, 1, 1, -9], [-10, -10, -10, -10]])
     draws = np.repeat(doves[None], 5, axis=0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics import StatisticsError, mean_intervals
 
 COLUMNS = ["cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted"]
 
@@ -50,17 +50,30 @@ def test_agrees_with_statsmodels(level: float) -> None:
         assert (row["n"], row["clusters"]) == (len(cell), 12)
         assert row["mean"] == pytest.approx(fit.params[0], abs=1e-12)
         assert row["error"] == pytest.approx(fit.bse[0], rel=1e-10)
-        off = cell.group_by("deal").agg(pl.col("x").sum() - pl.col("x").len() * row["mean"])["x"]
-        low, high = halls_interval(off.to_numpy() / len(cell), row["mean"], level)
+        deals = cell.group_by("deal").agg(pl.col("x").sum() - pl.col("x").len() * row["mean"],
+                                          pl.len().alias("n"))  # fmt: skip
+        freedom = freedom_of(deals["n"].to_numpy())
+        assert row["freedom"] == pytest.approx(freedom)
+        off = deals["x"].to_numpy() / len(cell)
+        low, high = halls_interval(off, row["mean"], level, freedom)
         assert (row["low"], row["high"]) == pytest.approx((low, high), rel=1e-6)
 
 
-def halls_interval(off: np.ndarray, mean: float, level: float) -> tuple[float, float]:
+def freedom_of(sizes: np.ndarray) -> float:
+    """Satterthwaite's degrees of freedom of CR1 where the means of clusters vary alike."""
+    shares = sizes / sizes.sum()
+    off = np.eye(len(sizes)) - shares
+    form = off.T @ np.diag(shares**2) @ off
+    return float(np.trace(form) ** 2 / np.trace(form @ form))
+
+
+def halls_interval(
+    off: np.ndarray, mean: float, level: float, freedom: float
+) -> tuple[float, float]:
     """Hall's interval of clusters' deviations, by looking for where his polynomial is t."""
-    freedom = len(off) - 1
     t = stats.t.ppf((1 + level) / 2, freedom)
     skew = np.clip((off**3).sum() / (off**2).sum() ** 1.5, -0.9 / t, 0.9 / t)
-    error = ((off**2).sum() * len(off) / freedom) ** 0.5
+    error = ((off**2).sum() * len(off) / (len(off) - 1)) ** 0.5
 
     def polynomial(y: float, wanted: float) -> float:
         return float(y + skew * y**2 / 3 + skew**2 * y**3 / 27 + skew / 6 - wanted)
@@ -116,6 +129,59 @@ def test_what_did_not_vary_has_the_limits_of_what_may_have_gone_unseen() -> None
     assert one(frame, bounds={"x": (0.0, math.inf)})["low"] is None
     share = one(frame.with_columns(x=pl.lit(True)))
     assert (share["low"], share["high"]) == pytest.approx((0.05**0.1, 1))  # at least 0.74
+
+
+def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> None:
+    rows = [(name, deal, 0.0 if name == "j" else 1.0) for name in "abcdefghij" for deal in (0, 1)]
+    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    row = strata_of(frame, bounds={"x": (0.0, 1.0)})
+    assert (row["mean"], row["error"]) == (pytest.approx(0.9), 0)
+    assert row["high"] == pytest.approx(0.9 + 0.1 * (1 - 0.05**0.5))  # in the two deals of j alone
+    assert row["low"] == pytest.approx(0.9 * 0.05 ** (1 / 18))
+    assert strata_of(frame, bounds={"x": (-math.inf, 1.0)})["low"] is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(2, 6), st.floats(0, 1)), min_size=1, max_size=4),
+    st.floats(0.5, 0.99),
+)
+def test_what_went_unseen_is_the_most_that_it_can_be(
+    strata: list[tuple[int, float]], level: float
+) -> None:
+    rows = [(place, deal, x) for place, (deals, x) in enumerate(strata) for deal in range(deals)]
+    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    row = strata_of(frame, bounds={"x": (-0.5, 1.5)}, level=level)
+    sizes, seen = map(np.array, zip(*strata, strict=True))
+    weights = sizes / sizes.sum() * (1.5 - seen)
+    best = max(
+        (1 - (1 - level) ** (parts / sizes)) @ weights
+        for parts in np.random.default_rng(4).dirichlet(np.full(len(sizes), 0.5), size=4_000)
+    )
+    assert best - 1e-9 <= row["high"] - row["mean"] <= best + 0.05
+
+
+def test_a_few_large_clusters_do_not_count_for_many() -> None:
+    draw = np.random.default_rng(8)
+    sizes = [10] * 5 + [1] * 45
+    rows = [
+        (cell, deal, value)
+        for cell in range(1_500)
+        for deal, size in enumerate(sizes)
+        for value in (draw.normal(),)
+        for _ in range(size)
+    ]
+    frame = pl.DataFrame(rows, schema=["cell", "deal", "x"], orient="row")
+    found = mean_intervals(frame, ["x"], ["cell"], cluster=["deal"])
+    assert found["freedom"].to_numpy() == pytest.approx(freedom_of(np.array(sizes)))
+    inside = float(found.select(((pl.col("low") < 0) & (pl.col("high") > 0)).mean()).item())
+    assert inside > 0.87  # 0.84 with as many degrees of freedom as deals less one
+    assert found.filter(pl.col("wanted") > 50).height == 1_500  # which is told beside it
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_mean(value: float) -> None:
+    with pytest.raises(StatisticsError, match='"x" has values that are no finite numbers'):
+        one(pl.DataFrame({"x": [1.0, value], "deal": [0, 1]}))
 
 
 def test_shares_have_wilsons_interval_by_their_effective_size() -> None:
@@ -194,8 +260,8 @@ def test_deals_of_different_configurations_are_different_clusters() -> None:
     assert mean_intervals(frame, ["x"])["clusters"].to_list() == [2]
 
 
-def strata_of(frame: pl.DataFrame) -> dict[str, Any]:
-    (row,) = mean_intervals(frame, ["x"], strata=["configuration"]).rows(named=True)
+def strata_of(frame: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    (row,) = mean_intervals(frame, ["x"], strata=["configuration"], **options).rows(named=True)
     return row
 
 

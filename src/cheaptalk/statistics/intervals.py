@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from cheaptalk.rules.bounds import SHARE, SLACK
+from cheaptalk.statistics.columns import with_numbers
 
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
@@ -68,8 +69,13 @@ def mean_intervals(
     1977, Sampling Techniques, sections 5.4 and 9A.5): what differs from configuration to
     configuration is then no uncertainty. Strata with one cluster are collapsed into one stratum; a
     single such stratum collapses the whole cell, which errs on the side of caution (section
-    5A.12). There are f = V ** 2 / sum of (V_h ** 2 / (G_h - 1)) degrees of freedom
-    (Satterthwaite), so that a stratum on a large scale counts for what it adds.
+    5A.12). There are f = V ** 2 / sum of (V_h ** 2 / f_h) degrees of freedom
+    (Satterthwaite), so that a stratum on a large scale counts for what it adds. A stratum has
+    f_h = G_h - 1 where its clusters are of one size; else, so that a few large clusters do not
+    count for many, those that V_h has where the means of clusters vary alike: with A the quadratic
+    form that V_h is of these means, f_h = trace(A) ** 2 / trace(A ** 2) (Satterthwaite, as Bell
+    and McCaffrey 2002, Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
+    Samples, Survey Methodology 28(2)).
 
     The interval takes one of three forms, with t the quantile of Student's t:
 
@@ -85,7 +91,9 @@ def mean_intervals(
     - **What did not vary** over G clusters: what was never seen comes with a probability of no more
       than q = 1 - (1 - level) ** (1 / G), else it would have been seen with a probability of
       ``level``; and it lies within the bounds (a, b). The interval is m - q * (m - a) to
-      m + q * (b - m), and there is none without finite bounds.
+      m + q * (b - m), and there is none without finite bounds. Strata that did not vary each have
+      a q_h of their own: those that reach furthest of all for which the product of
+      (1 - q_h) ** G_h is 1 - ``level``.
 
     No interval leaves the bounds. There is none of a mean that can only be what it is, and a single
     cluster gives none. Missing values are left out, and a
@@ -108,20 +116,22 @@ def mean_intervals(
         standard error, null of one cluster), ``low`` and ``high`` (null where there is no
         interval), and ``wanted``: how many clusters would do where these are too few to tell a
         skew that makes the interval too narrow; null where they are enough, and of shares.
+
+    Raises:
+        StatisticsError: a value is not a number, or not finite.
     """
     cell = [*by, "measure"]
     given = bounds or {}
     long = pl.concat(
-        frame.select(
-            *by, *cluster, pl.lit(name).alias("measure"),
-            pl.col(name).cast(pl.Float64).alias("value"),
-            *_ends(*given.get(name, _natural_bounds(frame[name].dtype))),
-        ).drop_nulls("value")
+        with_numbers(frame, [name], "take means of").select(
+            *by, *cluster, pl.lit(name).alias("measure"), pl.col(name).alias("value"),
+            *_ends(*given.get(name, _natural_bounds(frame.schema[name]))),
+        )
         for name in values
     )  # fmt: skip
     long, stratum = _stratified(long, cell, cluster, strata)
     long = _bounded(long, cell)
-    cells = _moments(long, cell, cluster, stratum)
+    cells = _together(_moments(long, cell, cluster, stratum), cell, level)
     low, high = _limits(cells, level)
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
     few = (freedom.round(6) < ENOUGH - 1) & (pl.col("variance") > 0) & ~pl.col("share")
@@ -152,8 +162,8 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
     """Values with their bounds, of which those that a value of the cell breaks are none.
 
     Returns:
-        ``least`` and ``most`` of the cell's mean, and ``inner``: whether a value is none of its own
-        bounds, or these differ within the cell.
+        ``low`` and ``high`` of each value, ``least`` and ``most`` of the cell's mean, and
+        ``inner``: whether a value is none of its own bounds, or these differ within the cell.
     """
     value = pl.col("value")
     least, most = pl.col("least").fill_null(-math.inf), pl.col("most").fill_null(math.inf)
@@ -166,6 +176,7 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
     differ = [pl.col(end).min().over(cell) < pl.col(end).max().over(cell)
               for end in ("least", "most")]  # fmt: skip
     return own.with_columns(
+        low="least", high="most",
         inner=value.is_between("least", "most", closed="none") | differ[0] | differ[1],
         least=_exact_mean(cell, "least"), most=_exact_mean(cell, "most"),
     )  # fmt: skip
@@ -183,57 +194,114 @@ def _wider(end: pl.Expr, sign: int) -> pl.Expr:
 def _moments(
     long: pl.DataFrame, cell: Sequence[str], cluster: Sequence[str], stratum: Sequence[str]
 ) -> pl.DataFrame:
-    """A row a cell: what intervals are made of."""
+    """A row a cell and stratum: what intervals are made of."""
+    inside = [*cell, *stratum]
     long = long.with_columns(
-        mean=_exact_mean(cell), centre=_exact_mean([*cell, *stratum]), size=pl.len().over(cell),
+        mean=_exact_mean(cell), centre=_exact_mean(inside), size=pl.len().over(cell),
+        low=_exact_mean(inside, "low"), high=_exact_mean(inside, "high"),
     )  # fmt: skip
-    same = [pl.col("mean", "least", "most").first(), pl.col("n").sum()]
-    off, count = pl.col("off"), pl.col("clusters")
-    clusters = (
-        long.group_by(*cell, *stratum, *cluster, maintain_order=True)
-        .agg(
-            pl.col("mean", "least", "most", "size").first(),
-            pl.len().alias("n"),
-            without_rounding(
-                (pl.col("value") - pl.col("centre")).sum(), pl.col("value").abs().max(), pl.len()
-            ).alias("off"),
-            pl.col("inner").any(),
-        )
-        .with_columns(off / pl.col("size"))
+    same = pl.col("mean", "least", "most", "centre", "low", "high", "size").first()
+    off = without_rounding(
+        (pl.col("value") - pl.col("centre")).sum(), pl.col("value").abs().max(), pl.len()
     )
-    parts = (
-        clusters.group_by(*cell, *stratum, maintain_order=True)
+    clusters = long.group_by(*inside, *cluster, maintain_order=True).agg(
+        same,
+        pl.len().alias("n"),
+        (off / pl.col("size").first()).alias("off"),
+        pl.col("inner").any(),
+    )
+    count, off = pl.len(), pl.col("off")
+    share = pl.col("n") / pl.col("n").sum()
+    return (
+        clusters.group_by(inside, maintain_order=True)
         .agg(
-            *same,
+            same,
+            pl.col("n").sum(),
             pl.col("inner").any(),
-            pl.len().alias("clusters"),
+            count.alias("clusters"),
             off.pow(2).sum().alias("squares"),
             off.pow(3).sum().alias("cubes"),
+            pl.when(share.n_unique() == 1)
+            .then(count - 1.0)
+            .otherwise(_freedom(share))
+            .alias("freedom"),
         )
         .with_columns(
-            variance=pl.when(count > 1)
-            .then(count / (count - 1) * pl.col("squares"))
+            variance=pl.when(pl.col("clusters") > 1)
+            .then(pl.col("clusters") / (pl.col("clusters") - 1) * pl.col("squares"))
             .otherwise(0.0),
         )
     )
-    variance = pl.col("variance")
-    return (
-        parts.group_by(cell, maintain_order=True)
-        .agg(
-            *same,
-            ~pl.col("inner").any().alias("share"),
-            count.sum(),
-            pl.len().alias("strata"),
-            variance.sum(),
-            pl.col("squares", "cubes").sum(),
-            (variance.pow(2) / (count - 1)).filter(count > 1).sum().alias("fourths"),
-        )
-        .with_columns(
-            freedom=pl.when(pl.col("fourths") > 0)
-            .then(variance.pow(2) / pl.col("fourths"))
-            .otherwise((count - pl.col("strata")).cast(pl.Float64)),
-        )
+
+
+def _freedom(share: pl.Expr) -> pl.Expr:
+    """The degrees of freedom of a variance over clusters that are such shares of all matches.
+
+    With w_g these shares and S the sum of their squares, the variance is a sum of w_g ** 2 times
+    the squared deviations of the clusters' means from the mean of all. Of such deviations,
+    times w_g, the covariance has the terms below where all these means vary alike.
+    """
+    squares = share.pow(2)
+    whole, ones, twos = squares.sum(), squares.dot(share), squares.dot(squares)
+    own = squares * (1 - 2 * share + whole)
+    crossed = whole.pow(4) - 4 * whole.pow(2) * ones + 2 * whole * twos + 2 * ones.pow(2)
+    alone = (own.pow(2) - (squares * (whole - 2 * share)).pow(2)).sum()
+    return own.sum().pow(2) / (alone + crossed)
+
+
+def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
+    """A row a cell, of its strata."""
+    count, variance = pl.col("clusters"), pl.col("variance")
+    whole = parts.group_by(cell, maintain_order=True).agg(
+        pl.col("mean", "least", "most").first(),
+        pl.col("n").sum(),
+        ~pl.col("inner").any().alias("share"),
+        count.sum(),
+        pl.len().alias("strata"),
+        variance.sum(),
+        pl.col("squares", "cubes").sum(),
+        (variance.pow(2) / pl.col("freedom")).filter(count > 1).sum().alias("fourths"),
     )
+    for end, room in (("below", pl.col("centre") - pl.col("low")),
+                      ("above", pl.col("high") - pl.col("centre"))):  # fmt: skip
+        reach = _unseen(parts.with_columns(room=pl.col("n") / pl.col("size") * room), cell, level)
+        whole = whole.join(
+            reach.rename({"reach": end}), on=list(cell), how="left", nulls_equal=True,
+            maintain_order="left",
+        )  # fmt: skip
+    return whole.with_columns(
+        pl.col("below", "above").fill_null(0.0),
+        freedom=pl.when(pl.col("fourths") > 0)
+        .then(variance.pow(2) / pl.col("fourths"))
+        .otherwise((count - pl.col("strata")).cast(pl.Float64)),
+    )
+
+
+def _unseen(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.DataFrame:
+    """How far means can be from what was seen, where strata did not vary.
+
+    A stratum of G clusters whose mean can be ``room`` further, if it is what was never seen with
+    a probability of q, adds q * room. The sum is greatest for q = 1 - t * G / room, with one t for
+    all strata that are large enough for this not to be negative, and t as the product of
+    (1 - q) ** G has to be.
+
+    Returns:
+        ``reach`` for cells with some room.
+    """
+    size, room = pl.col("clusters"), pl.col("room")
+    ordered = parts.filter(room > 0).sort(room / size, descending=True, maintain_order=True)
+    found = ordered.with_columns(
+        clusters=size.cum_sum().over(cell), logs=(size * (size / room).log()).cum_sum().over(cell),
+        rooms=room.cum_sum().over(cell), steep=(room / size).log(),
+    ).with_columns(log=(math.log(1 - level) - pl.col("logs")) / size)  # fmt: skip
+    endless = pl.col("rooms").is_infinite()
+    last = (
+        found.filter((pl.col("log") <= pl.col("steep")) | endless)
+        .group_by(cell, maintain_order=True)
+        .last()
+    )
+    reach = pl.when(endless).then(math.inf).otherwise(pl.col("rooms") - pl.col("log").exp() * size)
+    return last.select(*cell, reach=reach)
 
 
 def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 1) -> pl.Expr:
@@ -254,8 +322,7 @@ def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
     )
     quantile = stdtrit(freedom, (1 + level) / 2)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        unseen = 1 - (1 - level) ** (1 / cells["clusters"].to_numpy())
-        constant = mean - unseen * (mean - least), mean + unseen * (most - mean)
+        constant = mean - cells["below"].to_numpy(), mean + cells["above"].to_numpy()
         share = _wilson(mean, variance, quantile, least, most, cells["n"].to_numpy())
         skew = cells["cubes"].to_numpy() / squares**1.5
         other = tuple(mean - _hall(end, skew) * variance**0.5 for end in (quantile, -quantile))

@@ -88,6 +88,15 @@ class Cell:
         off = self.sums - self.mean * self.weights
         return np.asarray(off / np.where(share > 0, share, np.nan))
 
+    @property
+    def skewness(self) -> float:
+        """The mean square of the skewness of both payoffs over deals; 0 where they did not vary."""
+        off = self.deviations[:, : len(PAYOFFS)]
+        squares = (off**2).mean(axis=0)
+        known = squares > 0
+        skews = (off[:, known] ** 3).mean(axis=0) / squares[known] ** 1.5
+        return float((skews**2).mean()) if known.any() else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class GameSample:

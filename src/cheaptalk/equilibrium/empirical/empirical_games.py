@@ -1,5 +1,6 @@
 """Empirical games: who gets what against whom, estimated from matches, with the matches kept."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,7 +32,7 @@ from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import aligned
 
-LISTED = 12
+LISTED = 3
 """Cells that an error names; of more it says how many."""
 T = TypeVar("T", bound="Empirical")
 
@@ -111,7 +112,7 @@ class Empirical:
         game = cls(rows, columns, tuple(measures), samples, _shares(samples, weights))
         if game.one_sided and not one_sided:
             raise OneSided(
-                f"{listed(game.one_sided)}: the players only sat in one order; play the other "
+                f"players only sat in one order, in {listed(game.one_sided)}; play the other "
                 "too, or ", Advice("say one_sided=True", "one_sided", True),
                 " if the seats are alike",
             )  # fmt: skip
@@ -284,11 +285,22 @@ class Empirical:
 
     @property
     def few(self) -> str:
-        """That intervals over so few deals may be too narrow; empty where there are enough."""
-        if not self.sampled or self.freedom >= ENOUGH - 1:
+        """That intervals over so few deals may be too narrow; empty where there are enough.
+
+        Of skewed payoffs it takes 25 times the square of their skewness (Cochran 1977, Sampling
+        Techniques, section 2.15). Here that is the mean over all cells, less what the same number
+        of normal payoffs would show by chance.
+        """
+        if not self.sampled:
             return ""
-        deals = f"{counted(self.fewest, 'deal')} a cell"
-        return f"{deals}: too few to tell; intervals may be too narrow, and {ENOUGH} would do"
+        cells = [cell for sample in self.samples for cell in sample.cells.values() if cell.matches]
+        skewness = np.mean([cell.skewness - 6 / len(cell.deals) for cell in cells])
+        wanted = max(ENOUGH, math.ceil(ENOUGH * skewness))
+        if self.freedom >= wanted - 1:
+            return ""
+        few = f"{counted(self.fewest, 'deal')} a cell: too few to tell"
+        why = " for payoffs as skewed as these" if wanted > ENOUGH else ""
+        return f"{few}{why}; intervals may be too narrow, and {wanted:,} would do"
 
     @property
     def most(self) -> int:
@@ -315,7 +327,7 @@ def _shares(
 
 
 def listed(cells: Sequence[CellName]) -> str:
-    """Cells as an error names them, the first dozen in full."""
+    """Cells as an error names them, the first few in full."""
     more = f" and {len(cells) - LISTED} more" if len(cells) > LISTED else ""
     return ", ".join(map(str, cells[:LISTED])) + more
 

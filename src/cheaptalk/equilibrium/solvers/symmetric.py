@@ -50,6 +50,10 @@ MIXED = 18
 """From so many strategies on, dominance by mixtures is worth its linear programs."""
 HOPEFUL = 2 * MOST
 """Up to so many strategies, dominance by mixtures may leave few enough to search."""
+SEPARATE = 100_000
+"""The most equilibria of one game that are told apart."""
+BLOCK = 4_096
+"""Systems that are solved at once."""
 DIGITS = 9
 """Decimals to which entropies and payoffs are compared."""
 
@@ -213,6 +217,11 @@ def _found(
 ) -> tuple[list[tuple[Floats, Floats]], float | None]:
     """The components of a scaled game, and the most entropy that another can have."""
     outcome = search(game[None], limit=limit, progress=progress)
+    if len(outcome.game) > SEPARATE:
+        raise EquilibriumError(
+            f"more than {SEPARATE:,} of {outcome.visited:,} sets of strategies are those of "
+            "equilibria, too many to tell apart; leave some strategies out"
+        )
     _, mixtures = _isolated(game[None], outcome, tolerance)
     if outcome.bound is not None:
         more = lemke_mixtures(game)
@@ -232,19 +241,30 @@ def _found(
 
 def _isolated(games: Floats, found: Search, tolerance: float) -> tuple[Integers, Floats]:
     """The equilibria with the supports found: the game and the mixture of each."""
-    game, inside = found.game, found.inside
     size = games.shape[1]
-    system = np.zeros((len(game), size + 1, size + 1))
-    system[:, :size, :size] = np.where(inside[:, :, None], games[game], np.eye(size))
+    kept, solved = [np.zeros(0, dtype=found.game.dtype)], [np.zeros((0, size))]
+    for start in range(0, len(found.game), BLOCK):
+        some = slice(start, start + BLOCK)
+        game = found.game[some]
+        mixtures, good = _solved(games[game], found.inside[some], tolerance)
+        kept.append(game[good])
+        solved.append(mixtures[good])
+    return np.concatenate(kept), np.concatenate(solved)
+
+
+def _solved(games: Floats, inside: Flags, tolerance: float) -> tuple[Floats, Flags]:
+    """The mixture of each game's support that makes all in it equally good, and whether it is an
+    equilibrium."""
+    size = games.shape[1]
+    system = np.zeros((len(games), size + 1, size + 1))
+    system[:, :size, :size] = np.where(inside[:, :, None], games, np.eye(size))
     system[:, :size, size] = -inside.astype(float)
     system[:, size, :size] = 1
     solved = np.linalg.solve(system, np.eye(size + 1)[:, -1:])[:, :size, 0]
     mixtures = np.where(solved > ZERO, solved, 0.0)
     mixtures /= mixtures.sum(axis=1, keepdims=True)
-    good = (solved.min(axis=1, initial=0) >= -tolerance) & (
-        _regrets(games[game], mixtures) <= tolerance
-    )
-    return game[good], mixtures[good]
+    good = solved.min(axis=1, initial=0) >= -tolerance
+    return mixtures, np.asarray(good & (_regrets(games, mixtures) <= tolerance))
 
 
 def lemke_mixtures(game: Floats) -> Floats:

@@ -132,6 +132,14 @@ def _share(outcome: Voyage, right: Right) -> float:
     return sum(verdicts) / len(verdicts)
 
 
+def _ballots(game: PirateGame) -> tuple[float, float]:
+    return 1.0, float(len(game.places))
+
+
+def _overboard(game: PirateGame) -> tuple[float, float]:
+    return 0.0, len(game.places) - 1.0
+
+
 MEASURES = (
     Measure("score", score, published_score, unit="0 to 100", bounds=PERCENT),
     Measure("plan_distance", plan_distance, unit="coins", bounds=COUNT),
@@ -139,8 +147,8 @@ MEASURES = (
         "vote_accuracy", vote_accuracy, published_vote_accuracy, unit="share of votes", bounds=SHARE
     ),
     Measure("optimal_votes", optimal_votes, unit="share of votes", bounds=SHARE),
-    Measure("ballots", ballots, unit="ballots", bounds=COUNT),
-    Measure("overboard", overboard, unit="pirates", bounds=COUNT),
+    Measure("ballots", ballots, unit="ballots", bounds=COUNT, limits=_ballots),
+    Measure("overboard", overboard, unit="pirates", bounds=COUNT, limits=_overboard),
 )
 
 

@@ -115,7 +115,7 @@ class _Board:
                 Header(OVERALL, "Overall", UNIT, 3),
                 *(Header(game, plain(game).capitalize(), UNIT, 3) for game in games),
             ),
-            notes=(*_uneven(rows), *(f"Ranks: {note}." for note in notes)),
+            notes=(*_uneven(rows), *notes),
         )  # fmt: skip
         yield Charts("leaderboard-overall", "Overall", [_dots(board)],
                      "Whiskers are 95 % intervals.")  # fmt: skip
@@ -207,7 +207,8 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
 def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Ranks by standing, and what a reader should know."""
     try:
-        return ranked_over_games(rows, "z", STRATA, draws, seed)
+        ranks, notes = ranked_over_games(rows, "z", STRATA, draws, seed)
+        return ranks, tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes)
     except StatisticsError as error:
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
 
