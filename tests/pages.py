@@ -102,12 +102,10 @@ class Page(HTMLParser):
         """The scripts that a browser runs."""
         return [text for found, text in self.scripts if "type" not in found]
 
-    def figures(self) -> list[dict[str, Any]]:
-        """The data of all charts."""
-        return [
-            json.loads(text) for found, text in self.scripts
-            if found.get("type") == "application/json"
-        ]  # fmt: skip
+    def charts(self) -> list[str]:
+        """All charts, each with its caption, as it is drawn where there is room."""
+        figures = [part.partition("</figure>")[0] for part in self.source.split("<figure")[1:]]
+        return [one.partition('class="plot slim"')[0] for one in figures if 'class="plot' in one]
 
     def transcripts(self) -> list[dict[str, Any]]:
         """The sampled transcripts of a report."""

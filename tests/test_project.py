@@ -28,7 +28,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-HEAVY = ("aiohttp", "jinja2", "numpy", "plotly", "polars", "scipy", "sqlalchemy", "torch")
+HEAVY = ("aiohttp", "jinja2", "numpy", "polars", "scipy", "sqlalchemy", "torch")
 IMPORTED_AS = {
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",

@@ -9,7 +9,7 @@ from cheaptalk.cli.commands import COMMANDS, GROUPS
 
 HEAVY = {
     "aiohttp", "cheaptalk.records", "cheaptalk.rules", "cheaptalk.studies", "jinja2", "msgspec",
-    "numpy", "plotly", "polars", "pydantic", "rich", "scipy", "sqlalchemy", "yaml",
+    "numpy", "polars", "pydantic", "rich", "scipy", "sqlalchemy", "yaml",
 }  # fmt: skip
 """What takes long to import, beside typer."""
 LOADED = """

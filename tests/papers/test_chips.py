@@ -13,10 +13,12 @@ from cheaptalk.games.chip_trading import BOX
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.papers.chips.games import Games, Variant
 from cheaptalk.papers.chips.surplus import compared
+from cheaptalk.reports.charts.chart import Box, Line
 from cheaptalk.reports.recipes.findings import Findings, write_findings
 from cheaptalk.statistics import holm
 from tests.papers.chip_games import made, play, records, turns
 from tests.reports.browser import Tab, browse
+from tests.reports.marks import across, boxes, named, up
 
 MIXED = "bayes / bayes / zero"
 TABLES = {
@@ -83,13 +85,13 @@ def test_figure_2_ends_where_table_3_does_and_passes_through_the_first_round(
 ) -> None:
     panel = found.charts["trajectories"].panels[1]
     assert panel.title == "3 colours"
-    line = next(one for one in panel.data if one.get("name") == "bayes")
+    line = named(panel)["bayes"]
     final = rows(found, "final-surplus", population="bayes").row(0, named=True)
-    assert line["x"] == list(range(10))
-    assert line["y"][0] == 0
-    assert line["y"][9] == pytest.approx(final["3 colours"])
+    assert across(line) == list(range(10))
+    assert up(line)[0] == 0
+    assert up(line)[9] == pytest.approx(final["3 colours"])
     first = measured(played, "first_round_ratio", 3, *TABLES["bayes"])
-    assert line["y"][3] == pytest.approx(fmean(first))
+    assert up(line)[3] == pytest.approx(fmean(first))
     row = rows(found, "surplus-by-round", population="bayes", variant="3 colours")
     assert row["round 1"].item() == pytest.approx(fmean(first))
     assert row["round 3"].item() == pytest.approx(final["3 colours"])
@@ -132,37 +134,37 @@ def test_kinds_of_proposals_are_shares(played: Path, found: Findings) -> None:
     assert row["single"] == pytest.approx(fmean(single))
 
 
+def share_of(box: Box) -> float:
+    """The share of proposals in percent that a bar tells."""
+    return float(box.text.split("%")[0])
+
+
 @pytest.mark.parametrize("name", ["gains-of-proposals", "ratios-of-proposals"])
 def test_bars_of_a_player_hold_all_its_proposals_and_accepted_ones_point_up(
     found: Findings, name: str
 ) -> None:
     panel = found.charts[name].panels[0]
-    players = panel.layout["yaxis"]["ticktext"]
-    for row, player in enumerate(players):
-        up, down = (one for one in panel.data if one["base"] == -row)
-        assert (up["name"], down["name"]) == ("accepted", "rejected")
-        assert min(up["y"]) > 0 > max(down["y"])
-        said = [float(text.split("%")[0]) for text in up["text"] + down["text"]]
-        assert sum(said) == pytest.approx(100, abs=0.06 * len(said))
+    for row, player in enumerate(panel.y.names):
+        own = [box for box in boxes(panel) if box.y[0] == row]
+        above = [box for box in own if "accepted" in box.text]
+        assert all((box.y[1] < row) == (box in above) for box in own)
+        said = {box.x: share_of(box) for box in own if box not in above}
+        assert len(said) + len(above) == len(own)
+        whole = sum(map(share_of, own))
+        assert whole == pytest.approx(100, abs=0.06 * len(own))
         share = rows(found, "kinds-of-proposals", player=player, variant="2 colours")
-        assert sum(said[: len(up["text"])]) == pytest.approx(
-            100 * share["accepted"].item(), abs=0.06 * len(up["text"])
+        assert sum(map(share_of, above)) == pytest.approx(
+            100 * share["accepted"].item(), abs=0.06 * len(above)
         )
-        assert max(up["y"] + [-one for one in down["y"]]) == pytest.approx(0.46)
+        assert max(abs(box.y[1] - row) for box in own) == pytest.approx(0.46)
 
 
 def test_a_bar_right_of_zero_holds_gains_only(found: Findings) -> None:
-    bayes = [one for one in found.charts["gains-of-proposals"].panels[0].data if one["base"] == 0]
-    assert all(place > 0 for one in bayes for place in one["x"])
+    panel = found.charts["gains-of-proposals"].panels[0]
+    assert all(sum(box.x) > 0 for box in boxes(panel) if box.y[0] == panel.y.names.index("bayes"))
     wild = rows(found, "kinds-of-proposals", player="wild", variant="2 colours")
-    order = found.charts["gains-of-proposals"].panels[0].layout["yaxis"]["ticktext"]
-    bars = [
-        (place, float(text.split("%")[0]))
-        for one in found.charts["gains-of-proposals"].panels[0].data
-        if one["base"] == -order.index("wild")
-        for place, text in zip(one["x"], one["text"], strict=True)
-    ]
-    left = sum(share for place, share in bars if place < 0)
+    bars = [box for box in boxes(panel) if box.y[0] == panel.y.names.index("wild")]
+    left = sum(share_of(box) for box in bars if sum(box.x) < 0)
     worse = 100 * (wild["loss"].item() + wild["nothing"].item())
     assert left == pytest.approx(worse, abs=0.06 * len(bars))
 
@@ -191,14 +193,16 @@ def test_figure_5_counts_decisions_and_as_published_proposals_can_be_unforced(
 
 def test_bars_of_regret_add_up_and_say_how_many_decisions_there_are(found: Findings) -> None:
     for panel in found.charts["regret"].panels:
-        sums = [sum(shares) for shares in zip(*(one["x"] for one in panel.data), strict=True)]
-        assert sums == pytest.approx([1.0] * len(sums))
+        for row in range(len(panel.y.names)):
+            ends = [box.x for box in boxes(panel) if round(sum(box.y) / 2) == row]
+            assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
+            assert ends[-1][1] == pytest.approx(1)
     frame = rows(found, "regret-of-decisions", variant="2 colours", part="acceptor")
     panel = next(
         one for one in found.charts["regret"].panels if one.title == "Acceptors, 2 colours"
     )
-    labels = [f"{row['player']} ({row['decisions']})" for row in frame.iter_rows(named=True)]
-    assert panel.data[0]["y"] == labels[::-1]
+    labels = tuple(f"{row['player']} ({row['decisions']})" for row in frame.iter_rows(named=True))
+    assert panel.y.names == labels
 
 
 def test_table_4_pairs_games_on_the_same_deals(played: Path, found: Findings) -> None:
@@ -278,18 +282,18 @@ def test_value_paths_begin_and_end_with_what_chips_are_worth(played: Path) -> No
     for panel, (place, gain) in zip(
         found.charts["value-paths"].panels, outcome.gains().items(), strict=True
     ):
-        line = next(one for one in panel.data if one["line"].get("width") == 2)
+        line = next(one for one in panel.layers if isinstance(one, Line) and not one.dash)
         start = 10 * sum(outcome.worths[place].values()) / 100
-        assert line["y"][0] == pytest.approx(start)
-        assert line["y"][-1] == pytest.approx(start + gain / 100)
+        assert up(line)[0] == pytest.approx(start)
+        assert up(line)[-1] == pytest.approx(start + gain / 100)
     frame = rows(found, "value-paths")
     regretted = frame.filter(pl.col("regret") != "no")
     assert (regretted["otherwise"] != regretted["end"]).any()
     dashed = [
-        one for panel in found.charts["value-paths"].panels for one in panel.data
-        if one.get("line", {}).get("dash") == "dash"
+        one for panel in found.charts["value-paths"].panels for one in panel.layers
+        if isinstance(one, Line) and one.dash
     ]  # fmt: skip
-    ends = {round(one["y"][-1], 2) for one in dashed}
+    ends = {round(float(one.marks[-1].y or 0), 2) for one in dashed}
     assert ends <= {round(one, 2) for one in regretted["otherwise"]}
     assert ends
 
@@ -393,8 +397,7 @@ def test_many_populations_are_drawn_in_several_panels(tmp_path: Path) -> None:
     found = made(play(tmp_path, games=games, pairing=pairing, deals=2))
     panels = found.charts["trajectories"].panels
     assert [one.title for one in panels] == ["2 colours (1 of 2)", "2 colours (2 of 2)"]
-    names = [trace["name"] for one in panels for trace in one.data if "name" in trace]
-    assert len(names) == 10
+    assert sum(len(named(one)) for one in panels) == 10
     assert found.tables["pairwise-tests"].frame.height == 45
 
 
@@ -422,7 +425,7 @@ def test_the_page_draws_fills_its_tables_and_drills_down_by_keyboard(
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)
         plots = "document.querySelectorAll('.plot')"
-        await tab.until(f"[...{plots}].every((one) => one.querySelector('.main-svg'))")
+        await tab.until(f"[...{plots}].every((one) => one.querySelector('svg'))")
         assert await tab.run(f"{plots}.length") > 15
         assert await tab.run("document.documentElement.scrollWidth") == 375
         empty = "[...document.querySelectorAll('tbody')].filter((one) => !one.rows.length).length"

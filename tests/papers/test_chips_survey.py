@@ -15,6 +15,7 @@ from cheaptalk.games.chip_trading import BOX
 from cheaptalk.records import MatchRecord
 from tests.conftest import Command
 from tests.papers.chip_games import made, play, records
+from tests.reports.marks import across, boxes, named
 
 Row: TypeAlias = tuple[Any, ...]
 Written: TypeAlias = Callable[..., Path]
@@ -94,8 +95,10 @@ def test_figure_11_compares_first_and_second_games_by_when_they_ended(
     gains = [fmean(paid(one, seat) for seat in (1, 2, 3)) for one in first]
     assert row["first_gain"] == pytest.approx(fmean(gains))
     assert row["p"] >= 2 / 2**4
-    bars = found.charts["learning"].panels[0].data
-    assert [one["y"][0] for one in bars] == [row["first_ratio"], row["second_ratio"]]
+    drawn = named(found.charts["learning"].panels[0])
+    assert [across(drawn[name])[0] for name in ("first game", "second game")] == [
+        row["first_ratio"], row["second_ratio"],
+    ]  # fmt: skip
 
 
 def test_survey_table_1_has_means_with_standard_errors_and_a_rank_test(
@@ -126,8 +129,9 @@ def test_figure_9_counts_people_by_theme(played: Path, written: Written) -> None
         len(yes), *(sum(who.startswith(start) for who in yes) for start in ("2-", "3-")),
     ]  # fmt: skip
     assert frame["theme.own_profit"][0] == pytest.approx(len(yes) / 24)
-    bars = found.charts["themes"].panels[0].data[0]
-    assert (bars["y"], bars["x"]) == (["Own profit"], [len(yes)])
+    chart = found.charts["themes"].panels[0]
+    assert chart.y.names == ("Own profit",)
+    assert [box.x for box in boxes(chart)] == [(0, len(yes))]
 
 
 def test_answers_are_held_against_what_people_were_paid_over_the_bound(

@@ -16,8 +16,10 @@ from cheaptalk.papers.gama.robustness import families
 from cheaptalk.papers.gama.scores import GAMES, NUMBER
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import Wanted, count, places_of
+from cheaptalk.reports.charts.chart import Line, Rule
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from tests.reports.browser import Tab, browse
+from tests.reports.marks import across, boxes, named, up
 
 NAME = "gama-scripted"
 EQUAL = {"strategy": "equilibrium"}
@@ -338,17 +340,16 @@ def test_bands_are_one_standard_deviation_and_the_interval_of_the_mean(
     own = alone(records, "guess_the_average", "chance", ratio="2/3", told="nothing")
     panels = found.charts["rounds-guess-the-average"].panels
     panel = next(one for one in panels if one.title == "chance")
-    below, above, _, _, aim, line = panel.data
+    singles, _, aim, line = panel.layers
+    assert isinstance(singles, Line)
+    assert isinstance(line, Line)
     values = choices(own, 3)
     mean = fmean(values)
-    assert line["x"][2] == 3
-    assert line["y"][2] == pytest.approx(mean)
-    assert above["y"][2] - mean == pytest.approx(stdev(values))
-    assert mean - below["y"][2] == pytest.approx(stdev(values))
-    assert aim["y"] == [0, 0]
-    assert {tuple(one.layout["yaxis"]["range"]) for one in panels} == {
-        tuple(panel.layout["yaxis"]["range"])
-    }
+    assert across(line)[2] == 3
+    assert up(line)[2] == pytest.approx(mean)
+    assert singles.marks[2].y_ends == pytest.approx((mean - stdev(values), mean + stdev(values)))
+    assert aim == Rule(y=0)
+    assert {one.y.ends for one in panels} == {panel.y.ends}
 
 
 def test_variants_that_have_no_score_have_lines(found: Findings) -> None:
@@ -391,15 +392,15 @@ def test_a_battle_is_drawn_shot_by_shot(found: Findings, records: list[MatchReco
     shots = (first.outcome or {})["shots"]
     panel = next(one for one in found.charts["battles"].panels if one.title == "chance")
     marks = {
-        name: sorted(x for trace in panel.data if trace.get("name") == name
-                     and trace.get("showlegend", True) for x in trace["x"])
+        name: sorted(map(float, across(named(panel)[name])))  # type: ignore[arg-type]
+        if name in named(panel) else []
         for name in ("hit", "miss", "miss on purpose")
     }  # fmt: skip
     numbered = list(enumerate(shots, 1))
     assert marks["hit"] == [at for at, shot in numbered if shot["hit"]]
     assert marks["miss on purpose"] == [at for at, shot in numbered if shot["target"] is None]
     assert marks["miss"] == [at for at, shot in numbered if not shot["hit"] and shot["target"]]
-    assert panel.layout["yaxis"]["tickvals"] == [f"player_{place}" for place in range(1, 11)]
+    assert panel.y.names == tuple(f"player_{place}" for place in range(1, 11))
 
 
 def test_a_voyage_has_its_plans_and_votes(found: Findings, records: list[MatchRecord]) -> None:
@@ -413,9 +414,8 @@ def test_a_voyage_has_its_plans_and_votes(found: Findings, records: list[MatchRe
             f"{coins}\u00a0{'✓' if accepts else '✗'}"
             for coins, accepts in zip(ballot["plan"], ballot["votes"], strict=True)
         ]
-    bars = next(one for one in found.charts["pirates"].panels if one.title == "simple").data
-    assert bars[0]["y"] == [172 / 200]
-    assert bars[1]["y"] == [-1]
+    chart = next(one for one in found.charts["pirates"].panels if one.title == "simple")
+    assert [box.y for box in boxes(chart)] == [(0, 172 / 200), (-1, 0)]
 
 
 # Mixed tables
@@ -455,7 +455,7 @@ def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
     found: Findings, records: list[MatchRecord]
 ) -> None:
     (panel,) = found.charts["against-public-goods"].panels
-    lines = {trace["name"]: trace for trace in panel.data}
+    lines = named(panel)
     assert list(lines) == ["adaptive", "adaptive, alone", "rider", "rider, alone"]
     mixed = [one for one in records if set(labels(one)) == {"adaptive", "rider"}]
     given = [
@@ -463,9 +463,11 @@ def test_figure_11_has_a_line_for_each_at_the_table_and_alone(
         for at, one in zip(record.seats, (record.outcome or {})["choices"][4], strict=True)
         if record.label(at) == "adaptive"
     ]  # fmt: skip
-    assert lines["adaptive"]["y"][4] == pytest.approx(fmean(given))
-    assert set(lines["rider"]["y"]) == {0}
-    assert lines["adaptive, alone"]["line"]["dash"] == "dot"
+    assert up(lines["adaptive"])[4] == pytest.approx(fmean(given))
+    assert set(up(lines["rider"])) == {0}
+    apart = lines["adaptive, alone"]
+    assert isinstance(apart, Line)
+    assert apart.dash
 
 
 def test_a_change_from_playing_alone_has_welch_s_interval(tmp_path: Path) -> None:
@@ -509,7 +511,7 @@ def test_a_browser_shows_the_page_on_a_phone_and_opens_matches(path: Path, tmp_p
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)
         await tab.until(
-            "[...document.querySelectorAll('.plot')].every(one => one.querySelector('.main-svg'))"
+            "[...document.querySelectorAll('.plot')].every(one => one.querySelector('svg'))"
         )
         assert await tab.run("document.documentElement.scrollWidth") == 375
         assert await tab.run("document.querySelectorAll('.plot').length") > 40

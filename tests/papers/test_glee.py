@@ -545,7 +545,7 @@ def test_a_browser_draws_sorts_and_drills_down(found: Findings, tmp_path: Path) 
     async def visit(tab: Tab) -> None:
         await tab.visit(out.as_uri(), width=375)
         plots = len([one for group in found.charts.values() for one in group.panels])
-        await tab.until(f"document.querySelectorAll('.plot .main-svg').length >= {plots}")
+        await tab.until(f"document.querySelectorAll('.plot svg').length >= {plots}")
         assert await tab.run("document.documentElement.scrollWidth") == 375
         rows = "[...document.querySelectorAll('.tabular')].map((one) => [one.dataset.name,"
         rows += " one.querySelectorAll('tbody tr').length])"
@@ -557,11 +557,11 @@ def test_a_browser_draws_sorts_and_drills_down(found: Findings, tmp_path: Path) 
         await tab.press("Enter")
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
         await tab.run(f"{reader}.close()")
-        heat = "document.querySelector('[data-name^=pairs-negotiation-figures] .plot')"
-        await tab.run(
-            f"{heat}.emit('plotly_click', {{points: [{{customdata:"
-            " {game: 'negotiation', 'player.alice': 'fair', 'player.bob': 'tough'}}]})"
+        cell = (
+            "[data-name^=pairs-negotiation-figures] a.mark[href*='alice=fair'][href*='bob=tough']"
         )
+        await tab.run(f'document.querySelector("{cell}").focus()')
+        await tab.press("Enter")
         await tab.until(f"{reader}.open && {reader}.querySelectorAll('.turn').length > 1")
         assert "Alice fair, Bob tough" in await tab.run(f"{reader}.querySelector('h2').textContent")
         assert tab.complaints == []

@@ -19,6 +19,7 @@ from cheaptalk.papers.self_play.stages import Stage, stage_of
 from cheaptalk.players import ImportedSeat
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.imports.intake import Collection, ForeignGame, take_in
+from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
@@ -26,6 +27,7 @@ from cheaptalk.web.viewer import _wanted
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
 from tests.reports.browser import Tab, browse
+from tests.reports.marks import across, named, up
 
 GAME = "deal_or_no_deal"
 STUDY = "steps"
@@ -251,8 +253,8 @@ def test_strict_competition_is_shown_by_opponent(
         assert row["own"] == pytest.approx(np.mean([payoff(one, row["player"]) for one in matches]))
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(one) for one in matches]))
     score, agreement = found.charts["competition-figure"].panels
-    assert [line["name"] for line in score.data] == ["against rival"]
-    assert [line["name"] for line in agreement.data] == ["self-play", "against rival", "rival"]
+    assert list(named(score)) == ["against rival"]
+    assert list(named(agreement)) == ["self-play", "against rival", "rival"]
 
 
 def test_charts_have_a_line_a_kind_of_play_and_one_across_for_the_reference(
@@ -262,12 +264,14 @@ def test_charts_have_a_line_a_kind_of_play_and_one_across_for_the_reference(
     assert [panel.title for panel in panels] == [
         "Semi-competitive", "Cooperative", "Strictly competitive",
     ]  # fmt: skip
-    lines = {line["name"]: line for line in panels[0].data}
+    lines = named(panels[0])
     assert list(lines) == ["self-play", "with other players", "rival"]
-    assert lines["self-play"]["x"] == [0, 3, 10]
-    assert lines["rival"]["line"]["dash"] == "dash"
-    assert len(set(lines["rival"]["y"])) == 1
-    assert "95 % interval" in lines["self-play"]["text"][0]
+    assert across(lines["self-play"]) == [0, 3, 10]
+    rival = lines["rival"]
+    assert isinstance(rival, Line)
+    assert rival.dash
+    assert len(set(up(rival))) == 1
+    assert "95 % interval" in lines["self-play"].marks[0].text
 
 
 def test_rows_lead_to_their_matches(found: Findings, store: Store) -> None:
@@ -496,12 +500,14 @@ def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: 
     spec = {"name": "two", "games": games, "players": players, "deals": 3}
     with played(tmp_path / "two.sqlite", spec) as store:
         found = findings(store, "two", "self-play", draws=100)
-    names = [line["name"] for line in found.charts["scores-figure"].panels[0].data]
-    assert names == ["a, self-play", "b, self-play"]
+    drawn = named(found.charts["scores-figure"].panels[0])
+    assert list(drawn) == ["a, self-play", "b, self-play"]
     assert [row["lineage"] for row in found.tables["before-after"].rows] == ["a", "b"] * 2
     assert "Lineage" in found.tables["before-after"].headings
-    names = [line["name"] for line in found.charts["entropy-figure"].panels[0].data]
-    assert names == [f"{one}, {n}" for n in ("words", "pairs", "runs of three") for one in "ab"]
+    drawn = named(found.charts["entropy-figure"].panels[0])
+    assert list(drawn) == [
+        f"{one}, {n}" for n in ("words", "pairs", "runs of three") for one in "ab"
+    ]
     (note,) = found.tables["diversity"].notes
     assert "semi-competitive objective some players have 3 matches and others up to 6" in note
 
@@ -520,7 +526,7 @@ def test_the_presets_page_draws_and_drills_down_in_a_browser(tmp_path: Path) -> 
 
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)
-        await tab.until("document.querySelectorAll('.plot .main-svg').length > 20")
+        await tab.until("document.querySelectorAll('.plot svg').length > 20")
         assert await tab.run("document.documentElement.scrollWidth") == 375
         names = await tab.run(
             "[...document.querySelectorAll('.tabular')].map((t) => t.dataset.name)"

@@ -10,7 +10,7 @@ from tests.reports.browser import Tab, browse
 
 pytestmark = pytest.mark.browser
 
-DRAWN = "[...document.querySelectorAll('.plot')].every(one => one.querySelector('.main-svg'))"
+DRAWN = "[...document.querySelectorAll('.plot')].every(one => one.querySelector('svg'))"
 PAIRINGS = "document.querySelector('[data-name=badly-persuasion-pairings]')"
 SHOWN = f"[...{PAIRINGS}.querySelectorAll('tbody tr:not([hidden])')]"
 SAVING = """{ window.saved = null; URL.createObjectURL = (blob) => {

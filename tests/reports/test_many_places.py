@@ -16,6 +16,7 @@ from cheaptalk.reports.scores import GameScores
 from tests.pages import Page
 from tests.played import CROWD, play
 from tests.reports.conftest import Reported
+from tests.reports.marks import boxes
 
 pytestmark = pytest.mark.usefixtures("toys")
 
@@ -138,7 +139,7 @@ def test_figures_show_what_those_got_whom_no_measure_tells_apart(crowd: Path) ->
         "Payoff Giver", "Pot",
     ]  # fmt: skip
     collecting = figures.gains(scores(crowd, "collecting"))
-    assert [(panel.title, len(panel.data)) for panel in collecting] == [
+    assert [(panel.title, len(panel.layers)) for panel in collecting] == [
         ("Payoff Giver", 1), ("Pot", 2),
     ]  # fmt: skip
     assert figures.matrices(scores(crowd, "giving")) == []
@@ -150,10 +151,11 @@ def test_two_places_of_one_role_have_a_matrix_of_what_the_first_got(
     path = play(tmp_path, CROWD | {"games": CROWD["games"][:1]})
     panels = {panel.title: panel for panel in figures.matrices(scores(path, "giving"))}
     assert list(panels) == ["Payoff Giver 1", "Pot"]
-    (trace,) = panels["Payoff Giver 1"].data
-    cell = trace["z"][trace["y"].index("kind")][trace["x"].index("free")]
-    assert cell == 10.0  # nine of ten coins given, doubled and halved
-    assert trace["z"][trace["y"].index("free")][trace["x"].index("kind")] == 19.0
+    chart = panels["Payoff Giver 1"]
+    shown = {(chart.y.names[round(sum(box.y) / 2)], chart.x.names[round(sum(box.x) / 2)]): box.label
+             for box in boxes(chart)}  # fmt: skip
+    assert float(shown["kind", "free"]) == 10.0  # nine of ten coins given, doubled and halved
+    assert float(shown["free", "kind"]) == 19.0
 
 
 def test_transcripts_of_many_tell_all_what_all_heard_once(page: Page) -> None:

@@ -14,6 +14,7 @@ from cheaptalk.equilibrium.analysis.analysis import LEAST
 from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
@@ -22,9 +23,11 @@ from cheaptalk.reports.metagame.behaviour_figures import (
     self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
+from cheaptalk.text import fixed
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import Tab, browse
+from tests.reports.marks import across, boxes, named, up
 
 STUDY = {
     "name": "table",
@@ -258,24 +261,29 @@ def test_a_game_that_is_not_symmetric_is_refused() -> None:
 def test_figures_show_the_numbers_of_the_analysis(path: Path) -> None:
     with ct.Store.open(path) as store:
         (one,) = played(store).analyses(["BG4"], draws=50)
-    bars, regrets, payoffs = (
-        figure(one).data[0]
-        for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
+    mixture, regrets, payoffs = (
+        figure(one) for figure in (figures.mixture_bars, figures.regret_ranking, figures.payoff_map)
     )
-    assert dict(zip(bars["y"], bars["x"], strict=True))["walk"] == one.against("mixture")[2].mean
-    assert regrets["y"][0] == "walk"
-    assert regrets["x"] == sorted(regrets["x"])
-    soft = regrets["y"].index("soft")
+    shares = {mark.y: mark.x for mark in named(mixture)[""].marks}
+    assert shares["walk"] == one.against("mixture")[2].mean
+    assert [box.x for box in boxes(mixture)] == [(0, shares[name]) for name in mixture.y.names]
+    dots = {mark.y: mark for mark in named(regrets)[""].marks}
+    assert next(iter(dots)) == regrets.y.names[0] == "walk"
+    assert across(named(regrets)[""]) == sorted(mark.x for mark in dots.values())  # type: ignore[type-var]
     spread = one.against("regret")[0]
-    assert regrets["x"][soft] + regrets["error_x"]["array"][soft] == pytest.approx(spread.high)
-    assert payoffs["z"][1][0] == pytest.approx(one.payoffs[1][0].estimate)
-    assert "24 matches on 12 deals" in payoffs["text"][1][0]
+    assert dots["soft"].x_ends is not None
+    assert dots["soft"].x_ends[1] == pytest.approx(spread.high)
+    cell = boxes(payoffs)[3]
+    assert (payoffs.y.names[1], payoffs.x.names[0]) == ("tough", "soft")
+    assert cell.label == fixed(one.payoffs[1][0].estimate or 0, 2)
+    assert "24 matches on 12 deals" in cell.text
     (configuration,) = one.selected.frame["configuration"].unique()  # type: ignore[union-attr]
-    assert payoffs["customdata"][1][0] == {
+    assert cell.lead == Lead("item_bargaining", {
         "player.player_1": "tough",
         "player.player_2": "soft",
         "configuration": configuration,
-    }
+        "status": "finished",
+    })  # fmt: skip
 
 
 def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
@@ -283,7 +291,8 @@ def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
         size: figures.payoff_map(analyse_payoffs("", table(np.eye(size), *"abcdefg"[:size])))
         for size in (6, 7)
     }
-    assert ["texttemplate" in drawn.data[0] for drawn in maps.values()] == [True, False]
+    assert [bool(boxes(drawn)[0].label) for drawn in maps.values()] == [True, False]
+    assert [drawn.scale for drawn in maps.values()] == [None, ("0.00", "1.00")]
 
 
 def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> None:
@@ -293,15 +302,16 @@ def test_mistakes_and_opposition_are_counted_from_the_matches(path: Path) -> Non
     levels = deal_histogram(frame, OPPOSITION)
     assert radar is not None
     assert levels is not None
-    soft, walk = radar.data
+    soft, walk = (named(radar)[name] for name in ("soft", "walk"))
     own = frame.filter(
         (pl.col("player.player_1") == "soft") & (pl.col("player.player_2") == "soft")
     )
-    assert soft["r"][1] == own["asked_too_little"].mean()
-    assert soft["theta"] == ["M1", "M2", "M3", "M4", "M5", "M1"]
-    assert walk["r"] == [0, 0, 0, 0, 0, 0]
-    assert sum(levels.data[0]["y"]) == 3 * 12
-    middle = np.average(levels.data[0]["x"], weights=levels.data[0]["y"])
+    assert up(soft)[1] == own["asked_too_little"].mean()
+    assert across(soft) == ["M1", "M2", "M3", "M4", "M5"]
+    assert up(walk) == [0, 0, 0, 0, 0]
+    counts = [box.y[1] for box in boxes(levels)]
+    assert sum(counts) == 3 * 12
+    middle = np.average([sum(box.x) / 2 for box in boxes(levels)], weights=counts)
     assert middle == pytest.approx(float(frame["opposition"].mean()), abs=0.03)  # type: ignore[arg-type]
     assert self_play_radar(frame, ["nobody"], MISTAKE_RADAR) is None
     assert deal_histogram(frame.clear(), OPPOSITION) is None
@@ -314,22 +324,20 @@ def test_concession_curves_are_means_of_demands_within_their_bands(path: Path) -
     panel = concession_curves("item_bargaining", frame, rounds, ["soft", "tough", "walk"])
     assert panel is not None
     assert panel.unit == "share of the maximum"
-    assert [trace["name"] for trace in panel.data] == ["soft", "soft", "tough", "tough"]
-    band, line = panel.data[:2]
+    assert list(named(panel)) == ["soft", "tough"]
+    first, *later = named(panel)["soft"].marks
     offers = rounds.filter(pl.col("player") == "soft", pl.col("round") == 1)
-    assert line["x"][0] == 1
-    assert line["y"][0] == pytest.approx(offers["demand"].to_numpy().mean())
-    assert line["text"][0].startswith("soft, round 1: ")
-    assert f"{offers.height} matches on {3 * 12} deals" in line["text"][0]
-    highs = dict(zip(band["x"][::-1], band["y"][::-1], strict=True))
-    lows = dict(zip(band["x"], band["y"], strict=True))
-    for number, mean in zip(line["x"], line["y"], strict=True):
-        low, high = sorted([lows[number], highs[number]])
-        assert 0 <= low <= mean <= high <= 1
+    assert first.x == 1
+    assert first.y == pytest.approx(offers["demand"].to_numpy().mean())
+    assert first.text.startswith("soft, round 1: ")
+    assert f"{offers.height} matches on {3 * 12} deals" in first.text
+    for mark in (first, *later):
+        assert mark.y_ends is not None
+        assert 0 <= mark.y_ends[0] <= float(mark.y or 0) <= mark.y_ends[1] <= 1
     part = frame.filter(pl.col("game.discount") == 0.9)
     few = concession_curves("item_bargaining", part, rounds, ["tough"])
     assert few is not None
-    assert few.data[1]["x"] == [1, 2, 3]  # only BG6 has more rounds
+    assert across(named(few)["tough"]) == [1, 2, 3]  # only BG6 has more rounds
     assert concession_curves("item_bargaining", frame, rounds, ["walk"]) is None
 
 
@@ -340,9 +348,9 @@ def test_a_single_deal_has_curves_without_bands(tmp_path: Path) -> None:
         rounds = demands(store, "table")["item_bargaining"]
     panel = concession_curves("item_bargaining", frame, rounds, ["tough"])
     assert panel is not None
-    band, line = panel.data
-    assert band["x"] == []
-    assert "interval" not in line["text"][0]
+    marks = named(panel)["tough"].marks
+    assert {mark.y_ends for mark in marks} == {None}
+    assert "interval" not in marks[0].text
 
 
 def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> None:
@@ -371,7 +379,7 @@ def test_the_page_has_every_game_with_its_tables(path: Path, tmp_path: Path) -> 
     assert headings[1:] == ["NW", "NW, undiscounted", "UW", "UW, undiscounted", "NW+", "EF1"]
     assert "50 draws with the seed 4" in page.text
     assert "All cells of a draw have the same deals" in page.text
-    assert len(page.figures()) == 4 * 6
+    assert len(page.charts()) == 4 * 6
     assert text.count("Best responses, with") == 4
     assert len(page.transcripts()) == 9 * 3
     assert not any(re.match(r"(https?:)?//", one) for one in page.attributes("src"))
@@ -415,8 +423,8 @@ def test_a_browser_draws_all_and_saves_pictures(path: Path, tmp_path: Path) -> N
         await tab.run(
             "{ window.saved = []; URL.createObjectURL = (blob) => {"
             " blob.text().then((text) => saved.push(text)); return '#'; };"
-            " [...document.querySelectorAll('.save')].filter((one) =>"
-            " one.textContent === 'Save SVG').forEach((one) => one.click()); }"
+            " [...document.querySelectorAll('.save button')].filter((one) =>"
+            " one.textContent === 'SVG').forEach((one) => one.click()); }"
         )
         await tab.until("saved.length === 7")
         for text in await tab.run("saved"):

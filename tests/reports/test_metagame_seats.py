@@ -20,11 +20,13 @@ from cheaptalk.equilibrium.analysis import two_seat_solution as seats_solution
 from cheaptalk.equilibrium.analysis.selection import Selected, selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import solve
 from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
+from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps
 from tests.conftest import Command
 from tests.pages import Page
 from tests.played import play
 from tests.reports.browser import Tab, browse
+from tests.reports.marks import boxes
 
 SEXES = np.array([[3.0, 0], [0, 2]]), np.array([[2.0, 0], [0, 3]])
 IDLE = {
@@ -231,17 +233,20 @@ def test_pooled_matches_need_not_have_played_every_configuration(well: Path) -> 
 
 def test_maps_frame_best_replies_of_the_seat_and_equilibria_thickly() -> None:
     one = analyse_bimatrix("game", table([[3, 1], [0, 2]], [[2, 2], [0, 3]]))
-    first, second = (panel.layout["shapes"] for panel in payoff_maps(one))
-    at = [[(round(box["x0"] + 0.47), round(box["y0"] + 0.47), box["line"]["width"] > 2)
-           for box in side] for side in (first, second)]  # fmt: skip
-    assert at[0] == [(0, 0, True), (1, 1, True)]
-    assert at[1] == [(0, 0, True), (1, 0, False), (1, 1, True)]
+    at = [
+        {(round(sum(box.x) / 2), round(sum(box.y) / 2), layer.frame > 2)
+         for layer in chart.layers if isinstance(layer, Boxes) and layer.frame
+         for box in layer.boxes}
+        for chart in payoff_maps(one)
+    ]  # fmt: skip
+    assert at[0] == {(0, 0, True), (1, 1, True)}
+    assert at[1] == {(0, 0, True), (1, 0, False), (1, 1, True)}
 
 
 def test_a_large_map_has_a_scale_instead_of_printed_numbers() -> None:
     small, large = (analyse_bimatrix("game", table(np.eye(n), np.eye(n))) for n in (2, 7))
-    assert "texttemplate" in payoff_maps(small)[0].data[0]
-    assert "texttemplate" not in payoff_maps(large)[0].data[0]
+    assert boxes(payoff_maps(small)[0])[0].label
+    assert not boxes(payoff_maps(large)[0])[0].label
 
 
 def test_a_game_is_told_as_data(well: Path) -> None:
@@ -281,7 +286,7 @@ def test_a_page_shows_every_pair_with_its_matches(well: Path, tmp_path: Path) ->
     assert len(page.tables["persuasion-equilibria"]) > 1
     assert "4 configurations weighing alike" in page.text
     assert "20 draws with the seed 0" in page.text
-    assert len(page.figures()) == 4
+    assert len(page.charts()) == 4
 
 
 def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
@@ -301,8 +306,8 @@ def test_a_browser_draws_both_maps_on_a_telephone_too(well: Path, tmp_path: Path
 
     async def visit(tab: Tab) -> None:
         await tab.visit((tmp_path / "seats.html").as_uri(), width=375, scheme="dark")
-        await tab.until("document.querySelectorAll('.plot .heatmaplayer').length === 4")
-        await tab.until("document.querySelectorAll('.plot .shapelayer path').length >= 8")
+        framed = "document.querySelectorAll('.plot rect[stroke-width]')"
+        await tab.until(f"{framed}.length >= 8")
         assert await tab.run("document.documentElement.scrollWidth") <= 375
         assert tab.complaints == []
 

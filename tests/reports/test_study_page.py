@@ -6,16 +6,17 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import plotly.graph_objects as go
 import polars as pl
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.rules import field_meanings, games, registry
+from cheaptalk.text import fixed
 from tests.pages import Cell, Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 from tests.reports.conftest import Reported
@@ -218,8 +219,9 @@ def test_players_without_a_scored_match_are_named(badly: Path, reported: Reporte
         finished = row[2].number()
         assert row[0].text.endswith("no scored match") == (not finished)
     assert "Without a scored match, and so not in the figures: broken, mute." in page.text
-    for figure in page.figures():
-        assert "broken" not in figure["layout"].get("yaxis", {}).get("tickvals", [])
+    dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
+    assert dots
+    assert not any(">broken</text>" in chart for chart in dots)
 
 
 def test_an_unfinished_study_says_so(tmp_path: Path, reported: Reported) -> None:
@@ -303,7 +305,7 @@ def test_a_transcript_says_what_was_said(well: Path, reported: Reported) -> None
 def test_what_players_say_is_inert(badly: Path, reported: Reported) -> None:
     page = reported(badly, sample=9)
     kinds = Counter(found.get("type") for found, _ in page.scripts)
-    assert kinds == {None: 2, "application/gzip": 1, "application/json": len(page.figures())}
+    assert kinds == {None: 2, "application/gzip": 1}
     assert page.tags().isdisjoint({"img", "iframe", "object", "embed", "link", "base"})
     assert EVIL in page.text
     said = 0
@@ -335,22 +337,26 @@ def test_nothing_is_fetched_and_only_our_scripts_run(well: Path, reported: Repor
     assert policy.startswith("default-src 'none';")
 
 
-def test_figures_are_legal_and_show_the_tables_numbers(well: Path, reported: Reported) -> None:
+def test_charts_show_the_tables_numbers_and_lead_to_their_matches(
+    well: Path, reported: Reported
+) -> None:
     page = reported(well)
-    figures = page.figures()
-    assert len(figures) > 30
-    for figure in figures:
-        go.Figure(figure)
-    (agreement, *_) = [f["data"][0] for f in figures if f["data"][0]["type"] == "heatmap"]
+    assert len(page.charts()) > 30
+    (agreement, *_) = [chart for chart in page.charts() if "<rect" in chart]
     for row in page.tables["well-bargaining-pairings"][1:]:
-        place = agreement["y"].index(row[0].text), agreement["x"].index(row[1].text)
-        assert agreement["z"][place[0]][place[1]] == pytest.approx(row[6].number(), rel=1e-6)
+        names = f"<title>Alice {escape(row[0].text)}, Bob {escape(row[1].text)}\n"
+        (mark,) = [one for one in agreement.split("<a ") if names in one]
+        assert f">{fixed(row[6].number() or 0, 2)}</text>" in mark
+        (href,) = re.findall('href="([^"]*)"', mark)
+        query = parse_qs(urlsplit(unescape(href)).query)
+        assert (query["player.alice"], query["status"]) == ([row[0].text], ["finished"])
 
 
 def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
     study: dict[str, Any] = WELL | {"pairing": [["luck", "hard & fast"]]}
     page = reported(play(tmp_path, study))
-    assert {trace["type"] for f in page.figures() for trace in f["data"]} == {"scatter", "bar"}
+    assert page.charts()
+    assert not any("Alice luck, Bob hard" in chart for chart in page.charts())
 
 
 def test_the_same_store_gives_the_same_page(well: Path, reported: Reported) -> None:
@@ -396,13 +402,13 @@ def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: 
     }
     games = [{"game": "bargaining", "fixed": {"horizon": 2}}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players, "deals": 2}))
-    traces = [figure["data"] for figure in page.figures()]
-    (cloud,) = [data for data in traces if "error_y" in data[0]]
-    assert [len(group["x"]) for group in cloud] == [49]
-    (matrix, *_) = [figure for figure in page.figures() if figure["data"][0]["type"] == "heatmap"]
-    assert "texttemplate" not in matrix["data"][0]
-    assert set(matrix["layout"]["xaxis"]["ticktext"]) == {"a player who dema…"}
-    assert len(set(matrix["data"][0]["x"])) == 7
+    (cloud,) = [chart for chart in page.charts() if "Efficiency and fairness" in chart]
+    assert cloud.count("<circle") == 49
+    assert len(set(re.findall('<circle [^>]*fill="([^"]*)"', cloud))) == 1
+    (matrix, *_) = [chart for chart in page.charts() if "<rect" in chart]
+    assert matrix.count("<rect") == 49 + 9  # the scale, in place of printed numbers
+    assert "a player who d" in matrix
+    assert matrix.count("…</text>") >= 7
 
 
 def test_games_of_others_get_a_report_too(

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -16,6 +15,8 @@ from markupsafe import Markup, escape
 
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
+from cheaptalk.reports.charts.chart import Chart
+from cheaptalk.reports.charts.svg import PAGE, Href, drawing
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, plain, readable
@@ -119,15 +120,14 @@ def viewer_path(study: str, game: str | None = None, query: Mapping[str, str] | 
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def as_data(value: object) -> Markup:
-    """JSON that is safe within an HTML script element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&'"}))  # noqa: S704 - no such character is left in it
+def drawn(chart: Chart, width: int, href: Href | None = None) -> Markup:
+    """A chart as it stands in a page, its marks leading to their matches."""
+    return Markup(drawing(chart, width, paint=PAGE, href=href))  # noqa: S704 - escaped where it is drawn
 
 
 def verbatim(code: str) -> Markup:
     """Our own style or script as it stands in a page, unescaped."""
-    return Markup(code.replace("\r\n", "\n"))  # noqa: S704 - files of this package or of Plotly
+    return Markup(code.replace("\r\n", "\n"))  # noqa: S704 - files of this package
 
 
 @cache
@@ -161,7 +161,7 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "anchor": anchor, "as_data": as_data, "capital": capital, "counted": counted,
+        "anchor": anchor, "drawn": drawn, "capital": capital, "counted": counted,
         "day": day, "exactly": exactly, "fixed": fixed, "lined_up": lined_up, "moment": moment,
         "money": money, "plain": plain,
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,

@@ -27,8 +27,8 @@ from cheaptalk.text import money
 NOBODY, UNNAMED = "none answered", "not named"
 """What stands in place of a model id where no reply came, or one that does not name its model."""
 Way: TypeAlias = tuple[str, str, str, str, str]
-TOOLS = ("polars", "numpy", "scipy", "plotly")
-"""Packages whose versions a page states: those that made its numbers and figures."""
+TOOLS = ("polars", "numpy", "scipy")
+"""Packages whose versions a page states: those that made its numbers."""
 
 
 class UnansweredKind(NamedTuple):

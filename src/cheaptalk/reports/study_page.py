@@ -7,7 +7,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports import figures
 from cheaptalk.reports.judge_summaries import agreement_lines, judge_sections
-from cheaptalk.reports.output import SCRIPT, write_page
+from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.scores import GameScores
 from cheaptalk.reports.study_facts import NOBODY, study_facts
@@ -54,8 +54,7 @@ def report(
     write_page(
         "report.html.jinja",
         out,
-        charts=bool(games),
-        scripts=(SCRIPT,),
+        leads_to=study,
         port=port,
         study=summary,
         facts=study_facts(store, summary, frames),
@@ -63,7 +62,6 @@ def report(
         figures={
             name: {draw.__name__: draw(game) for draw in DRAWN} for name, game in games.items()
         },
-        colours=figures.COLOURS,
         judges=judge_sections(store, study),
         agreement_lines=agreement_lines,
         NOBODY=NOBODY,

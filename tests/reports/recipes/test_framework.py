@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.charts.chart import Chart, Lead
+from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.exports import write_tables
 from cheaptalk.reports.recipes.findings import findings, write_findings
@@ -17,7 +18,6 @@ from cheaptalk.reports.recipes.parts import (
     Charts,
     Header,
     Lacking,
-    Lead,
     Recipe,
     RecipePart,
     ReportTable,
@@ -47,8 +47,8 @@ def gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "gains", "Gains & losses", NUMBERS, COLUMNS, "Of all matches.", ("Nobody else played.",),
         leads=lambda row: Lead("bargaining", {"player": "luck"}) if row["gain"] else None,
     )  # fmt: skip
-    data = [{"type": "bar", "x": ["a", "b"], "y": [1, evidence.draws]}]
-    yield Charts("bars", "Bars", [Panel("Bars", "units", 200, data, {})], "Two bars.")
+    drawn = columns([(0, 1, "a"), (1, evidence.draws, "b")])
+    yield Charts("bars", "Bars", [Chart("Bars", "units", [drawn])], "Two bars.")
 
 
 def nothing(evidence: Evidence) -> Iterator[ReportTable]:
@@ -242,7 +242,7 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
 def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)
-        await tab.until("document.querySelector('.plot .main-svg') !== null")
+        await tab.until("document.querySelector('.plot svg') !== null")
         assert await tab.run("document.documentElement.scrollWidth") == 375
         await tab.run(
             "{ window.saved = []; URL.createObjectURL = (blob) => {"
@@ -279,12 +279,12 @@ def test_a_browser_draws_exports_and_drills_down(page: Path, tmp_path: Path) -> 
 def test_charts_are_saved_as_pictures_for_papers(page: Path, tmp_path: Path) -> None:
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri())
-        await tab.until("document.querySelector('.plot .main-svg') !== null")
+        await tab.until("document.querySelector('.plot svg') !== null")
         await tab.run(
             "{ window.links = []; HTMLAnchorElement.prototype.click = function () {"
             " links.push([this.download, this.href]); } }"
         )
-        await tab.run("document.querySelectorAll('.save').forEach((one) => one.click())")
+        await tab.run("document.querySelectorAll('.save button').forEach((one) => one.click())")
         await tab.until("links.length === 2")
         links = dict(await tab.run("links"))
         assert sorted(links) == ["bars-Bars.png", "bars-Bars.svg"]

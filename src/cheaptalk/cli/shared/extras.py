@@ -35,7 +35,7 @@ for name in sys.argv[1:]:
 def extras() -> dict[str, tuple[str, ...]]:
     """The modules that each optional part of the installation needs."""
     return {
-        "analysis": ("numpy", "plotly", "polars", "scipy"),
+        "analysis": ("numpy", "polars", "scipy"),
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": ("fastapi", "uvicorn"),
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,

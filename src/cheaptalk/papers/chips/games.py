@@ -13,8 +13,9 @@ from cheaptalk.games.chip_trading.measures import proposed, surplus_by_turn
 from cheaptalk.games.chip_trading.regret import decisions
 from cheaptalk.records import MatchRecord, line_up
 from cheaptalk.records.lineup import query_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking, Lead
+from cheaptalk.reports.recipes.parts import Lacking
 from cheaptalk.rules import counted, numbered
 from cheaptalk.text import plain, readable
 

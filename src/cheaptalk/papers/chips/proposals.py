@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
+from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
@@ -124,7 +124,7 @@ def densities(evidence: Evidence) -> Iterator[Charts]:
         .cast(pl.Int64).clip(gains.low, gains.high),
         ratio_bar=ratios.round().cast(pl.Int64).clip(terms.low, terms.high),
     )  # fmt: skip
-    axis = {"title": {"text": "gain to the proposer, dollars"}}
+    axis = Axis("gain to the proposer, dollars")
     ratio = _ratio_axis(terms)
     for name, title, bar, scale, across in (
         ("gains-of-proposals", "What proposals would gain", "gain_bar", gains, axis),
@@ -160,13 +160,12 @@ def _gain_scale(gains: pl.Series) -> BarScale:
     )
 
 
-def _ratio_axis(scale: BarScale) -> dict[str, Any]:
-    ticks = list(range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1))
-    return {
-        "title": {"text": "chips given : chips wanted"},
-        "tickvals": ticks, "ticktext": [_terms(2.0**tick) for tick in ticks],
-        "range": [(scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE],
-    }  # fmt: skip
+def _ratio_axis(scale: BarScale) -> Axis:
+    ticks = range(scale.low // OCTAVE, -(-scale.high // OCTAVE) + 1)
+    return Axis(
+        "chips given : chips wanted", ticks=tuple((tick, _terms(2.0**tick)) for tick in ticks),
+        ends=((scale.low - 1) / OCTAVE, (scale.high + 1) / OCTAVE),
+    )  # fmt: skip
 
 
 def _terms(ratio: float) -> str:
@@ -178,48 +177,37 @@ def _terms(ratio: float) -> str:
     return f"1:{1 / ratio:.2g}" if ratio < 1 else f"{ratio:.2g}:1"
 
 
-def _panel(
-    turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: dict[str, Any]
-) -> Panel:
+def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axis) -> Chart:
     players = turns["player"].unique(maintain_order=True).to_list()
     size = pl.len().over("player")
     tally = turns.with_columns(all=size).group_by("player", "accepted", bar).agg(
         pl.len().alias("n"), (pl.len() / pl.col("all").first()).alias("share")
     ).sort("player", bar)  # fmt: skip
     tally = tally.with_columns(height=0.46 * pl.col("share") / pl.col("share").max().over("player"))
-    data = [
-        _bars(tally.filter(player=player, accepted=accepted), bar, scale, -row, accepted)
+    layers = [
+        _bars(tally.filter(player=player, accepted=accepted), bar, scale, row, accepted)
         for row, player in enumerate(players)
         for accepted in (True, False)
     ]
-    layout = {
-        "barmode": "overlay", "bargap": 0, "xaxis": axis,
-        "yaxis": {"tickvals": [-row for row in range(len(players))],
-                  "ticktext": list(map(short, players)), "range": [-len(players) + 0.4, 0.6],
-                  "zeroline": False},
-        "shapes": [{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "x1": 0,
-                    "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        **legend_above(),
-    }  # fmt: skip
-    return Panel(title, "share of a player's proposals", 110 + 80 * len(players), data, layout)
+    return Chart(
+        title, "share of a player's proposals", [*layers, Rule(x=0)], axis,
+        Axis(names=tuple(players)), 80.0 * len(players),
+    )  # fmt: skip
 
 
-def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Trace:
+def _bars(tally: pl.DataFrame, bar: str, scale: BarScale, row: int, accepted: bool) -> Boxes:
     """The bars of a player's proposals with one outcome, upwards where they were accepted."""
-    said = "accepted" if accepted else "rejected"
-    places = tally[bar].to_list()
-    return {
-        "type": "bar", "name": said, "legendgroup": said, "showlegend": row == 0,
-        "x": [scale.middles[place - scale.low] for place in places],
-        "y": (tally["height"] * (1 if accepted else -1)).round(4).to_list(),
-        "base": row, "width": scale.width,
-        "marker": {"color": COLOURS[0 if accepted else 1], "line": {"width": 0}},
-        "text": [
-            f"{share:.1%} {said}, {counted(n, 'proposal')}<br>{_within(scale, place)}"
-            for place, share, n in zip(places, tally["share"], tally["n"], strict=True)
-        ],
-        "textposition": "none", "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
+    said, sign = ("accepted", -1) if accepted else ("rejected", 1)
+    boxes = []
+    for place, height, share, n in tally.select(bar, "height", "share", "n").iter_rows():
+        middle = scale.middles[place - scale.low]
+        boxes.append(
+            Box(
+                (middle - scale.width / 2, middle + scale.width / 2), (row, row + sign * height),
+                f"{share:.1%} {said}, {counted(n, 'proposal')}\n{_within(scale, place)}",
+            )
+        )  # fmt: skip
+    return Boxes(boxes, said, 0 if accepted else 1)
 
 
 def _within(scale: BarScale, place: int) -> str:

@@ -20,15 +20,16 @@ from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import some
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points
+from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import SHARE, CheaptalkError, counted
 from cheaptalk.text import plain
 
 REGRETS: tuple[Regret, ...] = ("no", "unforced", "forced")
-COLOUR: dict[str, str] = dict(zip(REGRETS, (COLOURS[2], COLOURS[0], COLOURS[1]), strict=True))
+TONE = {"no": 2, "forced": 0, "unforced": 1}
 """Green, blue and red, as in figure 5."""
 LEGEND = "Green: no regret; blue: unforced regret; red: forced regret."
 UNFORCED = {
@@ -93,36 +94,30 @@ def shares(found: Games) -> pl.DataFrame:
     return counts.join(rates, on=BY, maintain_order="left")
 
 
-def _panel(frame: pl.DataFrame, title: str) -> Panel:
-    rows = frame.rows(named=True)[::-1]
-    labels = [f"{short(row['player'])} ({row['decisions']:,})" for row in rows]
-    data: list[Trace] = [
-        {
-            "type": "bar", "orientation": "h", "name": f"{kind} regret",
-            "y": labels, "x": [row[kind] for row in rows],
-            "marker": {"color": COLOUR[kind], "line": {"width": 0}}, "width": 0.7,
-            "text": [
-                f"{row['player']}: {row[kind]:.1%} of {counted(row['decisions'], 'decision')}"
-                f" in {counted(row['games'], 'game')}"
-                for row in rows
-            ],
-            "textposition": "none", "hovertemplate": f"{kind} regret<br>%{{text}}<extra></extra>",
-        }
-        for kind in REGRETS
-    ]  # fmt: skip
-    layout = {
-        "barmode": "stack",
-        "xaxis": {"title": {"text": "share of decisions"}, "tickformat": ".0%", "range": [0, 1]},
-        "yaxis": {"type": "category"},
-    }
-    return Panel(title, "", 80 + 28 * len(rows), data, layout)
+def _panel(frame: pl.DataFrame, title: str) -> Chart:
+    rows = frame.rows(named=True)
+    labels = tuple(f"{row['player']} ({row['decisions']:,})" for row in rows)
+    starts, layers = [0.0] * len(rows), []
+    for kind in REGRETS:
+        lengths = [
+            (place, start, start + row[kind],
+             f"{kind} regret\n{row['player']}: {row[kind]:.1%} of {_behind(row)}")
+            for place, (start, row) in enumerate(zip(starts, rows, strict=True))
+        ]  # fmt: skip
+        layers.append(bars(lengths, name=f"{kind} regret", tone=TONE[kind]))
+        starts = [end for _, _, end, _ in lengths]
+    across = Axis("share of decisions", ends=(0, 1), percent=True)
+    return Chart(title, "", layers, across, Axis(names=labels))
+
+
+def _behind(row: Mapping[str, Any]) -> str:
+    return f"{counted(row['decisions'], 'decision')} in {counted(row['games'], 'game')}"
 
 
 COUNTED = (
     "Of the games that show the most kinds of regret it has the most regretted decisions; of "
     "several such it is the first by its id."
 )
-GREY = "#888888"
 
 
 ValuePath: TypeAlias = list[float]
@@ -187,45 +182,33 @@ def player_path(outcome: Trading, size: int, place: str, taken: Sequence[Decisio
     return dollars(stocks_held(outcome, size, place)), list(zip(own, otherwise, strict=True))
 
 
-def _path_panel(outcome: Trading, title: str, life: PlayerPath) -> Panel:
+def _path_panel(outcome: Trading, title: str, life: PlayerPath) -> Chart:
     worths, decided = life
-    turns = list(range(len(worths)))
-    data: list[Trace] = []
+    layers: list[Line | Points] = []
     for one, otherwise in decided:
         start = min(one.turn, one.missed or one.turn) - 1
         if one.regret == "no" or otherwise == worths:
             continue
-        data.append(
-            {
-                "type": "scatter", "mode": "lines", "x": turns[start:], "y": otherwise[start:],
-                "line": {"color": GREY, "dash": "dash", "width": 1.5, "shape": "hv"},
-                "text": [f"had turn {one.turn} been otherwise: ${otherwise[turn]:.2f}"
-                         for turn in turns[start:]],
-                "hovertemplate": "%{text} after turn %{x}<extra></extra>",
-            }
-        )  # fmt: skip
-    data.append(
-        {
-            "type": "scatter", "mode": "lines", "x": turns, "y": worths,
-            "line": {"color": COLOURS[3], "width": 2, "shape": "hv"}, "hoverinfo": "skip",
-        }
+        marks = [
+            Mark(turn, worth, f"had turn {one.turn} been otherwise: ${worth:.2f} after turn {turn}",
+                 size=1)
+            for turn, worth in enumerate(otherwise) if turn >= start
+        ]  # fmt: skip
+        layers.append(Line(marks, tone="soft", dash=DASHES[1], steps=True))
+    path = [Mark(turn, worth) for turn, worth in enumerate(worths)]
+    layers.append(Line(path, tone=3, width=2, dots=False, steps=True))
+    decisions = [
+        Mark(
+            one.turn, worths[one.turn],
+            f"turn {one.turn}, {one.part}: {one.regret} regret\n{_turn_text(outcome, one.turn)}",
+            size=4.5, tone=TONE[one.regret],
+        )
+        for one, _ in decided
+    ]  # fmt: skip
+    layers.append(Points(decisions))
+    return Chart(
+        title, "", layers, Axis("turns played", whole=True), Axis("worth of all chips, dollars"),
     )  # fmt: skip
-    own = [one for one, _ in decided]
-    data.append(
-        {
-            "type": "scatter", "mode": "markers", "cliponaxis": False,
-            "x": [one.turn for one in own], "y": [worths[one.turn] for one in own],
-            "marker": {"color": [COLOUR[one.regret] for one in own], "size": 9},
-            "text": [f"turn {one.turn}, {one.part}: {one.regret} regret<br>"
-                     f"{_turn_text(outcome, one.turn)}" for one in own],
-            "hovertemplate": "%{text}<extra></extra>",
-        }
-    )  # fmt: skip
-    layout = {
-        "xaxis": {"title": {"text": "turns played"}, "dtick": max(1, len(turns) // 9)},
-        "yaxis": {"title": {"text": "worth of all chips, dollars"}},
-    }
-    return Panel(title, "", 280, data, layout)
 
 
 def _turn_text(outcome: Trading, turn: int) -> str:

@@ -10,10 +10,11 @@ import polars as pl
 from scipy import stats
 
 from cheaptalk.papers.chips.games import Games, games
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above, short
+from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
+from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import DEALS, holm, permutation_test
 from cheaptalk.text import fixed
@@ -50,46 +51,32 @@ def trajectories(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield _by_round(found, turns)
 
 
-def _panels(found: Games, shares: pl.DataFrame, variant: str) -> Iterator[Panel]:
+def _panels(found: Games, shares: pl.DataFrame, variant: str) -> Iterator[Chart]:
     own = shares.filter(variant=variant)
     here = [one for one in found.populations if one in set(own["population"])]
     groups = [here[start : start + LINES] for start in range(0, len(here), LINES)]
-    layout = {
-        "xaxis": {"title": {"text": "turn"}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": "surplus over its bound"}, "tickformat": ".0%"},
-        "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1,
-                    "line": {"dash": "dot", "width": 1, "color": "#888888"}}],
-        **legend_above(),
-    }  # fmt: skip
+    across = Axis("turn", zero=True, whole=True)
+    up = Axis("surplus over its bound", percent=True)
     for number, group in enumerate(groups, 1):
-        data: list[Trace] = []
-        for name in group:
-            rows = own.filter(population=name).sort("turn").rows(named=True)
-            data += _line(name, rows, COLOURS[group.index(name)])
+        lines = [
+            _line(name, own.filter(population=name).sort("turn").rows(named=True), place)
+            for place, name in enumerate(group)
+        ]
         title = variant if len(groups) == 1 else f"{variant} ({number} of {len(groups)})"
-        yield Panel(title, "share of the bound", 250 + 20 * len(group), data, layout)
+        yield Chart(title, "share of the bound", [*lines, Rule(y=1)], across, up, 230)
 
 
-def _line(name: str, rows: Sequence[Mapping[str, Any]], colour: str) -> list[Trace]:
+def _line(name: str, rows: Sequence[Mapping[str, Any]], tone: int) -> Line:
     """A population's mean after every turn from the start, over its band."""
-    turns, values = [row["turn"] for row in rows], [row["surplus"] for row in rows]
-    ends = [(row["surplus" + LOW], row["surplus" + HIGH]) for row in rows]
-    low, high = ([value if end[side] is None else end[side] for value, end
-                  in zip(values, ends, strict=True)] for side in (0, 1))  # fmt: skip
-    return [
-        {
-            "type": "scatter", "mode": "lines", "x": [0, *turns, *turns[::-1], 0],
-            "y": [0, *high, *low[::-1], 0], "fill": "toself", "fillcolor": f"{colour}26",
-            "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False,
-        },
-        {
-            "type": "scatter", "mode": "lines+markers", "name": short(name), "x": [0, *turns],
-            "y": [0, *values], "line": {"color": colour, "width": 2},
-            "marker": {"color": colour, "size": 5},
-            "text": ["at the start", *map(_hover_text, rows)],
-            "hovertemplate": f"{name}, turn %{{x}}<br>%{{text}}<extra></extra>",
-        },
+    marks = [
+        Mark(
+            row["turn"], row["surplus"], f"{name}, turn {row['turn']}\n{_hover_text(row)}",
+            y_ends=ends(row, "surplus"), size=2.5,
+        )
+        for row in rows
     ]  # fmt: skip
+    start = Mark(0, 0, f"{name}, at the start", y_ends=(0, 0), size=2.5)
+    return Line([start, *marks], name, tone, width=2, band=True)
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:
@@ -97,7 +84,7 @@ def _hover_text(row: Mapping[str, Any]) -> str:
     if row["surplus" + LOW] is not None:
         low, high = fixed(100 * row["surplus" + LOW]), fixed(100 * row["surplus" + HIGH])
         limits = f", {low} to {high} %"
-    return f"{fixed(100 * row['surplus'])} %{limits}<br>{counted(row['surplus.n'], 'game')}"
+    return f"{fixed(100 * row['surplus'])} %{limits}\n{counted(row['surplus.n'], 'game')}"
 
 
 def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
@@ -279,31 +266,22 @@ def _tested(
     return test.difference, *ends, deals, test.p, kind
 
 
-def _difference_panel(found: Games, frame: pl.DataFrame, title: str) -> Panel:
+def _difference_panel(found: Games, frame: pl.DataFrame, title: str) -> Chart:
     pairs = {(row["first"], row["second"]): row for row in frame.iter_rows(named=True)}
     named = {name for pair in pairs for name in pair}
     order = [one for one in found.populations[::-1] if one in named]
-    rows, columns = order[:-1], order[1:]
-    cells = [[pairs.get((row, column)) for column in columns] for row in rows]
-    trace: Trace = {
-        "type": "heatmap", "x": columns, "y": rows,
-        "z": [[one and one["difference"] for one in line] for line in cells],
-        "text": [[_cell_text(one) if one else "" for one in line] for line in cells],
-        "hovertext": [[_difference_text(one) if one else "" for one in line] for line in cells],
-        "texttemplate": "%{text}", "hovertemplate": "%{hovertext}<extra></extra>",
-        "xgap": 1, "ygap": 1, "hoverongaps": False, "showscale": False,
-    }  # fmt: skip
-    layout = {
-        "yaxis": {"type": "category", "autorange": "reversed", "tickvals": rows,
-                  "ticktext": list(map(short, rows)), "showgrid": False},
-        "xaxis": {"type": "category", "side": "top", "tickvals": columns,
-                  "ticktext": list(map(short, columns)), "showgrid": False},
-    }  # fmt: skip
-    return Panel(title, "corrected p", 110 + 40 * len(rows), [trace], layout)
+
+    def cell(row: str, column: str) -> Cell | None:
+        one = pairs.get((row, column))
+        if one is None:
+            return None
+        return Cell(one["difference"], _difference_text(one), label=_cell_text(one))
+
+    return cells(title, "corrected p", ("", order[:-1]), ("", order[1:]), cell, middle=True)
 
 
 def _cell_text(row: Mapping[str, Any]) -> str:
-    p = "&lt;.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
+    p = "<.001" if row["p_holm"] < 0.001 else f"{row['p_holm']:.3f}".lstrip("0")
     return f"{p} {'↑' if row['difference'] > 0 else '↓' if row['difference'] < 0 else '='}"
 
 
@@ -313,6 +291,6 @@ def _difference_text(row: Mapping[str, Any]) -> str:
         low, high = fixed(row["difference" + LOW], 3), fixed(row["difference" + HIGH], 3)
         limits = f", {low} to {high}"
     return (
-        f"{row['second']} less {row['first']}<br>{fixed(row['difference'], 3)}{limits}<br>"
-        f"p {row['p']:.4f}, corrected {row['p_holm']:.4f}<br>{counted(row['difference.n'], 'deal')}"
+        f"{row['second']} less {row['first']}\n{fixed(row['difference'], 3)}{limits}\n"
+        f"p {row['p']:.4f}, corrected {row['p_holm']:.4f}\n{counted(row['difference.n'], 'deal')}"
     )

@@ -11,10 +11,11 @@ from scipy import stats
 
 from cheaptalk.papers.chips.games import GAME, Games, games
 from cheaptalk.papers.chips.surplus import VARIANT
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
+from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
+from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Charts, Header, Lacking, ReportTable, finite
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 from cheaptalk.whole_files import read_whole
@@ -234,28 +235,22 @@ def _p(both: pl.DataFrame, evidence: Evidence) -> float:
     ).p  # fmt: skip
 
 
-def _learning(frame: pl.DataFrame) -> Panel:
-    data: list[Trace] = []
-    for name, label, colour in (
-        ("first_ratio", "first game", COLOURS[5]), ("second_ratio", "second game", COLOURS[0])
-    ):  # fmt: skip
-        low, high = frame[name + LOW].fill_null(frame[name]), frame[name + HIGH]
-        data.append(
-            {
-                "type": "bar", "name": label, "x": frame["variant"].to_list(),
-                "y": frame[name].to_list(), "marker": {"color": colour},
-                "error_y": {"type": "data", "symmetric": False, "width": 0, "thickness": 1.5,
-                            "array": (high.fill_null(frame[name]) - frame[name]).to_list(),
-                            "arrayminus": (frame[name] - low).to_list()},
-                "hovertemplate": f"{label}, %{{x}}: %{{y:.1%}}<extra></extra>",
-            }
-        )  # fmt: skip
-    layout = {
-        "barmode": "group", "xaxis": {"type": "category"},
-        "yaxis": {"tickformat": ".0%", "title": {"text": "surplus over its bound"}},
-        **legend_above(),
-    }  # fmt: skip
-    return Panel("First and second game", "", 300, data, layout)
+def _learning(frame: pl.DataFrame) -> Chart:
+    layers = [
+        Points(
+            [
+                Mark(row[key], row["variant"], f"{label}, {row['variant']}: {row[key]:.1%}",
+                     x_ends=ends(row, key))
+                for row in frame.iter_rows(named=True)
+            ],
+            label, tone,
+        )
+        for tone, (key, label) in enumerate(
+            (("first_ratio", "first game"), ("second_ratio", "second game"))
+        )
+    ]  # fmt: skip
+    across = Axis("surplus over its bound", percent=True, zero=True)
+    return Chart("First and second game", "", layers, across, Axis(names=tuple(frame["variant"])))
 
 
 def table_1(evidence: Evidence) -> Iterator[ReportTable]:
@@ -320,17 +315,17 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     frame = counts.join(cells, on="variant", maintain_order="left")
     first = frame.row(0, named=True)
     order = sorted(themes, key=lambda one: first[f"{one} people"])
-    data: Trace = {
-        "type": "bar", "orientation": "h", "y": [title(one) for one in order],
-        "x": [first[f"{one} people"] for one in order], "marker": {"color": COLOURS[0]},
-        "text": [f"{first[one]:.0%} of {first['people']} people" for one in order],
-        "textposition": "none", "hovertemplate": "%{y}: %{x}, %{text}<extra></extra>",
-    }  # fmt: skip
-    layout = {"xaxis": {"title": {"text": "people"}}, "yaxis": {"type": "category"}}
-    yield Charts(
-        "themes", "People by theme",
-        [Panel("People who spoke of a theme", "", 90 + 34 * len(order), [data], layout)],
+    lengths = [
+        (row, 0.0, first[f"{one} people"],
+         f"{title(one)}: {first[f'{one} people']}, {first[one]:.0%} of {first['people']} people")
+        for row, one in enumerate(order[::-1])
+    ]  # fmt: skip
+    names = tuple(title(one) for one in order[::-1])
+    chart = Chart(
+        "People who spoke of a theme", "", [bars(lengths)], Axis("people", zero=True, whole=True),
+        Axis(names=names),
     )  # fmt: skip
+    yield Charts("themes", "People by theme", [chart])
     yield ReportTable(
         "themes", "Themes of free answers", frame,
         (

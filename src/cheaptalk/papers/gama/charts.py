@@ -1,15 +1,12 @@
-"""Panels that several parts of the recipe draw: dots with whiskers, lines with bands."""
+"""Charts that several parts of the recipe draw: dots with whiskers, lines by round."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
-from cheaptalk.reports.recipes import charts as drawing
-from cheaptalk.reports.recipes.parts import Row
+from cheaptalk.reports.charts import kinds
+from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
+from cheaptalk.reports.charts.kinds import Row, ends
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
-
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
 def mean_text(row: Row, value: str = "score", places: int = 1) -> str:
@@ -18,11 +15,11 @@ def mean_text(row: Row, value: str = "score", places: int = 1) -> str:
     if low is not None:
         text += f", 95 % interval {fixed(low, places)} to {fixed(high, places)}"
     if row.get(f"{value}.spread") is not None:
-        text += f"<br>s.d. {fixed(row[f'{value}.spread'], places)}"
-    return f"{text}<br>{counted(row[f'{value}.n'], 'match')}"
+        text += f"\ns.d. {fixed(row[f'{value}.spread'], places)}"
+    return f"{text}\n{counted(row[f'{value}.n'], 'match')}"
 
 
-def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Panel:
+def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Chart:
     """A dot a player with its interval, the players of these rows in this order from the top.
 
     Args:
@@ -30,10 +27,11 @@ def dots(title: str, unit: str, rows: Sequence[Row], order: Sequence[str]) -> Pa
     """
     here = sorted(rows, key=lambda row: order.index(row["player"]))
     names = [row["player"] for row in here]
-    panel = drawing.dots(title, unit, names, here, "score", list(map(mean_text, here)))
-    if all(0 <= row["score"] <= 100 for row in rows):
-        panel.layout["xaxis"] = {"range": [-3, 103], "dtick": 25}
-    return panel
+    percent = all(0 <= row["score"] <= 100 for row in rows)
+    return kinds.dots(
+        title, unit, names, here, "score", list(map(mean_text, here)),
+        axis=Axis(ends=(0, 100)) if percent else Axis(),
+    )  # fmt: skip
 
 
 def line(
@@ -44,42 +42,26 @@ def line(
     value: str = "choice",
     places: int = 2,
     *,
-    dash: str = "solid",
+    dash: str = "",
     at: str = "round ",
-) -> Trace:
+    whiskers: bool = False,
+) -> Line:
     """Means joined by a line, in the colour of its place.
 
     Args:
         x: the column that runs along the axis.
         at: what stands before it where somebody points at it.
+        whiskers: whether each has those of its interval.
     """
-    colour = COLOURS[place % len(COLOURS)]
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": short(name),
-        "x": [row[x] for row in rows], "y": [row[value] for row in rows],
-        "text": [mean_text(row, value, places) for row in rows],
-        "line": {"color": colour, "width": 1.5, "dash": dash},
-        "marker": {"color": colour, "size": 4},
-        "hovertemplate": f"{name}, {at}%{{x}}<br>%{{text}}<extra></extra>",
-    }  # fmt: skip
+    marks = [
+        Mark(row[x], row[value], f"{name}, {at}{row[x]}\n{mean_text(row, value, places)}",
+             y_ends=ends(row, value) if whiskers else None)
+        for row in rows
+    ]  # fmt: skip
+    return Line(marks, name, place, dash)
 
 
-def marked_line(name: str, rows: Sequence[Row], place: int, x: str) -> Trace:
+def marked_line(name: str, rows: Sequence[Row], place: int, x: str) -> Line:
     """Mean scores joined by a line, each with the whiskers of its interval."""
-    dash = DASHES[place // len(COLOURS) % len(DASHES)]
-    trace = line(name, rows, place, x, "score", 1, dash=dash, at="")
-    colour = trace["line"]["color"]
-    bars = drawing.whiskers(rows, "score", f"{colour}80")
-    return trace | {"error_y": bars, "marker": {"color": colour, "size": 6}}
-
-
-def band(
-    x: Sequence[Any], low: Sequence[float], high: Sequence[float], colour: str, opacity: str
-) -> list[Trace]:
-    """The area between two lines: two traces."""
-    shared: Trace = {"type": "scatter", "mode": "lines", "x": list(x), "hoverinfo": "skip",
-                     "showlegend": False, "line": {"width": 0, "color": colour}}  # fmt: skip
-    return [
-        shared | {"y": list(low)},
-        shared | {"y": list(high), "fill": "tonexty", "fillcolor": f"{colour}{opacity}"},
-    ]
+    dash = DASHES[place // SERIES % len(DASHES)]
+    return line(name, rows, place, x, "score", 1, dash=dash, at="", whiskers=True)

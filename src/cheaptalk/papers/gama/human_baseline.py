@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import choices, lines
 from cheaptalk.papers.gama.scores import alone, lead
-from cheaptalk.reports.figures import Panel, legend_above
+from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
@@ -127,11 +127,10 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield Charts("told-of-others", "Numbers by round", panels)
 
 
-def _panel(player: str, ratio: str, line: pl.DataFrame) -> Panel:
+def _panel(player: str, ratio: str, line: pl.DataFrame) -> Chart:
     told = [one for one in TOLD if one in set(line["told"])]
-    traces = []
-    for one in told:
-        rows = line.filter(told=one).to_dicts()
-        traces.append(drawing.line(one, rows, list(TOLD).index(one)))
-    layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": {"rangemode": "tozero"}}
-    return Panel(f"{player}, ratio {ratio}", "", 260, traces, layout | legend_above(len(told) > 1))
+    layers = [
+        drawing.line(one, line.filter(told=one).to_dicts(), list(TOLD).index(one)) for one in told
+    ]
+    across, up = Axis("round", whole=True), Axis(zero=True)
+    return Chart(f"{player}, ratio {ratio}", "", layers, across, up)

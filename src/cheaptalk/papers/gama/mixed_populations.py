@@ -12,10 +12,10 @@ from cheaptalk.frames.reader import places_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.reports.figures import Panel, legend_above
+from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
@@ -214,15 +214,14 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(**ends).drop("freedom").sort(BY)
 
 
-def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Panel:
+def _panel(lineup: str, line: pl.DataFrame, own: pl.DataFrame) -> Chart:
     """One line-up: a line a player, and a dotted one where it also played alone."""
     players = line["player"].unique(maintain_order=True).to_list()
-    traces = []
+    layers = []
     for place, player in enumerate(players):
         here, there = line.filter(player=player), own.filter(player=player)
-        traces.append(drawing.line(player, here.to_dicts(), place))
+        layers.append(drawing.line(player, here.to_dicts(), place))
         if not there.is_empty():
             alone = f"{player}, alone"
-            traces.append(drawing.line(alone, there.to_dicts(), place, dash="dot"))
-    layout = {"xaxis": {"title": {"text": "round"}}, **legend_above()}
-    return Panel(lineup, "", 260, traces, layout)
+            layers.append(drawing.line(alone, there.to_dicts(), place, dash=DASHES[2]))
+    return Chart(lineup, "", layers, Axis("round", whole=True))

@@ -20,11 +20,11 @@ from cheaptalk.papers.gama.scores import (
     scores,
     varied,
 )
-from cheaptalk.reports.figures import Panel, legend_above, short
+from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
@@ -212,18 +212,15 @@ def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Ite
     )  # fmt: skip
 
 
-def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Panel:
-    traces = []
+def _panel(game: str, found: Sequence[tuple[SettingFamily, pl.DataFrame]]) -> Chart:
+    layers = []
     for place, (family, means) in enumerate(found):
         rows = {row["player"]: row for row in means.filter(game=game).iter_rows(named=True)}
         shown = [rows[label] | {"value": value} for label, value in family.values.items()
                  if label in rows]  # fmt: skip
-        traces.append(marked_line(family.name, shown, place, "value"))
-    values = list(dict.fromkeys(value for family, _ in found for value in family.values.values()))
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": values,
-            "tickvals": values, "ticktext": list(map(short, values))}  # fmt: skip
-    layout = {"xaxis": axis, **legend_above(len({family.name for family, _ in found}) > 1)}
-    return Panel(TITLES[game], UNIT, 240, traces, layout)
+        layers.append(marked_line(family.name, shown, place, "value"))
+    values = dict.fromkeys(value for family, _ in found for value in family.values.values())
+    return Chart(TITLES[game], UNIT, layers, Axis(names=tuple(values)))
 
 
 def families(players: Mapping[str, Mapping[str, Any]]) -> list[SettingFamily]:
@@ -386,12 +383,11 @@ def _settings_table(game: str, found: pl.DataFrame) -> ReportTable:
     )  # fmt: skip
 
 
-def _settings_panel(game: str, found: pl.DataFrame) -> Panel:
+def _settings_panel(game: str, found: pl.DataFrame) -> Chart:
     order = found["setting"].unique(maintain_order=True).to_list()
     players = found["player"].unique(maintain_order=True).to_list()
-    traces = []
-    for place, player in enumerate(players):
-        rows = found.filter(player=player).to_dicts()
-        traces.append(marked_line(player, rows, place, "setting"))
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": order, "tickangle": -35}
-    return Panel(GAMES[game], UNIT, 320, traces, {"xaxis": axis, **legend_above(len(players) > 1)})
+    layers = [
+        marked_line(player, found.filter(player=player).to_dicts(), place, "setting")
+        for place, player in enumerate(players)
+    ]
+    return Chart(GAMES[game], UNIT, layers, Axis(names=tuple(order)))

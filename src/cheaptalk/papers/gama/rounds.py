@@ -10,10 +10,11 @@ from cheaptalk.frames import round_frames
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.papers.gama import charts as drawing
 from cheaptalk.papers.gama.scores import GAMES, alone, default_players, default_runs, lead
-from cheaptalk.reports.figures import COLOURS, Panel, Trace
+from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
+from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import Series, game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
@@ -156,30 +157,28 @@ def _aim(evidence: Evidence, game: str, frame: pl.DataFrame) -> float | None:
     return aims.pop() if len(aims) == 1 else None
 
 
-def _reach(line: pl.DataFrame) -> list[float]:
+def _reach(line: pl.DataFrame) -> tuple[float, float]:
     """The axis that all panels of a game share: room for every band, and for 0."""
     mean, spread = pl.col("choice"), pl.col("choice.spread").fill_null(0)
     least, most = line.select(
         (mean - spread).min().alias("least"), (mean + spread).max().alias("most")
     ).row(0)
     room = 0.05 * (max(most, 0) - min(least, 0)) or 1.0
-    return [min(least, 0) - room, max(most, 0) + room]
+    return min(least, 0) - room, max(most, 0) + room
 
 
-def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: list[float]) -> Panel:
-    x, colour = line["round"].to_list(), COLOURS[0]
-    traces: list[Trace] = []
-    if line["choice.spread"].null_count() == 0:
-        low, high = line["choice"] - line["choice.spread"], line["choice"] + line["choice.spread"]
-        traces += drawing.band(x, low.to_list(), high.to_list(), colour, "26")
-    if line["choice.low"].null_count() == 0:
-        ends = line["choice.low"].to_list(), line["choice.high"].to_list()
-        traces += drawing.band(x, *ends, colour, "59")
-    if aim is not None:
-        traces.append(
-            {"type": "scatter", "mode": "lines", "x": [x[0], x[-1]], "y": [aim, aim],
-             "line": {"color": COLOURS[1], "width": 1.5, "dash": "dot"}, "hoverinfo": "skip"}
-        )  # fmt: skip
-    traces.append(drawing.line(title, line.to_dicts(), 0))
-    layout = {"yaxis": {"range": reach}, "xaxis": {"title": {"text": "round"}}}
-    return Panel(title, "", 210, traces, layout)
+def _panel(line: pl.DataFrame, title: str, aim: float | None, reach: tuple[float, float]) -> Chart:
+    spread = pl.col("choice.spread")
+    singles = line.select("round", low=pl.col("choice") - spread, high=pl.col("choice") + spread)
+    bands = [
+        _band(one.drop_nulls())
+        for one in (singles, line.select("round", low="choice.low", high="choice.high"))
+    ]
+    aims = [] if aim is None else [Rule(y=aim)]
+    layers: list[Line | Rule] = [*bands, *aims, drawing.line(title, line.to_dicts(), 0)]
+    return Chart(title, "", layers, Axis("round", whole=True), Axis(ends=reach))
+
+
+def _band(ends: pl.DataFrame) -> Line:
+    marks = [Mark(at, low, y_ends=(low, high)) for at, low, high in ends.iter_rows()]
+    return Line(marks, width=0, dots=False, band=True)

@@ -6,9 +6,10 @@ import polars as pl
 
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
-from cheaptalk.reports.recipes.parts import Lacking, Lead
+from cheaptalk.reports.recipes.parts import Lacking
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import DEALS, STRATA
 

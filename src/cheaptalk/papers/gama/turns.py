@@ -7,10 +7,11 @@ import polars as pl
 
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
+from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Points, Shape
+from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, Row
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import SHARE, game_box, numbered
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import plain
@@ -106,84 +107,76 @@ def _means(
     )  # fmt: skip
 
 
-def _battle(who: str, match: pl.DataFrame) -> Panel:
+def _battle(who: str, match: pl.DataFrame) -> Chart:
     """One battle: who lived until when, and all shots."""
     shots = match.drop_nulls("strongest").sort("round").to_dicts()
     living = match.filter(pl.col("place").is_null()).sort("round")["living"][0]
     seats = list(numbered("player", int(living + (shots[0]["hit"] or 0))))  # before the first shot
     ends = {seats[int(shot["target"]) - 1]: shot["round"] for shot in shots if shot["hit"]}
     last = len(shots)
-    lives: Trace = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])
-    traces = [lives | {"line": {"color": "#8A8A8A66", "width": 5}, "hoverinfo": "skip"}]
+    lives = _segments([(0.5, seat, ends.get(seat, last + 0.5), seat) for seat in seats])
+    layers: list[Line | Points] = [Line(lives, tone="rule", width=5, dots=False)]
     aimed = [shot for shot in shots if shot["target"] is not None]
-    for hit, name, symbol, place in ((1, "hit", "x", 1), (0, "miss", "circle-open", 0)):
+    kinds: tuple[tuple[int, str, Shape], ...] = ((0, "miss", "ring"), (1, "hit", "cross"))
+    for hit, name, shape in kinds:
         own = [shot for shot in aimed if shot["hit"] == hit]
         if own:
-            traces += _arrows(own, seats, name, symbol, COLOURS[place])
+            layers += _arrows(own, seats, name, shape, hit)
     idle = [shot for shot in shots if shot["target"] is None]
     if idle:
-        traces.append(_marks(idle, [shot["place"] for shot in idle], "miss on purpose", "circle",
-                             COLOURS[2]))  # fmt: skip
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": seats,
-            "tickvals": seats, "ticktext": [seat.rpartition("_")[2] for seat in seats],
-            "title": {"text": "player"}}  # fmt: skip
-    layout = {"yaxis": axis, "xaxis": {"title": {"text": "round"}, "range": [0.4, last + 0.6]}}
-    return Panel(who, "", 300, traces, layout | legend_above())
+        layers.append(Points(_marks(idle, [shot["place"] for shot in idle]), "miss on purpose", 2))
+    labels = tuple(seat.rpartition("_")[2] for seat in seats)
+    across = Axis("round", ends=(0.4, last + 0.6), whole=True)
+    down = Axis("player", names=tuple(seats), labels=labels)
+    return Chart(who, "", layers, across, down, 220)
 
 
-def _segments(ends: list[tuple[float, str, float, str]]) -> Trace:
-    return {
-        "type": "scatter", "mode": "lines", "showlegend": False,
-        "x": [at for x, _, to, _ in ends for at in (x, to, None)],
-        "y": [at for _, y, _, to in ends for at in (y, to, None)],
-    }  # fmt: skip
+def _segments(ends: list[tuple[float, str, float, str]]) -> list[Mark]:
+    return [
+        mark for x, y, to_x, to_y in ends for mark in (Mark(x, y), Mark(to_x, to_y), Mark(None, y))
+    ]
 
 
 def _arrows(
-    shots: Sequence[Row], seats: list[str], name: str, symbol: str, colour: str
-) -> list[Trace]:
+    shots: Sequence[Row], seats: list[str], name: str, shape: Shape, tone: int
+) -> list[Line | Points]:
     targets = [seats[int(shot["target"]) - 1] for shot in shots]
     ends = [(shot["round"], shot["place"], shot["round"], target)
             for shot, target in zip(shots, targets, strict=True)]  # fmt: skip
-    line = _segments(ends) | {"line": {"color": colour, "width": 1.5}, "hoverinfo": "skip"}
-    start = _marks(shots, [shot["place"] for shot in shots], name, "circle", colour)
-    end = _marks(shots, targets, name, symbol, colour)
-    return [line, start | {"marker": {"size": 4, "color": colour}, "showlegend": False}, end]
+    starts = [Mark(shot["round"], shot["place"], size=2.5) for shot in shots]
+    return [
+        Line(_segments(ends), tone=tone, dots=False), Points(starts, tone=tone),
+        Points(_marks(shots, targets), name, tone, shape),
+    ]  # fmt: skip
 
 
-def _marks(shots: Sequence[Row], y: list[str], name: str, symbol: str, colour: str) -> Trace:
+def _marks(shots: Sequence[Row], y: list[str]) -> list[Mark]:
     said = [
         f"round {shot['round']}: {plain(shot['place'])} "
         + ("misses on purpose" if shot["target"] is None
            else f"shoots at player {int(shot['target'])}: {'hit' if shot['hit'] else 'miss'}")
         for shot in shots
     ]  # fmt: skip
-    return {
-        "type": "scatter", "mode": "markers", "name": name, "x": [shot["round"] for shot in shots],
-        "y": y, "marker": {"symbol": symbol, "size": 8, "color": colour}, "text": said,
-        "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
+    return [
+        Mark(shot["round"], where, text) for shot, where, text in zip(shots, y, said, strict=True)
+    ]
 
 
-def _double(who: str, rows: Sequence[Row], ballots: int) -> Panel:
+def _double(who: str, rows: Sequence[Row], ballots: int) -> Chart:
     """Two bars a ballot: how wrong its plans were, upwards, and its right votes, downwards."""
-    x = [row["round"] for row in rows]
-    bars = []
-    for place, (value, name, sign) in enumerate(
-        (("wrong", "plan's distance", 1), ("vote_accuracy", "right votes", -1))
+    layers: list[Boxes] = []
+    for tone, (value, name, sign) in enumerate(
+        (("vote_accuracy", "right votes", -1), ("wrong", "plan's distance", 1))
     ):
-        said = [f"{row[value]:.0%} in {row[f'{value}.n']} matches" for row in rows]
-        bars.append(
-            {"type": "bar", "name": name, "x": x, "y": [sign * row[value] for row in rows],
-             "marker": {"color": COLOURS[1 - place]}, "text": said, "textposition": "none",
-             "hovertemplate": f"ballot %{{x}}, {name}: %{{text}}<extra></extra>"}
-        )  # fmt: skip
-    ticks = [-1, -0.5, 0, 0.5, 1]
-    axis = {"range": [-1.05, 1.05], "tickvals": ticks,
-            "ticktext": [f"{abs(tick):.0%}" for tick in ticks]}  # fmt: skip
-    across = {"title": {"text": "ballot"}, "dtick": 1, "range": [0.4, ballots + 0.6]}
-    layout = {"barmode": "relative", "yaxis": axis, "xaxis": across}
-    return Panel(who, "", 240, bars, layout | legend_above())
+        heights = [
+            (row["round"], sign * row[value],
+             f"ballot {row['round']}, {name}: {row[value]:.0%} in {row[f'{value}.n']} matches")
+            for row in rows
+        ]  # fmt: skip
+        layers.append(columns(heights, name=name, tone=tone))
+    ticks = tuple((tick, f"{abs(tick):.0%}") for tick in (-1, -0.5, 0, 0.5, 1))
+    across = Axis("ballot", ends=(0.4, ballots + 0.6), whole=True)
+    return Chart(who, "", layers[::-1], across, Axis(ends=(-1.05, 1.05), ticks=ticks))
 
 
 def _sample_ballots(every: pl.DataFrame, runs: pl.DataFrame) -> ReportTable:

@@ -10,19 +10,10 @@ from scipy.special import stdtrit
 
 from cheaptalk.papers.glee.families import families, kinds
 from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, legend_above
+from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import (
-    CLUSTERS,
-    COUNT,
-    HIGH,
-    LOW,
-    Charts,
-    Header,
-    Lacking,
-    Lead,
-    ReportTable,
-)
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, Charts, Header, Lacking, ReportTable
 from cheaptalk.reports.recipes.study_overview import activity
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
@@ -143,33 +134,28 @@ def _clustered(part: pl.DataFrame, r: float) -> tuple[float | None, float | None
     return tanh(atanh(r) - width), tanh(atanh(r) + width), clusters
 
 
-def _panel(game: object, part: pl.DataFrame) -> Panel:
+def _panel(game: object, part: pl.DataFrame) -> Chart:
     """Mean gains in equal steps of the first offer, a line for each kind of Bob."""
     offers = part["offer"].to_numpy()
     step = (pl.col("offer") - offers.min()) / (np.ptp(offers) or 1) * BINS
     binned = part.with_columns(step.floor().clip(0, BINS - 1).alias("bin"))
-    data = [
-        _line(binned.filter(bob=bob), bob, colour)
-        for bob, colour in zip(part["bob"].unique().sort(), COLOURS, strict=False)
-    ]
-    layout = {
-        "xaxis": {"title": {"text": "Alice's first offer: her gain if accepted"}},
-        "yaxis": {"title": {"text": "Alice's gain"}}, **legend_above(len(data) > 1),
-    }  # fmt: skip
-    return Panel(capital(str(game)), "shares of M", 320, data, layout)
+    kinds = part["bob"].unique().sort().to_list()[:SERIES]
+    layers = [_line(binned.filter(bob=bob), bob, place) for place, bob in enumerate(kinds)]
+    across = Axis("Alice's first offer: her gain if accepted")
+    up = Axis("Alice's gain")
+    return Chart(capital(str(game)), "shares of M", layers, across, up, 240)
 
 
-def _line(part: pl.DataFrame, bob: str, colour: str) -> Trace:
+def _line(part: pl.DataFrame, bob: str, tone: int) -> Line:
     cells = part.group_by("bin", maintain_order=True).agg(
         pl.col("offer").mean(), pl.col("gain").mean(), pl.len().alias("n")
     ).sort("bin")  # fmt: skip
     most = max(cells["n"])
-    return {
-        "type": "scatter", "mode": "lines+markers", "name": bob,
-        "x": cells["offer"].to_list(), "y": cells["gain"].to_list(),
-        "line": {"color": colour, "width": 1},
-        "marker": {"color": colour, "size": [4 + 10 * (n / most) ** 0.5 for n in cells["n"]]},
-        "text": [counted(n, "match") for n in cells["n"]],
-        "hovertemplate": f"Bob is {bob}<br>offer %{{x:.2f}}, gain %{{y:.2f}}<br>%{{text}}"
-                         "<extra></extra>",
-    }  # fmt: skip
+    marks = [
+        Mark(
+            offer, gain, f"Bob is {bob}\noffer {offer:.2f}, gain {gain:.2f}\n{counted(n, 'match')}",
+            size=2 + 5 * (n / most) ** 0.5,
+        )
+        for offer, gain, n in cells.select("offer", "gain", "n").iter_rows()
+    ]  # fmt: skip
+    return Line(marks, bob, tone, width=1)

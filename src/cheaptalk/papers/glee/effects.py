@@ -28,9 +28,9 @@ from cheaptalk.papers.glee.regressions import (
     left_out,
     under,
 )
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
 
@@ -114,7 +114,7 @@ def _unplayed(one: Fits) -> list[str]:
     return [f"Never played: {told}."] if missing else []
 
 
-def _market_panel(one: Fits, table: ReportTable) -> Panel:
+def _market_panel(one: Fits, table: ReportTable) -> Chart:
     named = pl.concat_str(one.played.market, separator=", ").alias("name")
     here = [name for name in SHOWN if name in table.frame.columns]
     shown = {f"{name} clustered": capital(METRICS[name]) for name in here}
@@ -185,7 +185,7 @@ def _references(sides: Sequence[tuple[Fits, str]]) -> str:
     return f"Nobody played every role, so effects are over different players: {parts}."
 
 
-def _gain_panel(one: Fits, frame: pl.DataFrame) -> Panel:
+def _gain_panel(one: Fits, frame: pl.DataFrame) -> Chart:
     here = [role for role in ROLES if _compared(one, role)]
     shown = {f"{_name(one, role)} clustered": ROLES[role] for role in here}
     rows = frame.filter(pl.any_horizontal(pl.col(key).is_not_null() for key in shown))
@@ -253,7 +253,7 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     played = {capital(one.played.game): one.played for one in found}
     panels = [_impact_panel(one, metric, frame) for one in found for metric in one.found]
     yield Charts(
-        "impact-figures", "Effect of each level", [panel for panel in panels if panel.data],
+        "impact-figures", "Effect of each level", [panel for panel in panels if not panel.empty],
         "Dots are effects over the reference level, in points; whiskers are clustered intervals.",
     )  # fmt: skip
     yield ReportTable(
@@ -285,7 +285,7 @@ def _impacts(one: Fits, metric: str) -> pl.DataFrame:
     return pl.concat(made) if made else pl.DataFrame()
 
 
-def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Panel:
+def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Chart:
     """The effects of parameters on a metric; those of players stand in figures of their own."""
     family = capital(one.played.game)
     rows = frame.filter(

@@ -14,8 +14,9 @@ import polars as pl
 from cheaptalk.frames.bounds import with_bounds
 from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Lacking, Lead
+from cheaptalk.reports.recipes.parts import Lacking
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, plain, readable

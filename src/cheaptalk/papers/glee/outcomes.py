@@ -8,9 +8,11 @@ import polars as pl
 
 from cheaptalk.papers.glee.families import GAINS, METRICS, ROLES, FamilyMatches, families, kinds
 from cheaptalk.records import MatchRecord
+from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import HIGH, LOW, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Header, Lacking, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns

@@ -8,17 +8,9 @@ import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import (
-    CLUSTERS,
-    COUNT,
-    ERROR,
-    HIGH,
-    LOW,
-    Header,
-    Lacking,
-    ReportTable,
-)
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, Header, Lacking, ReportTable
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.statistics import Regression, StatisticsError, prediction_baselines, regressions
 from cheaptalk.statistics.design_matrix import level_texts, told_apart

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -10,10 +11,11 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import PLACES
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import deal_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Lead, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import COUNT, SHARE
 from cheaptalk.statistics import STRATA
 
@@ -196,7 +198,7 @@ def opposition(evidence: Evidence) -> Iterator[Charts]:
     for (name,), part in frame.group_by(NAME, maintain_order=True):
         panel = deal_histogram(part, OPPOSITION)
         if panel is not None:
-            panels.append(panel._replace(title=str(name)))
+            panels.append(replace(panel, title=str(name)))
     if not panels:
         raise Lacking("the matches were played under other rules than those installed")
     yield Charts(

@@ -11,6 +11,7 @@ from cheaptalk.equilibrium.analysis.providers import ProviderReading, providers_
 from cheaptalk.equilibrium.analysis.selection import selected
 from cheaptalk.equilibrium.empirical.bootstrap import Spread
 from cheaptalk.papers.metagame.behaviour import GAME, scored
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.graph import best_response_graph
 from cheaptalk.reports.pages import anchor
@@ -21,7 +22,6 @@ from cheaptalk.reports.recipes.parts import (
     Drawing,
     Header,
     Lacking,
-    Lead,
     ReportTable,
     finite,
 )

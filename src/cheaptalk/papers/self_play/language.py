@@ -18,10 +18,11 @@ from cheaptalk.papers.self_play.stages import (
     leads,
     ordered,
 )
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.judge_summaries import JudgeSection, judge_sections
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import COUNT, Charts, Header, Lacking, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import DEALS

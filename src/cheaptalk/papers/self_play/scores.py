@@ -1,6 +1,7 @@
 """Scores, agreements and faults by iteration, how scores rise, and strict competition."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -24,9 +25,10 @@ from cheaptalk.papers.self_play.stages import (
     ordered,
     place,
 )
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import COUNT, HIGH, LOW, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import COUNT, Charts, Header, Lacking, ReportTable
 from cheaptalk.statistics import DEALS, StatisticsError, correlation
 from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital
@@ -253,8 +255,8 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         ShownNumber("agreement", "% of matches"),
     )
     shown = [
-        *(one._replace(title="Score") for one in panels(met, score, staged=sides.staged)),
-        *(one._replace(title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
+        *(replace(one, title="Score") for one in panels(met, score, staged=sides.staged)),
+        *(replace(one, title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
     ]
     yield Charts("competition-figure", "Score against others, and agreements", shown)
     columns = (

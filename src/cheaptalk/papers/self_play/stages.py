@@ -10,9 +10,10 @@ import polars as pl
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS, DealOrNoDeal
 from cheaptalk.players import Kind
 from cheaptalk.records.store.reader import specs_of
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Header, Lacking, Lead
+from cheaptalk.reports.recipes.parts import Header, Lacking
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import DEALS
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns

@@ -10,23 +10,19 @@ from cheaptalk.frames.matches import SCORED
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store
 from cheaptalk.records.store.queries import places_of
-from cheaptalk.reports.figures import COLOURS, Panel, Trace, short
+from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
+from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.rules import SHARE, counted, game_box
 from cheaptalk.rules.empirical_view import Histogram, Radar
 from cheaptalk.statistics import STRATA, mean_intervals
 
 DEMAND = "demand"
 """The series that concession curves are of; a game that has it gets them."""
-DASHES = ("solid", "dash", "dot")
-"""Of lines whose colours come round again."""
-GRID = "rgba(128, 128, 128, 0.35)"
-BETWEEN = 54
-"""Degrees: where numbers stand, between the first two of five axes, and how far they turn back."""
 BINS = 24
 """Of a histogram."""
 
 
-def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Panel | None:
+def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) -> Chart | None:
     """Each player's means of a radar's measures in matches against itself.
 
     None where nobody met itself.
@@ -48,36 +44,29 @@ def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) ->
 
 def radar_panel(
     radar: Radar, title: str, rows: Sequence[tuple[str, int, Sequence[float]]]
-) -> Panel:
+) -> Chart:
     """Means of a radar's measures around a circle, a line a row.
 
     Args:
         title: of the panel.
         rows: what each line is called, how many matches it is of, and its means.
     """
-    around = list(radar.axes)
-    data: list[Trace] = [
-        {
-            "type": "scatterpolar", "name": short(name), "mode": "lines+markers",
-            "r": [*means, means[0]], "theta": [*around, around[0]],
-            "line": {"color": COLOURS[place % len(COLOURS)]},
-            "text": [f"{name}, {counted(matches, 'match')}"] * (len(means) + 1),
-            "hovertemplate": f"%{{text}}<br>%{{theta}}: %{{r:.2f}} {radar.unit}<extra></extra>",
-        }
+    layers = [
+        Line(
+            [
+                Mark(axis, mean, f"{name}, {counted(matches, 'match')}\n{axis}: {mean:.2f} "
+                                 f"{radar.unit}")
+                for axis, mean in zip(radar.axes, means, strict=True)
+            ],
+            name, place, DASHES[place // SERIES % len(DASHES)],
+        )
         for place, (name, matches, means) in enumerate(rows)
     ]  # fmt: skip
-    polar = {
-        "bgcolor": "rgba(0, 0, 0, 0)",
-        "radialaxis": {"gridcolor": GRID, "linecolor": GRID, "rangemode": "tozero",
-                       "angle": BETWEEN, "tickangle": BETWEEN, "nticks": 4},
-        "angularaxis": {"gridcolor": GRID, "linecolor": GRID, "direction": "clockwise"},
-    }  # fmt: skip
-    layout = {"polar": polar, "showlegend": True, "legend": {"orientation": "h", "y": -0.12},
-              "margin": {"l": 40, "r": 40, "t": 34, "b": 8}}  # fmt: skip
-    return Panel(title, radar.unit, 360, data, layout)
+    return Chart(title, radar.unit, layers, Axis(names=tuple(radar.axes)), Axis(zero=True), 240,
+                 round=True)  # fmt: skip
 
 
-def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Panel | None:
+def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
     """A measure of deals, a count a deal; None where no match knows it.
 
     Args:
@@ -89,17 +78,14 @@ def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Panel | None:
         return None
     size = histogram.top / BINS
     tally = (deals / size).floor().cast(pl.Int64).value_counts().sort(histogram.measure)
-    data: Trace = {
-        "type": "bar",
-        "x": [(place + 0.5) * size for place in tally[histogram.measure]],
-        "y": tally["count"].to_list(),
-        "width": size * 0.92,
-        "marker": {"color": COLOURS[0]},
-        "hovertemplate": "around %{x:.2f}: %{y} deals<extra></extra>",
-    }
-    layout = {"xaxis": {"title": {"text": histogram.axis}, "rangemode": "tozero"},
-              "yaxis": {"title": {"text": "deals"}}}  # fmt: skip
-    return Panel(histogram.title, "", 300, [data], layout)
+    heights = [
+        ((place + 0.5) * size, count, f"around {(place + 0.5) * size:.2f}: {count} deals")
+        for place, count in tally.iter_rows()
+    ]
+    return Chart(
+        histogram.title, "", [columns(heights, width=size * 0.92)],
+        Axis(histogram.axis, zero=True), Axis("deals", zero=True, whole=True),
+    )  # fmt: skip
 
 
 def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
@@ -110,7 +96,7 @@ def demands(store: Store, study: str) -> dict[str, pl.DataFrame]:
 
 def concession_curves(
     game: str, frame: pl.DataFrame, rounds: pl.DataFrame, labels: Sequence[str]
-) -> Panel | None:
+) -> Chart | None:
     """What each player's offers demand for itself by round: means with 95 % intervals as bands.
 
     Intervals are clustered by deal within configurations (see :func:`.mean_intervals`). A round
@@ -126,42 +112,26 @@ def concession_curves(
     means = mean_intervals(
         made, [DEMAND], ["player", "round"], strata=STRATA, bounds={DEMAND: SHARE}
     ).sort("round")
-    data = [
-        trace
+    layers = [
+        _curve(own, label, place)
         for place, label in enumerate(labels)
-        for trace in _curve(means.filter(player=label), label, place)
+        if not (own := means.filter(player=label)).is_empty()
     ]
-    if not data:
+    if not layers:
         return None
-    layout = {
-        "xaxis": {"title": {"text": "round"}, "tick0": 1, "dtick": 1 + means["round"][-1] // 10},
-        "yaxis": {"range": [0, 1.02]},
-        "showlegend": True, "legend": {"orientation": "h", "y": -0.25},
-    }  # fmt: skip
     unit = game_box(game).series[DEMAND].unit
-    return Panel("Demands by round", unit, 360, data, layout)
+    across, up = Axis("round", whole=True), Axis(ends=(0, 1))
+    return Chart("Demands by round", unit, layers, across, up, 260)
 
 
-def _curve(means: pl.DataFrame, label: str, place: int) -> list[Trace]:
+def _curve(means: pl.DataFrame, label: str, place: int) -> Line:
     """A line through a player's means, on the band of their intervals."""
-    if means.is_empty():
-        return []
-    colour = COLOURS[place % len(COLOURS)]
-    band = means.drop_nulls("low")
-    there = {"legendgroup": label, "name": short(label), "type": "scatter"}
-    shade: Trace = there | {
-        "x": [*band["round"], *band["round"].reverse()],
-        "y": [*band["high"], *band["low"].reverse()],
-        "mode": "none", "fill": "toself", "fillcolor": colour, "opacity": 0.15,
-        "showlegend": False, "hoverinfo": "skip",
-    }  # fmt: skip
-    line: Trace = there | {
-        "x": means["round"].to_list(), "y": means["mean"].to_list(), "mode": "lines+markers",
-        "line": {"color": colour, "dash": DASHES[place // len(COLOURS) % len(DASHES)]},
-        "text": [_mean_text(row) for row in means.iter_rows(named=True)],
-        "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
-    return [shade, line]
+    marks = [
+        Mark(row["round"], row["mean"], _mean_text(row),
+             y_ends=None if row["low"] is None else (row["low"], row["high"]))
+        for row in means.iter_rows(named=True)
+    ]  # fmt: skip
+    return Line(marks, label, place, DASHES[place // SERIES % len(DASHES)], band=True)
 
 
 def _mean_text(row: Mapping[str, Any]) -> str:
@@ -170,4 +140,4 @@ def _mean_text(row: Mapping[str, Any]) -> str:
         low, high = (min(max(row[end], SHARE[0]), SHARE[1]) for end in ("low", "high"))
         parts.append(f"95 % interval {low:.3f} to {high:.3f}")
     matches, deals = counted(row["n"], "match"), counted(row["clusters"], "deal")
-    return "<br>".join([*parts, f"{matches} on {deals}"])
+    return "\n".join([*parts, f"{matches} on {deals}"])

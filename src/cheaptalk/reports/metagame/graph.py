@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.analysis import LEAST
-from cheaptalk.reports.figures import short
+from cheaptalk.reports.charts.scales import short
 from cheaptalk.reports.pages import environment
 
 DOTTED, DASHED = 0.33, 0.66

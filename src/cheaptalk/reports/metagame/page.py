@@ -20,7 +20,7 @@ from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.queries import places_of
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
@@ -30,7 +30,7 @@ from cheaptalk.reports.metagame.behaviour_figures import (
 )
 from cheaptalk.reports.metagame.figures import payoff_maps, query
 from cheaptalk.reports.metagame.graph import Graph, best_response_graph
-from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.study_facts import versions
 from cheaptalk.reports.transcripts import packed, sampled
@@ -165,11 +165,11 @@ def _write(
     write_page(
         template,
         out,
-        charts=True,
-        scripts=(SCRIPT, SAVING),
+        leads_to=played.study if played else "",
         port=played.port if played else None,
         name=name,
         number=figures.number,
+        lead=figures.lead,
         called=called,
         regret_text=regret_text,
         played=played,
@@ -180,12 +180,12 @@ def _write(
     )
 
 
-def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Panel]]:
+def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, list[Chart]]:
     """How each game was played: concessions, and what its box says is worth drawing."""
     rounds = _together([demands(played.store, one) for one in played.studies]) if played else {}
-    found: dict[str, list[Panel]] = {}
+    found: dict[str, list[Chart]] = {}
     for one in analyses:
-        panels: list[Panel | None] = []
+        panels: list[Chart | None] = []
         if one.selected is not None:
             frame, box = one.selected.frame, one.selected.box
             if box in rounds:

@@ -9,19 +9,12 @@ from scipy.special import stdtr, stdtrit
 
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store, line_up
-from cheaptalk.reports.recipes.charts import dots
+from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.charts.kinds import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import (
-    Charts,
-    Header,
-    Lacking,
-    Lead,
-    Recipe,
-    RecipePart,
-    ReportTable,
-)
+from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.score_lines import by_player
 from cheaptalk.reports.scores import GameScores

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.records import Store
-from cheaptalk.reports.output import SAVING, SCRIPT, write_page
+from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import PORT, anchor
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
@@ -164,8 +164,7 @@ def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: i
     write_page(
         "recipe.html.jinja",
         out,
-        charts=bool(found.charts),
-        scripts=(SCRIPT, SAVING),
+        leads_to=evidence.study,
         port=port,
         found=found,
         study=summary,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from cheaptalk.records import Store
-from cheaptalk.reports.figures import COLOURS, Panel, short
-from cheaptalk.reports.recipes.charts import dots, whiskers
+from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
+from cheaptalk.reports.charts.kinds import dots, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games, side_by_side
@@ -225,7 +225,7 @@ def _uneven(rows: pl.DataFrame) -> Iterator[str]:
             )
 
 
-def _dots(board: pl.DataFrame) -> Panel:
+def _dots(board: pl.DataFrame) -> Chart:
     rows = board.to_dicts()
     said = [
         f"{row[OVERALL]:.3f}, rank {row['rank']} ({row['rank.low']} to {row['rank.high']}), "
@@ -235,24 +235,16 @@ def _dots(board: pl.DataFrame) -> Panel:
     return dots("Overall standing", UNIT, board["player"].to_list(), rows, OVERALL, said)
 
 
-def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Panel:
+def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Chart:
     """A line a player from stage to stage, ranks from the top."""
-    traces = []
-    for place, ((player,), part) in enumerate(frame.group_by("player", maintain_order=True)):
-        colour = COLOURS[place % len(COLOURS)]
-        rows = part.to_dicts()
-        traces.append({
-            "type": "scatter", "mode": "lines+markers", "name": short(str(player)),
-            "x": [row["stage"] for row in rows], "y": [row["rank"] for row in rows],
-            "line": {"color": colour}, "marker": {"color": colour, "size": 8},
-            "error_y": whiskers(rows, "rank", f"{colour}80"),
-            "hovertemplate": f"{player}<br>%{{x}}: rank %{{y}}<extra></extra>",
-        })  # fmt: skip
-    players = frame["player"].n_unique()
-    layout = {
-        "yaxis": {"autorange": "reversed", "dtick": 1 if players < 15 else None,
-                  "title": {"text": "rank"}},
-        "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": list(stages)},
-        "showlegend": True,
-    }  # fmt: skip
-    return Panel("Ranks", "", 160 + 24 * players, traces, layout)
+    layers = [
+        Line(
+            [Mark(row["stage"], row["rank"], f"{player}\n{row['stage']}: rank {row['rank']}",
+                  y_ends=ends(row, "rank"))
+             for row in part.iter_rows(named=True)],
+            str(player), place,
+        )
+        for place, ((player,), part) in enumerate(frame.group_by("player", maintain_order=True))
+    ]  # fmt: skip
+    ranks = Axis("rank", whole=True, turned=True)
+    return Chart("Ranks", "", layers, Axis(names=tuple(stages)), ranks, 80 + 24 * len(layers))

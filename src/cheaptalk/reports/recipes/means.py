@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from scipy.special import stdtrit
 
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, HIGH, LOW, WANTED
+from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
 from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
 from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from cheaptalk.frames.matches import Observer
-from cheaptalk.reports.figures import Panel
+from cheaptalk.reports.charts.chart import Chart, Lead
+from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief, html_table
@@ -17,29 +18,15 @@ from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import aligned, few_text, fixed, interval_text
 
-LOW, HIGH, ERROR, COUNT, CLUSTERS = ".low", ".high", ".error", ".n", ".clusters"
+ERROR, COUNT, CLUSTERS = ".error", ".n", ".clusters"
 WANTED, FREEDOM = ".wanted", ".freedom"
-"""What is added to a column's name for the ends of its interval, its standard error, how many
-observations and clusters are behind it, how many clusters would do where these are too few, and
-degrees of freedom. Any of these columns can be absent."""
-Row = Mapping[str, Any]
-"""A row of a frame by the names of its columns."""
+"""What is added to a column's name, as the ends of its interval are, for its standard error, how
+many observations and clusters are behind it, how many clusters would do where these are too few,
+and degrees of freedom. Any of these columns can be absent."""
 
 
 class Lacking(CheaptalkError):
     """The study does not hold what a part needs; the sentence says what is missing."""
-
-
-class Lead(NamedTuple):
-    """The matches behind a row.
-
-    Attributes:
-        game: of which they are.
-        query: what picks them out in the viewer, such as ``{"player.alice": "gpt"}``.
-    """
-
-    game: str
-    query: dict[str, str]
 
 
 class Header(NamedTuple):
@@ -197,19 +184,19 @@ class ReportTable(Printed):
 
 
 class Charts(NamedTuple):
-    """Panels that belong together.
+    """Charts that belong together.
 
     Attributes:
         name: in addresses and file names.
         title: what they show.
-        panels: as the page draws them.
+        panels: the charts.
         caption: how to read them.
         wide: whether each takes a row of its own.
     """
 
     name: str
     title: str
-    panels: list[Panel]
+    panels: list[Chart]
     caption: str = ""
     wide: bool = False
 

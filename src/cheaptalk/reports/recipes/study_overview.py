@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.records import MatchRecord, OtherVersion
+from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Header, Lacking, Lead, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Header, Lacking, RecipePart, ReportTable
 from cheaptalk.text import capital
 
 COLUMNS = (

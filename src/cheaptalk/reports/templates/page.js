@@ -29,9 +29,8 @@
     root.dataset.theme = dark() ? "light" : "dark";
     kept(root.dataset.theme);
     named();
-    repaint();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { named(); repaint(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", named);
 
   // Tables: sort, filter, export
 
@@ -223,10 +222,11 @@
     document.addEventListener("click", (event) => {
       const row = event.target.closest("tr.leads"); // every number leads where its row's name does
       const link = event.target.closest("a[href]") ?? (row && !String(getSelection()) ? row.querySelector("th a[href]") : null);
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
-      if (link.href.startsWith(`${document.body.dataset.viewer}/`)) {
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (link.target.baseVal ?? link.target)) return;
+      const address = link.href.baseVal ?? link.href; // of a mark in a chart, or of a link
+      if (address.startsWith(`${document.body.dataset.viewer}/`)) {
         event.preventDefault();
-        window.readMatches(new URL(link.href));
+        window.readMatches(new URL(address));
       } else if (link.classList.contains("about")) {
         const term = document.getElementById(link.hash.slice(1));
         if (!term) return;
@@ -240,71 +240,7 @@
     });
   }
 
-  // Figures
-
-  const probe = document.body.appendChild(make("span", "", { hidden: true }));
-  const colour = (name) => { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; };
-
-  function themed(layout) {
-    const axis = { gridcolor: colour("--rule"), zerolinecolor: colour("--soft"), linecolor: colour("--rule"),
-                   automargin: true, fixedrange: true, title: { standoff: 8 } };
-    const merge = (name) => ({ ...axis, ...layout[name], title: { ...axis.title, ...layout[name]?.title } });
-    return {
-      font: { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: colour("--ink") },
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false, hovermode: "closest",
-      margin: { l: 8, r: 14, t: 8, b: 8 }, showlegend: false,
-      hoverlabel: { bgcolor: colour("--raised"), bordercolor: colour("--rule"), font: { color: colour("--ink") } },
-      ...layout, xaxis: merge("xaxis"), yaxis: merge("yaxis"),
-    };
-  }
-
-  function coloured(trace) {
-    if (trace.type !== "heatmap") return trace;
-    const steps = "zmid" in trace ? ["less", "low", "high"] // to both sides of a middle
-      : trace.texttemplate ? ["low", "mid", "high"] : ["low", "high", "deep"]; // words need contrast
-    const scale = steps.map((step, place) => [place / 2, colour(`--heat-${step}`)]);
-    return { ...trace, colorscale: scale, textfont: { color: colour("--ink") },
-             colorbar: { thickness: 8, outlinewidth: 0, len: 1, tickfont: { color: colour("--soft") } } };
-  }
-
-  const plots = all(".plot").map((plot) => [plot, JSON.parse(plot.querySelector("script").textContent)]);
-  const drawn = new Set();
-
-  function draw([plot, spec], width) {
-    const layout = { ...themed(spec.layout), ...(width && { width }) };
-    Plotly.react(plot, spec.data.map(coloured), layout, { displayModeBar: false, responsive: !width });
-    if (drawn.has(plot)) return;
-    drawn.add(plot);
-    plot.on("plotly_click", ({ points: [point] }) => {
-      if (!point.customdata) return;
-      const { game = plot.closest("section").dataset.game, ...query } = point.customdata;
-      const place = [document.body.dataset.study, game].map(encodeURIComponent);
-      const url = new URL(`${document.body.dataset.viewer}/studies/${place.join("/")}`);
-      Object.entries(query).forEach(([name, value]) => url.searchParams.set(name, value));
-      url.searchParams.set("status", "finished");
-      window.readMatches(url);
-    });
-  }
-
-  function repaint() { plots.filter(([plot]) => drawn.has(plot)).forEach((one) => draw(one)); }
-
-  // What can be seen is drawn before the page counts as loaded, the rest one by one after it.
-  const waiting = [...plots];
-  const seen = ([plot]) => {
-    const { top, bottom } = plot.getBoundingClientRect();
-    return bottom > -200 && top < innerHeight + 200;
-  };
-  const take = (one) => {
-    waiting.splice(waiting.indexOf(one), 1);
-    if (!drawn.has(one[0])) draw(one);
-  };
-  waiting.filter(seen).forEach(take);
-  const next = () => {
-    if (!waiting.length) return;
-    take(waiting.find(seen) ?? waiting[0]);
-    setTimeout(next);
-  };
-  setTimeout(next);
+  // On paper
 
   let closed = [];
   addEventListener("beforeprint", () => {
@@ -312,12 +248,10 @@
     root.dataset.theme = "light";
     closed = all("main details:not([open])");
     closed.forEach((details) => { details.open = true; });
-    plots.forEach((one) => draw(one, Math.min(one[0].clientWidth, one[0].closest(".wide") ? 620 : 320)));
   });
   addEventListener("afterprint", () => {
     root.dataset.theme = root.dataset.before;
     if (!root.dataset.before) delete root.dataset.theme;
     closed.forEach((details) => { details.open = false; });
-    plots.forEach((one) => draw(one));
   });
 })();

@@ -1,0 +1,1 @@
+"""Charts: what they show, as plain data, and their drawing as SVG."""

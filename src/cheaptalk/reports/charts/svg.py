@@ -1,0 +1,478 @@
+"""Charts as SVG: drawn once, for a page that needs no script to show them, or for a paper."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from itertools import pairwise
+from math import cos, pi, radians, sin
+
+from cheaptalk.reports.charts.chart import (
+    SERIES,
+    Axis,
+    Box,
+    Boxes,
+    Chart,
+    Lead,
+    Line,
+    Mark,
+    Points,
+    Rule,
+    Shape,
+    Tone,
+)
+from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale, width_of
+
+PAGE: Mapping[str, str] = {
+    **{f"{place}": f"var(--role-{place})" for place in range(SERIES)},
+    **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper")},
+    **{f"heat-{step}": f"var(--heat-{step})" for step in ("less", "low", "high")},
+}
+"""Colours of a page, which its style names: light or dark."""
+PAPER: Mapping[str, str] = {
+    "0": "#0072b2", "1": "#c05000", "2": "#007f5c", "3": "#a8527f", "4": "#7a6000", "5": "#33759a",
+    "ink": "#1c1f24", "soft": "#5b626d", "rule": "#d8d8d2", "paper": "#ffffff",
+    "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
+}  # fmt: skip
+"""Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers tell apart."""
+WIDTH, WIDE = 360, 740
+"""Of a chart among others, and of one that has a row to itself, in pixels."""
+ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
+"""The height of a row of names, of a row of cells and the least that it has, and of an area of
+numbers, in pixels."""
+SLANT = 55
+"""How far names stand aslant, in degrees, and how much of such a name is shown, in pixels."""
+ASLANT = 120
+GAP = 8
+SWATCH = 26
+"""What stands before a name in a legend, and the room behind it, in pixels."""
+Href = Callable[[Lead], str]
+
+
+def drawing(
+    chart: Chart,
+    width: int = WIDTH,
+    *,
+    paint: Mapping[str, str] = PAPER,
+    href: Href | None = None,
+) -> str:
+    """A chart as an SVG element; all text in it is escaped.
+
+    Args:
+        chart: which.
+        width: in pixels; its height follows.
+        paint: its colours, :data:`PAGE` or :data:`PAPER`.
+        href: where matches are shown, if marks lead to them.
+    """
+    return _Drawing(chart, width, paint, href).whole()
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    chart: Chart
+    width: int
+    paint: Mapping[str, str]
+    href: Href | None
+
+    def whole(self) -> str:
+        around = self._around() if self.chart.round else (*self._axes(), *self._layers())
+        body = [*self._legend(), *around]
+        said = escape(f"{self.chart.title} {self.chart.unit}".strip())
+        width, height = self.width, self._n(self._whole_height)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'width="{width}" height="{height}" role="group" aria-label="{said}" '
+            f'font-family="Inter, Helvetica, Arial, sans-serif" font-size="{FONT}" '
+            f'fill="{self.paint["ink"]}">{"".join(body)}</svg>'
+        )
+
+    # Where things are
+
+    @cached_property
+    def _named(self) -> list[Points | Line | Boxes]:
+        """A layer for each name of the legend; none where there is one name only."""
+        named = {one.name: one for one in reversed(self.chart.layers)
+                 if not isinstance(one, Rule) and one.name}  # fmt: skip
+        order = [one.name for one in self.chart.layers if not isinstance(one, Rule)]
+        return [named[name] for name in dict.fromkeys(order) if name] if len(named) > 1 else []
+
+    @cached_property
+    def _legend_lines(self) -> list[list[int]]:
+        return list(lines_of([one.name for one in self._named], self.width, SWATCH + GAP))
+
+    @cached_property
+    def _left(self) -> float:
+        """The width of what stands left of the area."""
+        y = self.chart.y
+        rough = scale(y, self.chart.numbers("y"), self._height, 0)
+        longest = max((width_of(text) for _, text in rough.ticks()), default=0.0)
+        room = min(longest, self.width * (0.42 if y.names else 0.3)) + GAP
+        return (FONT + GAP if y.title else 0) + room
+
+    @cached_property
+    def _height(self) -> float:
+        """Of the area between the axes."""
+        chart = self.chart
+        if chart.height is not None:
+            return chart.height
+        cells = chart.x.names and chart.y.names
+        series = max(1, len({one.name for one in chart.layers if isinstance(one, Points)}))
+        if not chart.y.names:
+            return LEVEL
+        row: float = ROW + 10 * min(series - 1, 3)
+        if cells:
+            row = min(CELL, max(LOWEST, (self.width - 0.3 * self.width) / len(chart.x.names)))
+        return len(chart.y.names) * row
+
+    @cached_property
+    def _tilted(self) -> bool:
+        """Whether names below the area stand aslant, as they have no room side by side."""
+        names = self.chart.x.labels or self.chart.x.names
+        room = (self.width - self._left) / max(1, len(names))
+        return bool(names) and not self.chart.x.bare and max(map(width_of, names)) > room - 4
+
+    @cached_property
+    def _below(self) -> float:
+        """The height of what is written along the horizontal axis."""
+        x = self.chart.x
+        titled = FONT + GAP if x.title else 0
+        if x.bare:
+            return titled + 2
+        if not self._tilted:
+            return FONT + GAP + titled + 2
+        return self._aslant * sin(radians(SLANT)) + FONT + GAP + titled
+
+    @property
+    def _aslant(self) -> float:
+        """The length of the longest name that stands aslant."""
+        return min(max(map(width_of, self.chart.x.labels or self.chart.x.names)), ASLANT)
+
+    @cached_property
+    def _right(self) -> float:
+        """Where the area ends."""
+        if not (self._tilted and self.chart.x.far):
+            return self.width - 10
+        beyond = self._aslant * cos(radians(SLANT))
+        column = (self.width - self._left - beyond) / len(self.chart.x.names)
+        return self.width - max(10, beyond - column / 2)
+
+    @cached_property
+    def _top(self) -> float:
+        scaled = FONT + GAP if self.chart.scale else 0
+        lines = len(self._legend_lines) * (FONT + 6)
+        return lines + scaled + (self._below if self.chart.x.far else 8)
+
+    @property
+    def _whole_height(self) -> float:
+        if self.chart.round:
+            return self._top + self._height
+        return self._top + self._height + (6 if self.chart.x.far else self._below)
+
+    @cached_property
+    def _x(self) -> Scale:
+        return scale(self.chart.x, self.chart.numbers("x"), self._left, self._right)
+
+    @cached_property
+    def _y(self) -> Scale:
+        top, bottom = self._top, self._top + self._height
+        ends = (top, bottom) if self.chart.y.names else (bottom, top)
+        return scale(self.chart.y, self.chart.numbers("y"), *ends)
+
+    # What stands around the area
+
+    def _legend(self) -> Iterator[str]:
+        for row, line in enumerate(self._legend_lines):
+            x, y = 0.0, row * (FONT + 6.0) + FONT
+            for place in line:
+                one = self._named[place]
+                name = fitted(one.name, self.width - SWATCH - GAP)
+                yield self._swatch(one, x, y - 4)
+                yield self._text(name, x + 18, y)
+                x += width_of(name) + SWATCH + GAP
+        if self.chart.scale:
+            yield from self._colour_scale(len(self._legend_lines) * (FONT + 6) + FONT)
+
+    def _swatch(self, layer: Points | Line | Boxes, x: float, y: float) -> str:
+        if isinstance(layer, Line):
+            dash = f' stroke-dasharray="{layer.dash}"' if layer.dash else ""
+            return self._stroke(f"M{self._n(x)} {self._n(y)}h14", layer.tone, 2, dash)
+        if isinstance(layer, Boxes):
+            return (f'<rect x="{self._n(x + 2)}" y="{self._n(y - 5)}" width="10" height="10" '
+                    f'fill="{self._tone(layer.tone)}"/>')  # fmt: skip
+        return self._shape(layer.shape, x + 7, y, 4, layer.tone)
+
+    def _colour_scale(self, y: float) -> Iterator[str]:
+        low, high = self.chart.scale or ("", "")
+        boxes = [one for layer in self.chart.layers if isinstance(layer, Boxes)
+                 for one in layer.boxes]  # fmt: skip
+        middle = any((one.heat or 0) < 0 for one in boxes)
+        steps = [(place - 4) / 4 if middle else place / 8 for place in range(9)]
+        x = self._left
+        yield self._text(low, x, y, tone="soft")
+        x += width_of(low) + 6
+        for step in steps:
+            yield (f'<rect x="{self._n(x)}" y="{self._n(y - 9)}" width="10" height="10" '
+                   f'fill="{self._heat(step)}"/>')  # fmt: skip
+            x += 10
+        yield self._text(high, x + 6, y, tone="soft")
+
+    def _axes(self) -> Iterator[str]:
+        left, right = self._left, self._right
+        top, bottom = self._top, self._top + self._height
+        cells = self.chart.x.names and self.chart.y.names
+        if not cells:
+            grid = [f"M{self._n(self._x.at(at))} {self._n(top)}V{self._n(bottom)}"
+                    for at, _ in self._x.ticks() if not self.chart.x.names]  # fmt: skip
+            grid += [f"M{self._n(left)} {self._n(self._y.at(at))}H{self._n(right)}"
+                     for at, _ in self._y.ticks()]  # fmt: skip
+            yield self._stroke("".join(grid), "rule", 1)
+            if self._x.crosses_zero:
+                yield self._rule(Rule(x=0), solid=True)
+            if self._y.crosses_zero:
+                yield self._rule(Rule(y=0), solid=True)
+        yield from self._across(self.chart.x)
+        yield from self._down(self.chart.y)
+
+    def _across(self, axis: Axis) -> Iterator[str]:
+        bottom = self._top + self._height
+        y = self._top - GAP if axis.far else bottom + FONT + 4
+        for at, text in self._x.ticks():
+            x = self._x.at(at)
+            if self._tilted:
+                short, turn = fitted(text, ASLANT), -SLANT
+                anchor = "start" if axis.far else "end"
+                yield self._text(short, x, y if axis.far else y - 2, anchor, turn=turn, full=text)
+            else:
+                yield self._text(text, self._inside(x, text), y, "middle", tone="soft")
+        if axis.title:
+            middle = (self._left + self._right) / 2
+            at_end = self._top - self._below + FONT if axis.far else bottom + self._below - 2
+            yield self._text(fitted(axis.title, self.width - 20),
+                             min(middle, self.width - width_of(axis.title) / 2 - 2),
+                             at_end, "middle", tone="soft", full=axis.title)  # fmt: skip
+
+    def _inside(self, x: float, text: str) -> float:
+        """The middle of a text that does not reach beyond the drawing."""
+        half = width_of(text) / 2
+        return max(half, min(x, self.width - half))
+
+    def _down(self, axis: Axis) -> Iterator[str]:
+        room = self._left - GAP - (FONT + GAP if axis.title else 0)
+        for at, text in self._y.ticks():
+            tone: Tone = "ink" if axis.names else "soft"
+            yield self._text(fitted(text, room + 1), self._left - GAP, self._y.at(at) + 4, "end",
+                             tone=tone, full=text)  # fmt: skip
+        if axis.title:
+            middle = self._top + self._height / 2
+            yield self._text(fitted(axis.title, self._height + 20), FONT, middle, "middle",
+                             tone="soft", turn=-90, full=axis.title)  # fmt: skip
+
+    # The layers
+
+    def _layers(self) -> Iterator[str]:
+        shift = self._shifts()
+        for layer in self.chart.layers:
+            match layer:
+                case Rule():
+                    yield self._rule(layer)
+                case Boxes():
+                    for box in layer.boxes:
+                        yield self._box(box, layer)
+                case Line():
+                    yield from self._line(layer)
+                case Points():
+                    for mark in layer.marks:
+                        yield self._point(mark, layer, shift.get(layer.name, 0.0))
+
+    def _rule(self, rule: Rule, *, solid: bool = False) -> str:
+        """A straight line across the area."""
+        if rule.x is not None:
+            start, line = (self._x.at(rule.x), self._top), f"v{self._n(self._height)}"
+        else:
+            start, line = (self._left, self._y.at(rule.y)), f"H{self._n(self._right)}"
+        dash = "" if solid else f' stroke-dasharray="{rule.dash}"'
+        return self._stroke(f"M{self._n(start[0])} {self._n(start[1])}{line}", "soft", 1, dash)
+
+    def _shifts(self) -> dict[str, float]:
+        """How far dots of each series are from the middle of their names, side by side."""
+        series = (one.name for one in self.chart.layers if isinstance(one, Points))
+        names = list(dict.fromkeys(series))
+        if len(names) < 2 or bool(self.chart.x.names) == bool(self.chart.y.names):
+            return {}
+        room = (self._height / len(self.chart.y.names) if self.chart.y.names
+                else (self.width - self._left) / len(self.chart.x.names))  # fmt: skip
+        step = min(10.0, 0.7 * room / len(names))
+        return {name: (place - (len(names) - 1) / 2) * step for place, name in enumerate(names)}
+
+    def _point(self, mark: Mark, layer: Points, shift: float) -> str:
+        if mark.x is None or mark.y is None:
+            return ""
+        x, y = self._x.at(mark.x), self._y.at(mark.y)
+        x, y = (x, y + shift) if self.chart.y.names else (x + shift, y)
+        tone = layer.tone if mark.tone is None else mark.tone
+        whiskers = self._whiskers(mark, x, y, tone)
+        return self._told(whiskers + self._shape(layer.shape, x, y, mark.size, tone), mark)
+
+    def _whiskers(self, mark: Mark, x: float, y: float, tone: Tone, more: str = "") -> str:
+        path = ""
+        if mark.x_ends:
+            low, high = map(self._x.at, mark.x_ends)
+            path += f"M{self._n(low)} {self._n(y)}H{self._n(high)}"
+        if mark.y_ends:
+            low, high = map(self._y.at, mark.y_ends)
+            path += f"M{self._n(x)} {self._n(low)}V{self._n(high)}"
+        return self._stroke(path, tone, 1.5, more)
+
+    def _line(self, line: Line) -> Iterator[str]:
+        runs: list[list[Mark]] = [[]]
+        for mark in line.marks:
+            if mark.x is None or mark.y is None:
+                runs.append([])
+            else:
+                runs[-1].append(mark)
+        for run in filter(None, runs):
+            points = [(self._x.at(one.x), self._y.at(one.y)) for one in run]
+            if line.band:
+                yield self._band(run, line.tone)
+            path = f"M{self._n(points[0][0])} {self._n(points[0][1])}" + "".join(
+                f"H{self._n(x)}V{self._n(y)}" if line.steps else f"L{self._n(x)} {self._n(y)}"
+                for _, (x, y) in pairwise(points)
+            )
+            dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
+            yield self._stroke(path, line.tone, line.width, dash)
+            for mark, (x, y) in zip(run, points, strict=True):
+                if line.dots:
+                    whiskers = (
+                        ""
+                        if line.band
+                        else self._whiskers(mark, x, y, line.tone, ' stroke-opacity="0.5"')
+                    )
+                    size = min(mark.size, 3.0) if mark.size == 4 else mark.size
+                    yield self._told(whiskers + self._shape("dot", x, y, size, line.tone), mark)
+
+    def _band(self, run: Sequence[Mark], tone: Tone) -> str:
+        known = [(self._x.at(one.x), one.y_ends) for one in run if one.y_ends]
+        if len(known) < 2:
+            return ""
+        upper = [f"{self._n(x)} {self._n(self._y.at(ends[1]))}" for x, ends in known]
+        lower = [f"{self._n(x)} {self._n(self._y.at(ends[0]))}" for x, ends in reversed(known)]
+        return (f'<path d="M{"L".join([*upper, *lower])}Z" fill="{self._tone(tone)}" '
+                'fill-opacity="0.15"/>')  # fmt: skip
+
+    def _box(self, box: Box, layer: Boxes) -> str:
+        (left, right), (top, bottom) = (
+            sorted(map(one.at, ends)) for one, ends in ((self._x, box.x), (self._y, box.y))
+        )
+        place = (f'<rect x="{self._n(left)}" y="{self._n(top)}" width="{self._n(right - left)}" '
+                 f'height="{self._n(bottom - top)}"')  # fmt: skip
+        if layer.frame:
+            return (f'{place} fill="none" stroke="{self._tone(layer.tone)}" '
+                    f'stroke-width="{layer.frame}"/>')  # fmt: skip
+        fill = self._tone(layer.tone) if box.heat is None else self._heat(box.heat)
+        faint = "" if layer.opacity == 1 else f' fill-opacity="{layer.opacity}"'
+        label = ""
+        if box.label:
+            label = self._text(box.label, (left + right) / 2, (top + bottom) / 2 + 4, "middle")
+        return self._told(f'{place} fill="{fill}"{faint}/>{label}', box)
+
+    def _around(self) -> Iterator[str]:
+        """Lines through names in a circle, whose numbers grow from its middle."""
+        names, middle = self.chart.x.names, (self.width / 2, self._top + self._height / 2)
+        ring = self._height / 2 - 2 * FONT
+        reach = scale(self.chart.y, self.chart.numbers("y"), 0, ring)
+
+        def at(place: int, far: float) -> tuple[float, float]:
+            angle = 2 * pi * place / len(names)
+            return middle[0] + far * sin(angle), middle[1] - far * cos(angle)
+
+        def path(points: Sequence[tuple[float, float]]) -> str:
+            return "M" + "L".join(f"{self._n(x)} {self._n(y)}" for x, y in points) + "Z"
+
+        for number, text in reach.ticks():
+            far = reach.at(number)
+            yield self._stroke(path([at(place, far) for place in range(len(names))]), "rule", 1)
+            yield self._text(text, middle[0] + 4, middle[1] - far - 2, tone="soft")
+        for place, name in enumerate(names):
+            x, y = at(place, ring + FONT)
+            anchor = "middle" if abs(x - middle[0]) < FONT else "start" if x > middle[0] else "end"
+            room = self.width - x if anchor == "start" else x if anchor == "end" else self.width
+            yield self._text(fitted(name, room), x, y + 4, anchor, full=name)
+        for layer in self.chart.layers:
+            if isinstance(layer, Line):
+                points = [at(names.index(str(one.x)), reach.at(one.y)) for one in layer.marks]
+                dash = f' stroke-dasharray="{layer.dash}"' if layer.dash else ""
+                yield self._stroke(path(points), layer.tone, layer.width, dash)
+                for mark, (x, y) in zip(layer.marks, points, strict=True):
+                    yield self._told(self._shape("dot", x, y, 3, layer.tone), mark)
+
+    # How things are written
+
+    def _told(self, drawn: str, mark: Mark | Box) -> str:
+        """What is drawn, with what is told of it, leading to its matches."""
+        if not mark.text and not mark.lead:
+            return drawn
+        title = f"<title>{escape(mark.text)}</title>" if mark.text else ""
+        if mark.lead and self.href:
+            return f'<a class="mark" href="{escape(self.href(mark.lead))}">{title}{drawn}</a>'
+        return f'<g class="mark">{title}{drawn}</g>'
+
+    def _shape(self, shape: Shape, x: float, y: float, size: float, tone: Tone) -> str:
+        at, colour, n = f"M{self._n(x)} {self._n(y)}", self._tone(tone), self._n
+        if shape in ("dot", "ring"):
+            empty = f'fill="{self.paint["paper"]}" stroke="{colour}" stroke-width="1.5"'
+            look = f'fill="{colour}"' if shape == "dot" else empty
+            return f'<circle cx="{n(x)}" cy="{n(y)}" r="{n(size)}" {look}/>'
+        if shape == "cross":
+            d = n(size)
+            return self._stroke(f"{at}m-{d} -{d}l{n(2 * size)} {n(2 * size)}m-{n(2 * size)} 0l"
+                                f"{n(2 * size)} -{n(2 * size)}", tone, 2)  # fmt: skip
+        outline = {
+            "diamond": f"m0 -{n(1.3 * size)}l{n(1.3 * size)} {n(1.3 * size)}l-{n(1.3 * size)} "
+                       f"{n(1.3 * size)}l-{n(1.3 * size)} -{n(1.3 * size)}z",
+            "square": f"m-{n(size)} -{n(size)}h{n(2 * size)}v{n(2 * size)}h-{n(2 * size)}z",
+            "triangle": f"m0 -{n(1.2 * size)}l{n(1.2 * size)} {n(2 * size)}h-{n(2.4 * size)}z",
+        }[shape]  # fmt: skip
+        return f'<path d="{at}{outline}" fill="{colour}"/>'
+
+    def _stroke(self, path: str, tone: Tone, width: float, more: str = "") -> str:
+        if not path:
+            return ""
+        return (f'<path d="{path}" fill="none" stroke="{self._tone(tone)}" '
+                f'stroke-width="{width}"{more}/>')  # fmt: skip
+
+    def _text(
+        self, text: str, x: float, y: float, anchor: str = "start", *,
+        tone: Tone = "ink", turn: int = 0, full: str = "",
+    ) -> str:  # fmt: skip
+        turned = f' transform="rotate({turn} {self._n(x)} {self._n(y)})"' if turn else ""
+        aligned = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        colour = "" if tone == "ink" else f' fill="{self._tone(tone)}"'
+        whole = f"<title>{escape(full)}</title>" if full and full != text else ""
+        return (f'<text x="{self._n(x)}" y="{self._n(y)}"{aligned}{colour}{turned}>'
+                f"{whole}{escape(text)}</text>")  # fmt: skip
+
+    def _tone(self, tone: Tone) -> str:
+        return self.paint[f"{tone % SERIES}" if isinstance(tone, int) else tone]
+
+    def _heat(self, share: float) -> str:
+        """The colour of a cell: from cool to warm, or to both sides of a middle."""
+        end = self.paint["heat-high" if share >= 0 else "heat-less"]
+        return mixed(self.paint["heat-low"], end, abs(share))
+
+    @staticmethod
+    def _n(number: float) -> str:
+        """A number of pixels, to a tenth."""
+        return f"{number:.1f}".removesuffix(".0").replace("-0", "-0") or "0"
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """A colour between two: both as a page's style names them, or as ``#rrggbb``.
+
+    >>> mixed("#000000", "#ff8000", 0.5), mixed("var(--a)", "var(--b)", 0.25)
+    ('#804000', 'color-mix(in srgb, var(--a), var(--b) 25%)')
+    """
+    share = min(max(share, 0.0), 1.0)
+    if not one.startswith("#"):
+        return f"color-mix(in srgb, {one}, {other} {share:.0%})"
+    parts = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in parts)

@@ -1,0 +1,163 @@
+"""Charts as SVG: what is drawn stands where its numbers are, and nothing leaves the drawing."""
+
+import math
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Lead, Line, Mark, Points, Rule
+from cheaptalk.reports.charts.kinds import Cell, cells, dots
+from cheaptalk.reports.charts.scales import scale, width_of
+from cheaptalk.reports.charts.svg import PAGE, drawing
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(chart: Chart, **options: Any) -> ElementTree.Element:
+    return ElementTree.fromstring(drawing(chart, **options))  # noqa: S314 - made here
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+
+
+def middles(root: ElementTree.Element) -> list[tuple[float, float]]:
+    return [(float(one.attrib["cx"]), float(one.attrib["cy"])) for one in root.iter(f"{SVG}circle")]
+
+
+def test_dots_stand_in_their_rows_from_the_top_with_their_whiskers() -> None:
+    rows: list[dict[str, Any]] = [
+        {"gain": 1.0, "gain.low": 0.0, "gain.high": 2.0},
+        {"gain": 3.0},
+        {"gain": None},
+    ]
+    root = drawn(dots("Gain", "coins", ["a", "b", "c"], rows, "gain", ["1", "3", "none"]))
+    (first, second) = middles(root)
+    assert first[0] < second[0]
+    assert first[1] < second[1]
+    whiskers = [one.attrib["d"] for one in root.iter(f"{SVG}path") if "1.5" in one.attrib.values()]
+    (ends,) = (re.fullmatch(r"M([\d.]+) ([\d.]+)H([\d.]+)", one) for one in whiskers)
+    assert ends is not None
+    low, at, high = map(float, ends.groups())
+    assert at == first[1]
+    assert first[0] - low == pytest.approx(high - first[0], abs=0.2)
+    assert high == pytest.approx((first[0] + second[0]) / 2, abs=0.2)
+    assert {"a", "b", "c"} <= set(texts(root))
+
+
+@given(
+    st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=5),
+    st.sampled_from([Axis(), Axis(zero=True), Axis(whole=True), Axis(turned=True)]),
+)
+def test_numbers_lie_between_the_ends_of_their_axis_and_ticks_are_round(
+    numbers: list[float], axis: Axis
+) -> None:
+    made = scale(axis, numbers, 50, 350)
+    assert all(50 - 1e-6 <= made.at(one) <= 350 + 1e-6 for one in numbers)
+    ticks = made.ticks()
+    assert len(ticks) < 12
+    beyond = 1e-9 * max(abs(made.low), abs(made.high)) + 1e-9
+    assert all(made.low - beyond <= at <= made.high + beyond for at, _ in ticks)
+
+
+def test_what_players_are_called_is_only_text() -> None:
+    evil = "<script>alert(1)</script>\"'&"
+    chart = Chart(
+        evil, evil,
+        [Points([Mark(1, evil, evil, Lead("g", {"player": evil}))], evil), Points([], "other")],
+        Axis(evil), Axis(evil, names=(evil,)),
+    )  # fmt: skip
+    root = drawn(chart, href=lambda lead: f"http://127.0.0.1/?{lead.query['player']}")
+    assert {one.tag.removeprefix(SVG) for one in root.iter()} <= {
+        "svg", "text", "title", "path", "circle", "a",
+    }  # fmt: skip
+    assert [one.text for one in root.iter(f"{SVG}title")][-1] == evil
+    (link,) = root.iter(f"{SVG}a")
+    assert link.attrib["href"].endswith(evil)
+
+
+def test_marks_lead_nowhere_without_a_place_to_lead_to() -> None:
+    chart = Chart("", "", [Points([Mark(1, 2, "told", Lead("g", {}))])])
+    assert not list(drawn(chart).iter(f"{SVG}a"))
+    assert [one.text for one in drawn(chart).iter(f"{SVG}title")] == ["told"]
+
+
+def test_a_line_is_broken_where_a_mark_is_nowhere() -> None:
+    marks = [Mark(1, 1), Mark(2, 2), Mark(3, None), Mark(4, 2), Mark(5, 1)]
+    root = drawn(Chart("", "", [Line(marks, tone=0, width=9)]))
+    paths = [one for one in root.iter(f"{SVG}path") if one.attrib.get("stroke-width") == "9"]
+    assert [one.attrib["d"].count("L") for one in paths] == [1, 1]
+    assert len(middles(root)) == 4
+
+
+def test_what_reaches_beyond_the_axis_ends_at_it() -> None:
+    chart = Chart("", "", [Points([Mark(0.5, "a", x_ends=(-9, 9))])],
+                  Axis(ends=(0, 1)), Axis(names=("a",)))  # fmt: skip
+    (whisker,) = [one.attrib["d"] for one in drawn(chart).iter(f"{SVG}path")
+                  if one.attrib["stroke-width"] == "1.5"]  # fmt: skip
+    start, end = map(float, re.findall(r"[MH]([\d.]+)", whisker))
+    assert (start > 5, end) == (True, 350)
+
+
+@pytest.mark.parametrize("width", [360, 720])
+@pytest.mark.parametrize("length", [3, 18, 60])
+def test_long_names_stay_within_the_drawing(length: int, width: int) -> None:
+    names = tuple(f"{place}{'m' * length}" for place in range(9))
+    chart = cells("", "", ("Alice", names), ("Bob", names), lambda row, column: Cell(1.0))
+    root = drawn(chart, width=width)
+    assert float(root.attrib["width"]) == width
+    for box in root.iter(f"{SVG}rect"):
+        assert float(box.attrib["x"]) >= 0
+        assert float(box.attrib["x"]) + float(box.attrib["width"]) <= width
+    for one in root.iter(f"{SVG}text"):
+        shown, x = (one.text or list(one)[-1].tail or ""), float(one.attrib["x"])
+        turned = re.search(r"rotate\((-?\d+)", one.attrib.get("transform", ""))
+        share = abs(math.cos(math.radians(float(turned[1])))) if turned else 1.0
+        reach = {"end": (-1, 0), "middle": (-0.5, 0.5)}.get(
+            one.attrib.get("text-anchor", ""), (0, 1)
+        )
+        ends = [x + side * share * width_of(shown) for side in reach]
+        assert ends[0] >= -1
+        assert ends[1] <= width + 1
+
+
+def test_cells_are_the_warmer_the_more_and_have_a_scale_where_no_number_stands_in_them() -> None:
+    names = [str(place) for place in range(7)]
+    chart = cells("", "", ("", names), ("", names), lambda row, column: Cell(float(row)))
+    assert chart.scale == ("0.00", "6.00")
+    (layer,) = chart.layers
+    assert isinstance(layer, Boxes)
+    assert [box.heat for box in layer.boxes[::7]] == [place / 6 for place in range(7)]
+    few = cells(
+        "", "", ("", names[:2]), ("", names[:2]), lambda row, _: Cell(-float(row)), middle=True
+    )
+    assert few.scale is None
+    (layer,) = few.layers
+    assert isinstance(layer, Boxes)
+    assert [(box.label, box.heat) for box in layer.boxes[::2]] == [("0.00", 0), ("-1.00", -1)]
+
+
+def test_series_side_by_side_do_not_cover_one_another() -> None:
+    layers = [Points([Mark(1, "a")], name, tone) for tone, name in enumerate("xyz")]
+    root = drawn(Chart("", "", layers, Axis(), Axis(names=("a", "b"))))
+    legend, shown = middles(root)[:3], middles(root)[3:]
+    assert len({y for _, y in shown}) == 3
+    assert len({x for x, _ in shown}) == 1
+    assert len({y for _, y in legend}) == 1
+    assert {"x", "y", "z"} <= set(texts(root))
+
+
+def test_colours_of_a_page_are_those_of_its_style() -> None:
+    chart = Chart("", "", [Boxes([Box((0, 1), (0, 1), heat=0.5)]), Rule(y=0.5)])
+    assert "var(--heat-low)" in drawing(chart, paint=PAGE)
+    assert "var(" not in drawing(chart)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_number_that_is_none_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="has a number that is none"):
+        Chart("", "", [Points([Mark(0, number)])])
