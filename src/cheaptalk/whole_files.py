@@ -33,12 +33,24 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8", newline="") as file:
             yield file
         return
+    with whole_path(path) as half, half.open("x", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """A path to write to, which takes the place of another once all is written.
+
+    A folder that is missing on the way is made.
+
+    Raises:
+        OSError: it cannot be written; nothing is left of it.
+    """
     if not path.parent.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with half.open("x", encoding="utf-8", newline="") as file:
-            yield file
+        yield half
         half.replace(path)
     except OSError as error:
         if error.filename == str(half):

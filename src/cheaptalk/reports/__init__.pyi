@@ -3,6 +3,7 @@ from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
 from .recipes.exports import latex, write_tables
+from .recipes.figures import write_figures
 from .recipes.findings import Findings, findings, recipe_of, write_findings
 from .recipes.leaderboard import leaderboard
 from .recipes.parts import RECIPES, Charts, Header, Lacking, Recipe, RecipePart, ReportTable
@@ -39,6 +40,7 @@ __all__ = [
     "seats_json",
     "seats_report",
     "talk",
+    "write_figures",
     "write_findings",
     "write_tables",
 ]

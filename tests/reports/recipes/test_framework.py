@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.reports.charts.chart import Chart, Lead
+from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.charts.kinds import columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.exports import write_tables
+from cheaptalk.reports.recipes.figures import write_figures
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.parts import (
@@ -236,6 +237,22 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     assert done.status == 2
     assert "only a recipe makes tables" in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_charts_are_written_for_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart = Chart("Bars & co", "units", [columns([(0, 1, "a")], name="<a>")], Axis("<x>"))
+    charts = {"bars": Charts("bars", "Bars", [chart, chart, Chart("Empty", "", [])])}
+    written = write_figures(charts, tmp_path / "new" / "figures")
+    assert [one.name for one in written] == [
+        "bars-Bars-co.svg", "bars-Bars-co.pdf", "bars-Bars-co-2.svg", "bars-Bars-co-2.pdf",
+    ]  # fmt: skip
+    assert written[0].read_text(encoding="utf-8").startswith("<svg")
+    assert written[1].read_bytes().startswith(b"%PDF-")
+    monkeypatch.setattr("cheaptalk.reports.recipes.figures.find_spec", lambda name: None)
+    assert [one.suffix for one in write_figures(charts, tmp_path)] == [".svg", ".svg"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ct.CheaptalkError, match="file: cannot be written"):
+        write_figures(charts, tmp_path / "file")
 
 
 @pytest.mark.browser

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.results.outputs import PageOption, TablesOption, hand_over
+from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
@@ -56,6 +56,7 @@ def compare(
     ] = None,
     to: PageOption = None,
     tables: TablesOption = None,
+    figures: FiguresOption = None,
     raw_cells: RawCellsOption = False,
     as_published: PublishedOption = False,
     port: LinkedPortOption = PORT,
@@ -75,4 +76,4 @@ def compare(
                 first, study, other, other_store=second, renamed=renamed, as_published=as_published
             )
         changed = {name: one for name, one in found.tables.items() if name.startswith("compare-")}
-        hand_over(found, changed, to, tables, raw_cells, port, json)
+        hand_over(found, changed, to, tables, figures, raw_cells, port, json)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.results.outputs import PageOption, TablesOption, hand_over
+from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
@@ -48,6 +48,7 @@ def leaderboard(
     seed: DrawSeedOption = 0,
     to: PageOption = None,
     tables: TablesOption = None,
+    figures: FiguresOption = None,
     raw_cells: RawCellsOption = False,
     port: LinkedPortOption = PORT,
     json: JsonOption = False,
@@ -60,4 +61,4 @@ def leaderboard(
             found = ct.reports.leaderboard(
                 opened, studies, games=game or (), new=new or (), draws=draws, seed=seed
             )
-        hand_over(found, found.tables, to, tables, raw_cells, port, json)
+        hand_over(found, found.tables, to, tables, figures, raw_cells, port, json)

@@ -10,7 +10,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import file_to_write
-from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.printing import hint, print_json, say
 
 PageOption = Annotated[
     Path | None,
@@ -24,11 +24,21 @@ TablesOption = Annotated[
 ]
 
 
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures", help="Write the charts for a paper here, as SVG and PDF.",
+        callback=file_to_write,
+    ),
+]  # fmt: skip
+
+
 def hand_over(
     found: ct.reports.Findings,
     shown: Mapping[str, ct.reports.ReportTable],
     to: Path | None,
     tables: Path | None,
+    figures: Path | None,
     raw_cells: bool,
     port: int,
     json: bool,
@@ -41,6 +51,7 @@ def hand_over(
         written = ct.reports.write_tables(
             found.tables, tables, found.recipe.name, raw_cells=raw_cells
         )
+    drawn = ct.reports.write_figures(found.charts, figures) if figures and shown else []
     if json:
         told = {name: one.frame.to_dicts() for name, one in shown.items()}
         print_json({"tables": told, "lacking": found.lacking})
@@ -53,7 +64,18 @@ def hand_over(
             say(f"{title}: {why}")
         if written:
             say(f"The tables are in {written[0].parent.absolute()}")
+        say_figures(drawn)
         if to and shown:
             say(f"The page is at {to.absolute()}")
     if not shown:
         raise typer.Exit(1)
+
+
+def say_figures(drawn: list[Path]) -> None:
+    """Where charts were written, and how to get those that are missing."""
+    if not drawn:
+        return
+    kinds = dict.fromkeys(one.suffix.removeprefix(".").upper() for one in drawn)
+    say(f"The charts are in {drawn[0].parent.absolute()}, as {' and '.join(kinds)}")
+    if "PDF" not in kinds:
+        hint('for PDF, too: pip install "cheaptalk[figures]"')

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
+from cheaptalk.cli.results.outputs import FiguresOption, say_figures
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
@@ -61,6 +62,7 @@ def report(
             callback=file_to_write,
         ),
     ] = None,
+    figures: FiguresOption = None,
     raw_cells: RawCellsOption = False,
     draws: Annotated[
         int, typer.Option(min=100, help="A recipe's bootstrap and permutation draws.")
@@ -85,6 +87,8 @@ def report(
     """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
     if tables and not recipe:
         raise typer.BadParameter("only a recipe makes tables; name one", param_hint="--recipe")
+    if figures and not recipe:
+        raise typer.BadParameter("only a recipe makes figures; name one", param_hint="--recipe")
     if settings and not recipe:
         raise typer.BadParameter("only a recipe has options; name one", param_hint="--recipe")
     options = dict(pair(one, "NAME=VALUE", "--set", empty=True) for one in settings or ())
@@ -117,7 +121,8 @@ def report(
                 if tables
                 else []
             )
-            _tell(found, file, written, json)
+            drawn = ct.reports.write_figures(found.charts, figures) if figures else []
+            _tell(found, file, written, drawn, json)
             return
     if json:
         print_json({"study": study, "report": str(file.absolute()), "matches": counts})
@@ -136,7 +141,9 @@ def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
         say(f"{study} is not complete: {', '.join(said)}", to=err)
 
 
-def _tell(found: ct.reports.Findings, file: Path, written: list[Path], json: bool) -> None:
+def _tell(
+    found: ct.reports.Findings, file: Path, written: list[Path], drawn: list[Path], json: bool
+) -> None:
     if json:
         print_json(
             {
@@ -145,7 +152,7 @@ def _tell(found: ct.reports.Findings, file: Path, written: list[Path], json: boo
                 "report": str(file.absolute()),
                 "tables": {name: one.frame.to_dicts() for name, one in found.tables.items()},
                 "lacking": found.lacking,
-                "files": [str(one.absolute()) for one in written],
+                "files": [str(one.absolute()) for one in (*written, *drawn)],
             }
         )
         return
@@ -156,4 +163,5 @@ def _tell(found: ct.reports.Findings, file: Path, written: list[Path], json: boo
     if written:
         folder = written[0].parent.absolute()
         say(f"The tables are in {folder}, as CSV and LaTeX")
+    say_figures(drawn)
     say(f"The report is at {file.absolute()}")

@@ -447,9 +447,11 @@ class _Drawing:
         turned = f' transform="rotate({turn} {self._n(x)} {self._n(y)})"' if turn else ""
         aligned = "" if anchor == "start" else f' text-anchor="{anchor}"'
         colour = "" if tone == "ink" else f' fill="{self._tone(tone)}"'
-        whole = f"<title>{escape(full)}</title>" if full and full != text else ""
-        return (f'<text x="{self._n(x)}" y="{self._n(y)}"{aligned}{colour}{turned}>'
-                f"{whole}{escape(text)}</text>")  # fmt: skip
+        written = (f'<text x="{self._n(x)}" y="{self._n(y)}"{aligned}{colour}{turned}>'
+                   f"{escape(text)}</text>")  # fmt: skip
+        if full in ("", text):
+            return written
+        return f"<g><title>{escape(full)}</title>{written}</g>"
 
     def _tone(self, tone: Tone) -> str:
         return self.paint[f"{tone % SERIES}" if isinstance(tone, int) else tone]

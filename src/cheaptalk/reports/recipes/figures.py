@@ -1,0 +1,69 @@
+"""Charts as files for papers: SVG, and PDF where what makes it is installed."""
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from io import BytesIO, StringIO
+from pathlib import Path
+
+from cheaptalk.reports.charts.svg import WIDE, WIDTH, drawing
+from cheaptalk.reports.pages import anchor
+from cheaptalk.reports.recipes.parts import Charts
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.whole_files import whole_file, whole_path
+
+
+def pdf_can_be_made() -> bool:
+    """Whether the extra ``[figures]`` is installed."""
+    return find_spec("svglib") is not None
+
+
+def write_figures(charts: Mapping[str, Charts], folder: Path | str) -> list[Path]:
+    """Write every chart as ``NAME-TITLE.svg`` and, with the extra ``[figures]``, as a PDF.
+
+    Args:
+        charts: groups of charts by name, as :attr:`.Findings.charts` has them.
+        folder: where to; it is made where it does not exist.
+
+    Returns:
+        The files, those of a chart together.
+
+    Raises:
+        CheaptalkError: the folder or a file in it cannot be written.
+    """
+    folder, written = Path(folder), []
+    try:
+        for name, svg in _drawn(charts):
+            file = folder / f"{name}.svg"
+            with whole_file(file) as text:
+                text.write(svg)
+            written.append(file)
+            if pdf_can_be_made():
+                with whole_path(file.with_suffix(".pdf")) as half:
+                    half.write_bytes(_pdf(svg))
+                written.append(file.with_suffix(".pdf"))
+    except OSError as error:
+        raise CheaptalkError(f"{folder}: cannot be written: {error.strerror}") from error
+    return written
+
+
+def _drawn(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
+    """The names of all charts, no two alike, and the charts as SVG."""
+    taken: dict[str, int] = {}
+    for name, group in charts.items():
+        for chart in group.panels:
+            if chart.empty:
+                continue
+            called = "-".join(filter(None, (name, anchor(chart.title))))
+            taken[called] = taken.get(called, 0) + 1
+            again = f"-{taken[called]}" if taken[called] > 1 else ""
+            yield called + again, drawing(chart, WIDE if group.wide else WIDTH)
+
+
+def _pdf(svg: str) -> bytes:
+    """A drawing as a PDF."""
+    from reportlab.graphics.renderPDF import drawToFile  # noqa: PLC0415 - an optional extra
+    from svglib.svglib import svg2rlg  # noqa: PLC0415 - an optional extra
+
+    made = BytesIO()
+    drawToFile(svg2rlg(StringIO(svg)), made)
+    return made.getvalue()
