@@ -36,7 +36,7 @@ def extras() -> dict[str, tuple[str, ...]]:
     """The modules that each optional part of the installation needs."""
     return {
         "analysis": ("numpy", "polars", "scipy"),
-        "figures": ("svglib",),
+        "figures": ("reportlab", "svglib"),
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": ("fastapi", "uvicorn"),
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
