@@ -167,6 +167,7 @@ def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: i
         leads_to=evidence.study,
         port=port,
         found=found,
+        parts=sorted((one for one in found.parts if one.shown), key=lambda one: one.part is PLAYED),
         study=summary,
         facts=study_facts(evidence.store, summary, evidence.frames),
         ids={one.part.title: anchor(one.part.title).lower() for one in found.parts},
