@@ -199,12 +199,13 @@ def test_usage_adds_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "tail", ["127.0.0.1:8000/v1", "localhost", "example.org", "gpu", "gpu1", "HTTP:/gpu"]
+    "tail",
+    ["127.0.0.1:8000/v1", "localhost", "example.org", "gpu", "gpu1", "HTTP:/gpu", "htp://gpu/v1"],
 )
 def test_an_address_without_a_scheme_is_refused_with_the_cure(tail: str) -> None:
     with pytest.raises(ValueError, match="a URL begins with http:// or https://") as caught:
         ModelName.parse(f"vllm/tiny@{tail}")
-    host = tail.removeprefix("HTTP:/")
+    host = tail.removeprefix("HTTP:/").removeprefix("htp://")
     whole = f"vllm/tiny@{tail}@http://localhost:8000/v1"
     assert f"write vllm/tiny@http://{host}, or {whole} if" in str(caught.value)
     assert ModelName.parse(whole) == ("vllm", f"tiny@{tail}", "http://localhost:8000/v1")

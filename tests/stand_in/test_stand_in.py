@@ -38,16 +38,36 @@ def test_it_plays_every_game_legally(game: str, store: Store) -> None:
     assert kinds_of(store, game) == {("finished", "ok")}
 
 
-@pytest.mark.parametrize("rubric", ["hallucination", "honesty", "promises"])
-def test_it_gives_verdicts(rubric: str, store: Store) -> None:
-    judge = ct.judges.judge_of(rubric, "vllm/tiny")
+def verdicts_of(judge: ct.judges.Judge, player: object, store: Store) -> set[str]:
+    """The stand-in's verdicts of a player's matches with itself, each at the first asking."""
     game = (judge.rubric.games or GAMES)[0]
-    players = {"pretended": {"model": "vllm/tiny"}}
-    told = {"name": game, "games": [{"game": game}], "players": players, "pairing": "self"}
+    told = {"name": game, "deals": 10, "games": [{"game": game}], "pairing": "self"}
+    told["players"] = {"judged": player}
     ct.run(ct.studies.parse_study(told, game), store, models=Canned())
     judging = ct.judges.judge(store, game, judge, models=Canned())
     assert judging.judged > 0
-    assert judging.invalid == 0
+    assert set(judging.kinds) == {"ok"}
+    return set(judging.verdicts)
+
+
+@pytest.mark.parametrize("rubric", ["hallucination", "honesty", "promises"])
+def test_it_gives_verdicts(rubric: str, store: Store) -> None:
+    judge = ct.judges.judge_of(rubric, "vllm/tiny")
+    assert verdicts_of(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)
+
+
+def test_it_gives_every_verdict_of_a_rubric(store: Store) -> None:
+    judge = ct.judges.judge_of("hallucination", "vllm/tiny")
+    assert verdicts_of(judge, {"strategy": "noisy"}, store) == set(judge.rubric.labels)
+
+
+@pytest.mark.parametrize("item", ["move", "seat", "match"])
+def test_it_judges_on_a_scale(item: str, store: Store) -> None:
+    scale = {"low": -2, "high": 1, "low_means": "hostile", "high_means": "warm"}
+    told = {"name": "warmth", "games": ["deal_or_no_deal"], "item": item, "scale": scale}
+    rubric = ct.judges.Rubric.model_validate({**told, "question": "How warm is it?"})
+    judge = ct.judges.judge_of(rubric, "vllm/tiny")
+    assert verdicts_of(judge, {"strategy": "noisy"}, store) <= set(rubric.labels)
 
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)

@@ -140,7 +140,7 @@ def _check_at_sign(provider: str, name: str, usual: str) -> None:
     model, at, tail = name.partition("@")
     if not (model and at) or VERSION.fullmatch(tail):  # some names begin with an at sign
         return
-    host = re.sub("^https?:/*", "", tail, flags=re.IGNORECASE)
+    host = re.sub(r"^(https?:/*|\w+://)", "", tail, flags=re.IGNORECASE)
     refuse_secrets(f"{provider}/{model}@http://{host}")
     if "." not in host and is_key(host):
         raise _secret(f"{provider}/{model}", "leave the key out")

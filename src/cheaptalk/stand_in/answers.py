@@ -35,9 +35,11 @@ def answer(messages: Messages, seed: int = 0) -> str:
     spoken = json.dumps([message["content"] for message in messages])
     luck = share(spoken + (str(seed) if seed else ""))
     question = messages[-1]["content"]
-    if "[propose]" in question:
+    if '"reason"' in _form(question):  # a judge's, who reads other forms before it
+        fields = _judged(messages, luck)
+    elif "[propose]" in question:
         return _tagged(_divided(messages, luck))
-    if '"books"' in question:
+    elif '"books"' in question:
         fields = _divided(messages, luck)
     elif '"COUNTEROFFER", "offer"' in question:
         fields = _bargained(messages, luck)
@@ -51,12 +53,8 @@ def answer(messages: Messages, seed: int = 0) -> str:
 def _filled(messages: Messages, luck: float) -> dict[str, Any]:
     """The form at the end of a question, filled in."""
     question = messages[-1]["content"]
-    forms = re.findall(r"\{[^{}]*\}", question)
-    form = forms[-1] if forms else ""
-    fields: dict[str, Any] = {}
-    for name, options in re.findall(r'"(\w+)": ((?:"\w+"(?: or )?)+)', form):
-        choices = re.findall(r'"(\w+)"', options)
-        fields[name] = choices[int(luck * len(choices))]
+    form = _form(question)
+    fields = _chosen(form, luck)
     least, most = _bounds(question)
     for name in re.findall(r'"(\w+)": <whole number>', form):
         fields[name] = least + int((most - least + 1) * luck)
@@ -70,9 +68,33 @@ def _filled(messages: Messages, luck: float) -> dict[str, Any]:
         fields |= _traded(messages, luck)
     if '"message"' in form:
         fields["message"] = f"My luck is {luck:.3f}."
-    if '"reason"' in form:  # a judge's
-        fields["reason"] = f"My luck is {luck:.3f}."
     return fields
+
+
+def _judged(messages: Messages, luck: float) -> dict[str, Any]:
+    """A judge's verdict: one of its categories, or a score between the ends of its scale."""
+    briefing, question = messages[0]["content"], messages[-1]["content"]
+    fields = _chosen(_form(question), luck)
+    scale = re.search(r"The verdict is a whole number from (-?\d+) to (-?\d+)", briefing)
+    if scale is not None:
+        low, high = map(int, scale.groups())
+        fields["score"] = low + int((high - low + 1) * luck)
+    return {"reason": f"My luck is {luck:.3f}."} | fields
+
+
+def _form(question: str) -> str:
+    """The form at the end of a question, or nothing."""
+    forms = re.findall(r"\{[^{}]*\}", question)
+    return forms[-1] if forms else ""
+
+
+def _chosen(form: str, luck: float) -> dict[str, Any]:
+    """One of the options of each field of a form that has some."""
+    chosen: dict[str, Any] = {}
+    for name, options in re.findall(r'"(\w+)": ((?:"[^"<>]+"(?: or )?)+)', form):
+        choices = re.findall(r'"([^"]+)"', options)
+        chosen[name] = choices[int(luck * len(choices))]
+    return chosen
 
 
 def _bounds(question: str) -> tuple[int, int]:
