@@ -161,6 +161,25 @@ MEASURE = """
     """
 
 
+ASKING = """
+import cheaptalk as ct
+
+RANDOM = ct.game_box("bargaining").strategies["random"]
+
+
+@ct.strategy("alice", "bob")
+def asking(asked: ct.Asked) -> ct.Action:
+    return RANDOM(asked)
+"""
+
+
+def test_players_may_be_made_of_those_of_their_game(packages: Packages) -> None:
+    packages.write("asking", ASKING)
+    packages.add("asking", {"cheaptalk.players": {"bargaining.asking": "asking"}})
+    assert said() == []
+    assert "asking" in ct.game_box("bargaining").strategies
+
+
 def test_of_two_of_one_name_one_is_refused_and_both_origins_are_named(packages: Packages) -> None:
     packages.write("beta", MEASURE.format(name="number"))
     packages.write("gamma", MEASURE.format(name="efficiency"))

@@ -250,11 +250,38 @@ def unbounded_payoffs(_: Path) -> GameBox:
     return boxed(Generous)
 
 
-@breaks("check_payoffs", 'no bounds of the payoff of "right"')
+@breaks("check_payoffs", 'payoff_bounds() has none for the role "right"')
 def missing_bounds(_: Path) -> GameBox:
     class Silent(Guessing):
         def payoff_bounds(self) -> dict[str, tuple[float, float]]:
             return {"left": (0.0, 2.0)}
+
+    return boxed(Silent)
+
+
+@breaks("check_payoffs", "payoff_bounds() gives (0.0, 2.0); return the least and the most by role")
+def bounds_of_no_role(_: Path) -> GameBox:
+    class Scalar(Guessing):
+        def payoff_bounds(self) -> Any:
+            return 0.0, 2.0
+
+    return boxed(Scalar)
+
+
+@breaks("check_payoffs", "(0, 1, 2)}; return the least and the most by role, as in {")
+def three_bounds(_: Path) -> GameBox:
+    class Threefold(Guessing):
+        def payoff_bounds(self) -> Any:
+            return dict.fromkeys(self.roles, (0, 1, 2))
+
+    return boxed(Threefold)
+
+
+@breaks("check_payoffs", 'total_bounds() has none for the role "left"')
+def missing_total_bounds(_: Path) -> GameBox:
+    class Silent(Guessing):
+        def total_bounds(self) -> dict[str, tuple[float, float]]:
+            return {"right": (0.0, 2.0)}
 
     return boxed(Silent)
 
@@ -266,6 +293,15 @@ def infinite_bounds(_: Path) -> GameBox:
             return dict.fromkeys(self.roles, (0.0, math.inf))
 
     return boxed(Boundless)
+
+
+@breaks("check_seats", 'payoffs() gives None; return what each seat gets, as in {"SEAT": 0.0}')
+def no_payoffs(_: Path) -> GameBox:
+    class Forgetful(Guessing):
+        def payoffs(self, outcome: Score) -> Any:
+            """Nothing is returned."""
+
+    return boxed(Forgetful)
 
 
 @breaks("check_payoffs", "payoffs() pays left, and the seats are left, right")

@@ -118,6 +118,24 @@ def a_secret_that_changes_nothing(_: Path) -> GameBox:
     return boxed(Vain)
 
 
+@breaks("check_secrets", "secrets() gives None; yield a ct.Secret for each, or leave it out")
+def no_secrets_at_all(_: Path) -> GameBox:
+    class Empty(Guessing):
+        def secrets(self, deal: Cards) -> Any:
+            """Nothing is yielded."""
+
+    return boxed(Empty)
+
+
+@breaks("check_secrets", "a secret is of umpire, which is no seat; the seats are left, right")
+def a_secret_of_nobody_there(_: Path) -> GameBox:
+    class Strange(Guessing):
+        def secrets(self, deal: Cards) -> Iterator[Secret]:
+            yield Secret(frozenset({"umpire"}), self, Cards(left=2, right=2))
+
+    return boxed(Strange)
+
+
 @breaks("check_secrets", "a secret of left changes nothing that they are told: lenient from False")
 def a_secret_that_its_owner_is_not_told(_: Path) -> GameBox:
     class Vain(Guessing):

@@ -60,6 +60,13 @@ def test_a_folder_around_a_package_is_told(cheaptalk: Command, tmp_path: Path) -
     assert "around holds no box called BOX; go into the folder around" in done.said
 
 
+def test_a_syntax_error_is_told_where_it_stands(cheaptalk: Command, tmp_path: Path) -> None:
+    (tmp_path / "unwritten.py").write_text("import cheaptalk\n\nclass Game\n")
+    done = cheaptalk("check", "unwritten:BOX")
+    assert done.status == 2
+    assert "SyntaxError in unwritten.py:3: expected ':'" in done.said
+
+
 @pytest.mark.parametrize(
     ("where", "saying"),
     [

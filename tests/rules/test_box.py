@@ -144,6 +144,12 @@ def test_the_author_can_order_styles_and_name_their_codecs(package: Path) -> Non
         GameBox.of(package.name, codecs={"lonng": "tagged"})
 
 
+def test_a_parameter_without_a_default_is_refused(package: Path) -> None:
+    (package / "rules.py").write_text(f"{RULES}    loud: bool\n")
+    with pytest.raises(RulesError, match='parameter "loud" has no default; write NAME: TYPE = DEF'):
+        GameBox.of(package.name)
+
+
 @pytest.mark.parametrize(("text", "number"), [("", 0), (RULES + "class More(Base): pass", 2)])
 def test_a_folder_holds_one_game(package: Path, text: str, number: int) -> None:
     (package / "rules.py").write_text(text)

@@ -95,10 +95,10 @@ def _check_moment(box: GameBox, game: Game, seat: str, moment: Moment) -> None:
 @law
 def check_payoffs(box: GameBox, game: Game, seed: str) -> None:
     """Bounds are finite, and outcomes of random matches pay every place within them."""
-    bounds = game.payoff_bounds()
+    bounds = game.declared_bounds("payoff_bounds")
     for role in game.roles:
         if role not in bounds:
-            raise Broken(f'no bounds of the payoff of "{role}" are declared')
+            raise Broken(f'payoff_bounds() has none for the role "{role}"')
         low, high = bounds[role]
         if not -math.inf < low <= high < math.inf:
             raise Broken(f'the bounds of the payoff of "{role}", {low} to {high}, are none')

@@ -1,6 +1,6 @@
 """Laws of privacy: nobody reads what only another seat knows, nor what is answered at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -103,7 +103,15 @@ def check_secrets(box: GameBox, game: Game, seed: str) -> None:
     match = played(box, game, seed)
     styles = [style_in(box, name) for name in box.styles]
     everybody = frozenset(seat.name for seat in game.seats)
-    for secret in game.secrets(match.deal):
+    secrets = game.secrets(match.deal)
+    if not isinstance(secrets, Iterable):
+        raise Broken(f"secrets() gives {secrets}; yield a ct.Secret for each, or leave it out")
+    for secret in secrets:
+        if nobody := secret.owners - everybody:
+            raise Broken(
+                f"a secret is of {', '.join(sorted(nobody))}, which is no seat; the seats are "
+                f"{', '.join(seat.name for seat in game.seats)}"
+            )
         whose, fact = ", ".join(sorted(secret.owners)) or "nobody", _fact(match, secret)
         if not fact:
             raise Broken(f"a secret of {whose} is the match itself: change its deal or its game")

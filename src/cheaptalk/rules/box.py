@@ -258,6 +258,12 @@ class GameBox:
         lacking = [one for one in DECLARED if not hasattr(made[0], one)]
         if lacking:
             raise RulesError(f"{made[0].__name__} does not declare {', '.join(lacking)}")
+        for name, parameter in made[0].model_fields.items():
+            if parameter.is_required():
+                raise RulesError(
+                    f'{made[0].__name__}: its parameter "{name}" has no default; '
+                    "write NAME: TYPE = DEFAULT"
+                )
         words = Path(str(rules.__file__)).parent / "styles"
         names = styles or sorted(path.stem for path in words.glob("*.jinja"))
         codecs = codecs or {}

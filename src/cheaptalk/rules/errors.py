@@ -165,6 +165,8 @@ def describe(error: Exception) -> str:
     """
     if isinstance(error, CheaptalkError):
         return str(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__} in {Path(error.filename).name}:{error.lineno}: {error.msg}"
     found = place_of(reversed(list(traceback.walk_tb(error.__traceback__))))
     place = f" in {found}" if found else ""
     if isinstance(error, PydanticUserError) and error.code == "model-field-missing-annotation":

@@ -292,23 +292,19 @@ class Game(Value):
             roles, paid = self.places, self.payoffs(outcome)
         except Exception as error:
             raise RulesError(f"{self.name}: payoffs() fails: {describe(error)}") from error
+        expect_finite(self.name, paid)
         places = {seat.name: seat.place for seat in self.seats}
         if paid.keys() != places.keys():
             raise RulesError(
                 f"{self.name}: payoffs() pays {', '.join(paid) or 'nobody'}, and the seats are "
                 f"{', '.join(places)}; pay each of them, if only 0"
             )
-        expect_finite(self.name, paid)
         total = dict.fromkeys(roles, 0.0)
         for seat, payoff in paid.items():
             total[places[seat]] += payoff
-        bounds = self.payoff_bounds()
+        bounds = self.declared_bounds("payoff_bounds")
         for place, payoff in total.items():
-            limits = bounds.get(roles[place])
-            if limits is None:
-                raise RulesError(
-                    f'{self.name}: payoff_bounds() has none for the role "{roles[place]}"'
-                )
+            limits = bounds[roles[place]]
             if not within(payoff, limits):
                 raise RulesError(
                     f'{self.name}: "{place}" gets {beyond(payoff, limits)}, its payoff_bounds(); '
@@ -317,11 +313,28 @@ class Game(Value):
         self._check_totals(total)
         return total
 
+    def declared_bounds(self, method: str) -> Mapping[str, Bounds]:
+        """What ``payoff_bounds`` or ``total_bounds`` gives, which is two numbers for each role.
+
+        Raises:
+            RulesError: it gives something else, or none for the role of a place.
+        """
+        bounds = getattr(self, method)()
+        if not isinstance(bounds, Mapping) or not all(map(_two_numbers, bounds.values())):
+            raise RulesError(
+                f"{self.name}: {method}() gives {bounds!r}; return the least and the most by "
+                f'role, as in {{"{self.roles[0]}": (0.0, 1.0)}}'
+            )
+        for role in self.places.values():
+            if role not in bounds:
+                raise RulesError(f'{self.name}: {method}() has none for the role "{role}"')
+        return bounds
+
     def _check_totals(self, paid: Mapping[str, float]) -> None:
         """Raise an error where all places of a role get more or less than the game declares."""
         if type(self).total_bounds is Game.total_bounds:  # as each place keeps to its own
             return
-        roles, bounds = self.places, self.total_bounds()
+        roles, bounds = self.places, self.declared_bounds("total_bounds")
         sums = dict.fromkeys(bounds, 0.0)
         for place, payoff in paid.items():
             sums[roles[place]] += payoff
@@ -334,12 +347,23 @@ class Game(Value):
                 )
 
 
+def _two_numbers(ends: object) -> bool:
+    return (
+        isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(end, Real) for end in ends)
+    )
+
+
 def expect_finite(game: str, paid: dict[str, float]) -> None:
-    """Refuse payoffs that are no numbers, or none that can be added and compared.
+    """Refuse payoffs that are no numbers by seat, or none that can be added and compared.
 
     Raises:
-        RulesError: the first seat whose payoff is nan, infinite or no number.
+        RulesError: what there is instead, or the first seat whose payoff is nan, infinite or no
+            number.
     """
+    if not isinstance(paid, Mapping):
+        raise RulesError(
+            f'{game}: payoffs() gives {paid!r}; return what each seat gets, as in {{"SEAT": 0.0}}'
+        )
     for seat, payoff in paid.items():
         if not isinstance(payoff, Real) or not isfinite(payoff):
             raise RulesError(

@@ -8,6 +8,7 @@ import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -24,6 +25,8 @@ from cheaptalk.rules.game import suggest
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 OURS = "cheaptalk"
+LOADING: ContextVar[frozenset[EntryPoint]] = ContextVar("LOADING", default=frozenset())
+"""What is being loaded: a module that itself asks for a game is not looked at once more."""
 
 
 class UnknownName(CheaptalkError, LookupError):
@@ -163,12 +166,14 @@ class Registry(Mapping[str, T]):
         if self._packaged is None:
             found = self._look()
             self._packaged = {**found, **self._more(found)}
+            self._changed()  # as what was loaded may have asked before all was there
         return self._packaged
 
     def _look(self) -> dict[str, T]:
         found: dict[str, T] = {}
-        owners = self._owners = {}
-        points = _entry_points().select(group=self.group)
+        owners: dict[str, str] = {}
+        named = _entry_points().select(group=self.group)
+        points = [one for one in named if one not in LOADING.get()]
         for point in sorted(points, key=lambda one: (_owner(one) != OURS, _owner(one), one.name)):
             owner = _owner(point)
             for name, thing in self._loaded(point).items():
@@ -176,10 +181,12 @@ class Registry(Mapping[str, T]):
                     _warn_of_two(owners[name], owner, f'{self.what} named "{name}"')
                 else:
                     found[name], owners[name] = thing, owner
+        self._owners = owners
         return found
 
     def _loaded(self, point: EntryPoint) -> Mapping[str, T]:
         """What an entry point registers; nothing where it cannot be used, which is warned of."""
+        before = LOADING.set(LOADING.get() | {point})
         try:
             things = self._read(point.name, point.load())
             LOG.debug("%s of %s loaded: %s", self.what, _owner(point), ", ".join(things))
@@ -193,6 +200,8 @@ class Registry(Mapping[str, T]):
                 f"({describe(error)}); mend, upgrade or uninstall {owner}"
             )
             return {}
+        finally:
+            LOADING.reset(before)
         return things
 
 
@@ -338,7 +347,7 @@ def _whole(box: GameBox) -> GameBox:
             for name, thing in registry.items()
             if name.startswith(f"{box.name}.")
         }
-        for name in own.keys() & more.keys():
+        for name in (one for one in own.keys() & more.keys() if own[one] is not more[one]):
             first, second = GAMES.origin(box.name), registry.origin(f"{box.name}.{name}")
             _warn_of_two(first, second, f'{registry.what} named "{name}" for {box.name}')
         if more:
