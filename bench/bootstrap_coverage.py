@@ -31,6 +31,7 @@ class Known(NamedTuple):
         paired: how the bootstrap is to draw.
         more: deals that the first cell has more than the others, which then lack a tenth of theirs.
         deals: of each cell.
+        skewed: whether payoffs are the exponentials of normal numbers, on the same means.
     """
 
     payoffs: NDArray[np.float64]
@@ -38,6 +39,7 @@ class Known(NamedTuple):
     paired: bool
     more: int = 0
     deals: int = DEALS
+    skewed: bool = False
 
 
 SEPARATED = np.array([[300.0, 360, 280], [340, 320, 280], [250, 250, 250]])
@@ -46,6 +48,8 @@ ON_THE_EDGE = np.array([[300.0, 360, 340], [340, 320, 280], [329, 329, 250]])
 """The same, but the third loses only 1: less than the standard error of that."""
 BY_A_THREAD = np.array([[330.0, 300], [329, 310]])
 """10/11 of the first with a payoff of 327, or only the second with 310 once 330 is under 329."""
+DOMINATED = np.array([[100.0, 120], [20, 30]])
+"""All of the first with a payoff of 100."""
 GAMES = {
     "well separated, deals of their own": Known(SEPARATED, 0.0, paired=False),
     "well separated, shared deals, paired": Known(SEPARATED, 60.0, paired=True),
@@ -61,7 +65,12 @@ GAMES = {
         SEPARATED, 60.0, paired=True, deals=deals
     )
     for deals in (3, 5, 10, 20)
-}
+} | {
+    f"one strategy best, lognormal, {deals} deals": Known(
+        DOMINATED, 0.0, paired=True, deals=deals, skewed=True
+    )
+    for deals in (10, 26, 50, 200)
+}  # fmt: skip
 
 
 def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
@@ -73,11 +82,12 @@ def simulated(known: Known, draw: np.random.Generator) -> EmpiricalGame:
     cells = {}
     for row in range(size):
         for column in range(row, size):
-            means = [truth[row, column], truth[column, row]]
+            means = np.array([truth[row, column], truth[column, row]])
             deals = np.arange(total if row == column == 0 else known.deals)
             if known.more and row + column > 0:
                 deals = np.sort(draw.permutation(deals)[: known.deals * 9 // 10])
-            sums = draw.normal(means, 60.0, (len(deals), 2)) + gift[deals]
+            off = draw.normal(size=(len(deals), 2))
+            sums = means * np.exp(off - 0.5) if known.skewed else means + 60 * off + gift[deals]
             if row == column:
                 sums[:, 1] = sums[:, 0]
             cells[row, column] = Cell(sums, np.ones_like(sums), deals, len(deals))

@@ -7,7 +7,7 @@ as counts of few deals can take few values.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -22,6 +22,12 @@ STUDIES = 2_000
 DEALS = (3, 5, 10, 20, 50)
 SIZES = {"independent": 1, "shared deals": 6}
 """Matches of a deal."""
+UNEVEN = {
+    "one of 50 deals twenty times": [20] + [1] * 49,
+    "a tenth of 50 deals ten times": [10] * 5 + [1] * 45,
+    "half of 50 deals six times": [6] * 25 + [1] * 25,
+}
+"""Matches of each deal, where some were played more often than others."""
 ALIKE = 0.5
 """Correlation of the matches of a deal."""
 LEAST = 0.92
@@ -39,19 +45,23 @@ SCALES = np.array([1.0, 100.0, 10_000.0])
 
 
 def covered(
-    kind: str, deals: int, size: int, scales: Draws, studies: int, seed: int
+    kind: str, sizes: Sequence[int], scales: Draws, studies: int, seed: int
 ) -> tuple[float, float]:
-    """The share of studies whose interval holds the truth, and of those without a caution."""
+    """The share of studies whose interval holds the truth, and of those without a caution.
+
+    Args:
+        sizes: how many matches each deal has.
+    """
     draw = np.random.default_rng(seed)
     made, truth, bounds = KINDS[kind]
-    shape = (studies, len(scales), deals)
-    common = draw.normal(size=(*shape, 1)) * np.sqrt(ALIKE if size > 1 else 0)
-    own = draw.normal(size=(*shape, size)) * np.sqrt(1 - ALIKE if size > 1 else 1)
+    shape, most = (studies, len(scales), len(sizes)), max(sizes)
+    common = draw.normal(size=(*shape, 1)) * np.sqrt(ALIKE if most > 1 else 0)
+    own = draw.normal(size=(*shape, most)) * np.sqrt(1 - ALIKE if most > 1 else 1)
     values = made(common + own) * scales[:, None, None]
-    study, configuration, deal, _ = np.indices(values.shape).reshape(4, -1)
+    study, configuration, deal, match = np.indices(values.shape).reshape(4, -1)
     frame = pl.DataFrame(
         {"study": study, "configuration": configuration, "deal": deal, "x": values.ravel()}
-    )
+    ).filter(match < np.array(sizes)[deal])
     limits = (bounds[0] * scales.max(), bounds[1] * scales.max()) if len(scales) > 1 else bounds
     found = mean_intervals(frame, ["x"], ["study"], strata=STRATA, bounds={"x": limits})
     mean = truth * float(scales.mean())
@@ -64,11 +74,13 @@ def grid(studies: int) -> Iterator[tuple[str, float, float]]:
     """Each cell of the grid: what it is, its coverage, and how often it comes without a caution."""
     cells = product(KINDS, SIZES.items(), DEALS)
     for seed, (kind, (name, size), deals) in enumerate(cells):
-        one = covered(kind, deals, size, np.ones(1), studies, seed)
+        one = covered(kind, [size] * deals, np.ones(1), studies, seed)
         yield f"{kind}, {name}, {deals} deals", *one
     for seed, deals in enumerate(DEALS):
-        one = covered("normal", deals, 1, SCALES, studies, 100 + seed)
+        one = covered("normal", [1] * deals, SCALES, studies, 100 + seed)
         yield f"normal on three scales, {deals} deals each", *one
+    for seed, (name, sizes) in enumerate(UNEVEN.items()):
+        yield f"normal, {name}", *covered("normal", sizes, np.ones(1), studies, 200 + seed)
 
 
 def rows() -> Iterator[Row]:

@@ -64,6 +64,15 @@ def test_numbers_lie_between_the_ends_of_their_axis_and_ticks_are_round(
     assert all(made.low - beyond <= at <= made.high + beyond for at, _ in ticks)
 
 
+@pytest.mark.parametrize("number", [1e308, -1e308, 1e-320, 1e15 + 0.125])
+def test_numbers_of_any_size_are_drawn(number: float) -> None:
+    both = [Mark(number, -number, x_ends=(-1e308, 1e308)), Mark(1e308, 0)]
+    names = ("", ["a", "b"])
+    grid = cells("", "", names, names, lambda row, _: Cell(number if row == "a" else -1e308))
+    for chart in (Chart("", "", [Points(both)]), Chart("", "", [Points(both[:1])]), grid):
+        assert not re.search(r"\b(nan|inf)\b", drawing(chart))
+
+
 def test_what_players_are_called_is_only_text() -> None:
     evil = "<script>alert(1)</script>\"'&"
     chart = Chart(

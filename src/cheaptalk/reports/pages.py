@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
 from cheaptalk.reports.charts.chart import Chart
-from cheaptalk.reports.charts.svg import PAGE, Href, drawing
+from cheaptalk.reports.charts.svg import PAGE, WIDE, WIDTH, Href, drawing
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, plain, readable
@@ -120,9 +120,9 @@ def viewer_path(study: str, game: str | None = None, query: Mapping[str, str] | 
     return f"{path}?{urlencode(query)}" if query else path
 
 
-def drawn(chart: Chart, width: int, href: Href | None = None) -> Markup:
+def drawn(chart: Chart, href: Href | None, *, wide: bool = False) -> Markup:
     """A chart as it stands in a page, its marks leading to their matches."""
-    return Markup(drawing(chart, width, paint=PAGE, href=href))  # noqa: S704 - escaped where it is drawn
+    return Markup(drawing(chart, WIDE if wide else WIDTH, paint=PAGE, href=href))  # noqa: S704 - escaped where it is drawn
 
 
 def verbatim(code: str) -> Markup:

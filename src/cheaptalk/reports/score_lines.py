@@ -28,13 +28,6 @@ class ScoreEstimate(NamedTuple):
     clusters: int
     wanted: int | None = None
 
-    @property
-    def sides(self) -> tuple[float, float] | None:
-        """How far the interval reaches below and above the mean, if there is one."""
-        if self.low is None or self.high is None:
-            return None
-        return self.mean - self.low, self.high - self.mean
-
     def interval(self, places: int) -> str:
         """The interval as it stands behind the mean, with so many decimals."""
         if self.low is None or self.high is None:

@@ -262,9 +262,10 @@ def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.Data
         pl.col("squares", "cubes").sum(),
         (variance.pow(2) / pl.col("freedom")).filter(count > 1).sum().alias("fourths"),
     )
+    still = parts.filter(variance.sum().over(cell) == 0)
     for end, room in (("below", pl.col("centre") - pl.col("low")),
                       ("above", pl.col("high") - pl.col("centre"))):  # fmt: skip
-        reach = _unseen(parts.with_columns(room=pl.col("n") / pl.col("size") * room), cell, level)
+        reach = _unseen(still.with_columns(room=pl.col("n") / pl.col("size") * room), cell, level)
         whole = whole.join(
             reach.rename({"reach": end}), on=list(cell), how="left", nulls_equal=True,
             maintain_order="left",

@@ -236,6 +236,8 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     done = cheaptalk("report", "well", "--store", str(well), "--tables", "x")
     assert done.status == 2
     assert "only a recipe makes tables" in done.err
+    done = cheaptalk("report", "well", "--store", str(well), "--figures", "x")
+    assert (done.status, "only a recipe makes figures" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

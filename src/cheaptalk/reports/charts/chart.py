@@ -141,7 +141,6 @@ class Axis(NamedTuple):
         whole: whether only whole numbers are written.
         turned: whether numbers grow downwards, as ranks do.
         far: whether it stands above the chart.
-        bare: whether nothing is written along it.
     """
 
     title: str = ""
@@ -154,7 +153,6 @@ class Axis(NamedTuple):
     whole: bool = False
     turned: bool = False
     far: bool = False
-    bare: bool = False
 
 
 PLAIN = Axis()

@@ -143,7 +143,7 @@ def warmth(value: float | None, low: float, high: float, *, middle: bool) -> flo
     """How warm a cell is, in [0, 1], or in [-1, 1] where colours have a middle."""
     if value is None or high == low:
         return 0.0 if middle else 0.5
-    return value / high if middle else (value - low) / (high - low)
+    return value / high if middle else (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
 def number_text(values: Sequence[float], places: int) -> Callable[[float], str]:

@@ -10,6 +10,8 @@ from cheaptalk.text import LONG, fixed
 FONT = 12
 """The size of text, in pixels."""
 NARROW, BROAD = frozenset("iljtfrI.,:;'|!()[] "), frozenset("mwMW@%—…")
+HUGE = 1e307
+"""Numbers beyond this, on either side, stand at the end of their axis."""
 MARGIN = 0.04
 """The share of an axis that is free beyond its outermost mark."""
 
@@ -39,12 +41,10 @@ class Scale:
     @property
     def crosses_zero(self) -> bool:
         """Whether numbers on both sides of 0 are shown."""
-        return not (self.axis.names or self.axis.bare) and self.low < 0 < self.high
+        return not self.axis.names and self.low < 0 < self.high
 
     def ticks(self) -> list[tuple[float, str]]:
         """What is written along it, and at which numbers."""
-        if self.axis.bare:
-            return []
         if self.axis.names:
             return list(enumerate(self.axis.labels or self.axis.names))
         if self.axis.ticks:
@@ -73,7 +73,7 @@ def scale(axis: Axis, numbers: Sequence[float], start: float, end: float) -> Sca
     """The scale of an axis that shows these numbers between two pixels."""
     if axis.names:
         return Scale(axis, -0.5, len(axis.names) - 0.5, start, end)
-    known = [*numbers, *([0.0] if axis.zero else [])]
+    known = [min(max(one, -HUGE), HUGE) for one in (*numbers, *([0.0] if axis.zero else []))]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if low == high:
         around = max(1.0, 0.1 * abs(low))

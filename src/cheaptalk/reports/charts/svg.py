@@ -35,14 +35,13 @@ PAPER: Mapping[str, str] = {
     "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
 }  # fmt: skip
 """Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers tell apart."""
-WIDTH, WIDE = 360, 740
+WIDTH, WIDE = 360, 720
 """Of a chart among others, and of one that has a row to itself, in pixels."""
 ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
 """The height of a row of names, of a row of cells and the least that it has, and of an area of
 numbers, in pixels."""
-SLANT = 55
+SLANT, ASLANT = 55, 120
 """How far names stand aslant, in degrees, and how much of such a name is shown, in pixels."""
-ASLANT = 120
 GAP = 8
 SWATCH = 26
 """What stands before a name in a legend, and the room behind it, in pixels."""
@@ -129,15 +128,13 @@ class _Drawing:
         """Whether names below the area stand aslant, as they have no room side by side."""
         names = self.chart.x.labels or self.chart.x.names
         room = (self.width - self._left) / max(1, len(names))
-        return bool(names) and not self.chart.x.bare and max(map(width_of, names)) > room - 4
+        return bool(names) and max(map(width_of, names)) > room - 4
 
     @cached_property
     def _below(self) -> float:
         """The height of what is written along the horizontal axis."""
         x = self.chart.x
         titled = FONT + GAP if x.title else 0
-        if x.bare:
-            return titled + 2
         if not self._tilted:
             return FONT + GAP + titled + 2
         return self._aslant * sin(radians(SLANT)) + FONT + GAP + titled
@@ -464,7 +461,7 @@ class _Drawing:
     @staticmethod
     def _n(number: float) -> str:
         """A number of pixels, to a tenth."""
-        return f"{number:.1f}".removesuffix(".0").replace("-0", "-0") or "0"
+        return f"{number:.1f}".removesuffix(".0")
 
 
 def mixed(one: str, other: str, share: float) -> str:
