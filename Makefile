@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage attack lm check docs bench format lock clean
+.PHONY: help demo test test-all coverage attack lm check docs picture bench format lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,10 @@ check: $(VENV)/.installed-dev ## Check style, types and layers only
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+picture: demo ## Take the README's picture from the report of make demo; it needs a Chromium
+	$(BIN)/python -m docs.pictures demo/report.html docs/images/report.png
 
 bench: $(VENV)/.installed-dev ## Measure how fast matches are played
 	$(BIN)/python -m bench

@@ -21,6 +21,7 @@ from bench import (
     item_bargaining,
     mean_coverage,
     models,
+    pages,
     startup,
     study,
 )
@@ -32,6 +33,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "startup": startup.rows,
     "imports": imports.rows,
     "study": study.rows,
+    "pages": pages.rows,
     "models": models.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,

@@ -5,12 +5,12 @@ MkDocs calls the functions whose names begin with ``on_``.
 
 import html
 import inspect
-import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
+from docs.sample_matches import match_section, sample_matches
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -46,7 +46,6 @@ VARIABLES = {
     "XDG_CACHE_HOME": "the folder of the cache, where its file is not named; else `~/.cache`",
 }
 """The variables that the package reads by itself, and what each does."""
-ROLE = re.compile(r":(?:class|data|func|meth|mod):<code>~?(?:\w+\.)*(\w+)</code>")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -69,11 +68,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = "\n".join(lines) + "\n"
         files.append(File.generated(config, page, content=text))
     return files
-
-
-def on_page_content(content: str, **_: Any) -> str:
-    """Show the names that docstrings refer to without the marks that Sphinx wants."""
-    return ROLE.sub(r"<code>\1</code>", content)
 
 
 def made_pages() -> Iterator[tuple[str, Iterator[str]]]:
@@ -149,6 +143,8 @@ def game_page(box: GameBox) -> Iterator[str]:
     yield f"Forfeit: {rules.forfeit}\n"
     yield "## What players are asked and told\n"
     yield from table(["event or action", "what it says", "fields"], word_rows(box))
+    yield "## A match\n"
+    yield from match_section(sample_matches()[box.name])
     yield "## Measures\n"
     for module in dict.fromkeys(inspect.getmodule(one.of) for one in box.measures.values()):
         yield f"{inspect.getdoc(module)}\n"

@@ -113,6 +113,12 @@ class Page(HTMLParser):
         unpacked: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(packed)))
         return unpacked
 
+    def rows(self, table: str) -> list[dict[str, Cell]]:
+        """A table's rows by the names of its columns."""
+        names = self.headings(table)
+        body = (row for row in self.tables[table] if not any(cell.button for cell in row))
+        return [dict(zip(names, row, strict=True)) for row in body]
+
     def headings(self, table: str) -> list[str]:
         """The names of a table's columns."""
         return [cell.button for cell in self.tables[table][0]]

@@ -6,16 +6,17 @@ import inspect
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
-from docs import hooks
+from docs import gallery, hooks, pictures, sample_matches
+from docs.blocks import BASH, MARK, Block, blocks, environment, script
+from docs.roles import ROLE
+from mkdocs.exceptions import PluginError
 
 import cheaptalk as ct
 from cheaptalk import (
@@ -33,25 +34,14 @@ from cheaptalk.records.store import schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GALLERY = ROOT / "docs" / gallery.PAGE
+"""The commands of this page run where the site is built."""
 RUN = [page for page in PAGES if page.parent.name in ("tutorial", "how-to")] + [PAGES[0]]
-BLOCK = re.compile(
-    r"^(?:<!-- skip: (?P<skip>[^\n]*) -->\n)?"
-    r'(?P<fence>`{3,})(?P<language>\w+)(?: title="(?P<title>[^"\n]+)")?\n'
-    r"(?P<body>.*?)^(?P=fence)$",
-    re.MULTILINE | re.DOTALL,
-)
-"""A fenced block. What stands in one with a title is that file; a comment before it skips it."""
 PROGRESS = re.compile(
     r"^[\w./-]+: (?:[\d,]+ of [\d,]+ match(?:es)?(?: judged)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n",
     re.MULTILINE,
 )
 """The lines that commands print now and then off a terminal: how many depends on the machine."""
-PORT = re.compile(r"\b81[23]\d\b")
-"""The ports at which the servers of the pages listen."""
-LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
-"""Waits until somebody listens at a port."""
-MARK = "\x1e"
-BASH = shutil.which("bash") or "bash"
 OUTPUT = doctest.OutputChecker()
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGES = (
@@ -65,107 +55,11 @@ BASE = {
 """The study of which the fragments in the documentation replace parts."""
 
 
-class Block(NamedTuple):
-    """A fenced block of a page."""
-
-    language: str
-    title: str | None
-    body: str
-    skip: str | None
-
-
-class Command(NamedTuple):
-    """A command as a reader types it, and what is to come of it; ``...`` stands for anything."""
-
-    typed: str
-    shown: str
-
-
-def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page, in order."""
-    found = BLOCK.finditer(page.read_text(encoding="utf-8"))
-    return [Block(m["language"], m["title"], m["body"], m["skip"]) for m in found]
-
-
-def commands(body: str) -> Iterator[Command]:
-    """The commands of a console block.
-
-    >>> list(commands("$ echo a \\\\\\n    b\\na b\\n$ true\\n"))
-    [Command(typed='echo a \\\\\\n    b', shown='a b\\n'), Command(typed='true', shown='')]
-    """
-    assert body.startswith("$ "), body
-    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-        typed, _, shown = part.partition("\n")
-        while typed.endswith("\\"):
-            more, _, shown = shown.partition("\n")
-            typed += f"\n{more}"
-        yield Command(typed, shown)
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def script(page: Path) -> tuple[str, list[Command]]:
-    """A shell script that writes a page's files and runs its commands, in order.
-
-    Servers of a page listen at ports that are free, and are waited for until they do.
-    """
-    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT", "sleep() { command sleep 0.2; }"], []
-    ports: dict[str, str] = {}
-    for block in blocks(page):
-        if block.skip is not None:
-            continue
-        body = block.body
-        for port in set(PORT.findall(body)):
-            body = re.sub(rf"\b{port}\b", ports.setdefault(port, str(free_port())), body)
-        if block.title is not None and not (ROOT / block.title).exists():
-            lines += [f"mkdir -p \"$(dirname '{block.title}')\""]
-            lines += [f"cat > '{block.title}' <<'{MARK}'", body + MARK]
-        for command in commands(body) if block.language == "console" else ():
-            lines += [command.typed]
-            if command.typed.endswith("&"):
-                lines += [LISTENING.format(port=port) for port in ports.values()]
-            lines += [f"printf '{MARK}%s{MARK}' $?"]
-            run.append(command)
-    return "\n".join(lines), run
-
-
-def environment(home: Path) -> dict[str, str]:
-    """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
-    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-    for name in (
-        "CHEAPTALK_STORE",
-        "CHEAPTALK_CACHE",
-        "CHEAPTALK_PROVIDERS",
-        "CHEAPTALK_SETTINGS",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-    ):
-        kept.pop(name, None)
-    return kept | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(home),
-        "COLUMNS": "80",
-        "PIP_TARGET": str(home / "installed"),
-        "PYTHONPATH": str(home / "installed"),
-        "PIP_NO_INDEX": "1",
-        "PIP_NO_DEPS": "1",
-        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: no isolation
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    text, run = script(page)
+    text, run = script(blocks(page.read_text(encoding="utf-8")))
     done = subprocess.run(
         [BASH, "-c", text], cwd=tmp_path, env=environment(tmp_path / "home"), text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
@@ -182,8 +76,8 @@ def test_commands_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
 
 def test_blocks_are_tested_or_say_why_not() -> None:
     for page in PAGES:
-        for block in blocks(page):
-            check_block(block, runs=page in RUN)
+        for block in blocks(page.read_text(encoding="utf-8")):
+            check_block(block, runs=page in [*RUN, GALLERY])
 
 
 def check_block(block: Block, runs: bool) -> None:
@@ -213,6 +107,19 @@ def check_fragment(fragment: dict[str, Any]) -> None:
     parsed = studies.parse_study(study, "fragment")
     if parsed.deals_from is None:
         assert ct.plan(parsed).matches
+
+
+def test_every_game_has_a_match_for_its_page() -> None:
+    played = [part.game for part in ct.load_study(sample_matches.STUDY).games]
+    assert sorted(played) == sorted(ct.rules.games())
+
+
+def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
+    page = (ROOT / "docs" / "how-to" / "reproduce-a-paper.md").read_text(encoding="utf-8")
+    shown = GALLERY.read_text(encoding="utf-8")
+    for name in ct.reports.RECIPES:
+        assert f"| `{name}` |" in page
+        assert f"--recipe {name} " in shown
 
 
 def read_variables(path: Path) -> set[str]:
@@ -259,12 +166,16 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    for found in gallery.HEADING.finditer(GALLERY.read_text(encoding="utf-8")):
+        assert (tmp_path / "gallery" / f"{found['name']}.html").exists()
+    assert not [page for page in tmp_path.rglob("*.html") if ROLE.search(page.read_text())]
     for box in ct.rules.games().values():
         page = (tmp_path / "reference" / "games" / box.name / "index.html").read_text()
         anchors = set(re.findall(r'<h3 id="(\w+)"', page))
         events = [event.__name__ for event in box.rules.events]
         named = [*box.measures, *box.rules.model_fields, *events]
         assert set(ct.rules.strategies(box.name)) <= anchors
+        assert 'id="a-match"' in page
         assert [name for name in named if f"<code>{name}</code>" not in page] == []
     for package in PACKAGES:
         page = (tmp_path / "reference" / package.__name__.split(".")[1] / "index.html").read_text()
@@ -277,3 +188,25 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     )
     for name in re.findall(r"^  ([a-z]+) ", listed.stdout, re.MULTILINE):
         assert f">cheaptalk {name}" in commands_page
+
+
+EXHIBIT = "## Bars {{ #bars }}\n\n```console\n$ {command}\n```\n"
+"""A section of a gallery."""
+
+
+def test_an_exhibit_is_what_its_commands_write_with_its_first_chart_where_there_is_no_browser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pictures, "BROWSERS", ())
+    made = gallery.exhibit(EXHIBIT.format(command="echo 'Up: <svg>1</svg>' > bars.html"))
+    assert made.page == b"Up: <svg>1</svg>\n"
+    assert dict(made.files())["gallery/bars.svg"] == b"<svg>1</svg>"
+    assert "](gallery/bars.svg)](gallery/bars.html)" in made.shown()
+    bare = gallery.exhibit(EXHIBIT.format(command="echo Up > bars.html"))
+    assert [path for path, _ in bare.files()] == ["gallery/bars.html"]
+
+
+@pytest.mark.parametrize("command", ["echo Up > bars.html; false", "true"])
+def test_a_site_whose_exhibit_fails_is_not_built(command: str) -> None:
+    with pytest.raises(PluginError, match=r"gallery\.md, Bars"):
+        gallery.exhibit(EXHIBIT.format(command=command))

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from docs.blocks import environment
 
 import cheaptalk as ct
-from tests.test_docs import environment
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

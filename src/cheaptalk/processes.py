@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -42,16 +43,27 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
         lost: what is said after "a process was killed, perhaps for want of memory".
 
     Raises:
-        CheaptalkError: one was killed.
+        CheaptalkError: one was killed, or could not begin.
     """
     with _undisturbed():  # a process that looks after what they share begins here
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
     try:
         yield Processes(pool)
     except BrokenProcessPool:
-        raise CheaptalkError(f"a process was killed, perhaps for want of memory; {lost}") from None
+        raise CheaptalkError(f"a process was killed, {_perhaps()}; {lost}") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _perhaps() -> str:
+    """Why a process may have ended: a script that each of them runs again begins others."""
+    main = sys.modules["__main__"]
+    if str(getattr(main, "__file__", "")).endswith(".py") and main.__spec__ is None:
+        return (
+            "perhaps for want of memory, or since this script begins work wherever it is "
+            'imported: put what it does under if __name__ == "__main__":'
+        )
+    return "perhaps for want of memory"
 
 
 @contextmanager

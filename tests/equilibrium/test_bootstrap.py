@@ -151,7 +151,7 @@ def test_tables_hold_estimates_errors_and_intervals() -> None:
     assert joint == pytest.approx(2 * payoff)
     assert drawn.slack.max() < 1e-8
     assert drawn.against("regret").min() > -1e-8
-    assert "payoff at equilibrium 1.19 ± 0.011" in str(drawn)
+    assert "payoff at equilibrium 1.19 (0.011)" in str(drawn)
     assert drawn.regrets[:, :2].any() == 0
     with pytest.raises(ValueError, match='No metric "envy"; there are: joint'):
         drawn.against("envy")

@@ -9,11 +9,11 @@ from pathlib import Path
 from urllib.error import URLError
 
 import pytest
+from docs.blocks import free_port
 
 import cheaptalk as ct
 from tests.cli.terminal import unmeasured
 from tests.fakes import study
-from tests.test_docs import free_port
 from tests.tiny_model import make_tiny_model
 
 pytestmark = pytest.mark.lm

@@ -40,7 +40,7 @@ STUDY: dict[str, Any] = {
         },
         {
             "game": "persuasion",
-            "grid": {"value": [1.25, 3], "signal": ["binary", "text"], "myopic": [False, True]},
+            "grid": {"value": [1.25, 2, 3], "signal": ["binary", "text"], "myopic": [False, True]},
         },
     ],
     "players": {

@@ -62,6 +62,45 @@ def test_table_3_is_the_mean_ratio_with_its_standard_error(
     assert row[f"{colours} colours.n"] == len(ratios) == 8
 
 
+def test_the_paper_s_tables_have_its_names_and_order(played: Path) -> None:
+    players = {"players": "zero,bayes", "printed": "beside"}
+    shown = made(played, options=players)
+    third = shown.tables["table-3"]
+    names = third.frame["population"].to_list()
+    assert sorted(names[:3]) == sorted(["bayes", "zero", MIXED])  # wild is not asked for
+    assert names[3:5] == ["Human", "GPT-4o"]
+    assert third.titles[:3] == ["Population", "2-chip", "2-chip, printed"]
+    bayesian = third.frame.row(by_predicate=pl.col("population") == "Bayesian agent", named=True)
+    assert (bayesian["3 colours.printed"], bayesian["3 colours.printed.error"]) == (0.80, 0.03)
+    own = shown.tables["proposals"].frame.filter(
+        player="zero", variant="2 colours", outcome="accepted"
+    )
+    fifth = shown.tables["table-5"].frame.filter(
+        player="zero", variant="2-chip", outcome="Accepted"
+    )
+    for ours, theirs in (("gain", "gain"), ("gain.error", "gain_sd"), ("ratio_median",) * 2):
+        assert fifth[ours].item() == own[theirs].item()
+
+
+def test_table_4_is_the_upper_half_of_all_pairs(found: Findings) -> None:
+    pairs = found.tables["pairwise-tests"].frame
+    table = found.tables["table-4"].frame
+    order = [one.key for one in found.tables["table-4"].columns[2::2]]
+    for row in table.iter_rows(named=True):
+        later = order[order.index(row["population"]) + 1 :] if row["population"] in order else order
+        for other in order:
+            pair = pairs.filter(
+                pl.concat_list("first", "second").list.sort() == sorted([row["population"], other]),
+                variant=row["variant"].replace("-chip", " colours"),
+            )
+            if other not in later:
+                assert row[other] is None
+                continue
+            assert row[other] == pair["p"].item()
+            up = (pair["difference"].item() > 0) == (pair["second"].item() == other)
+            assert row[f"{other} way"] == ("↑" if up else "↓")
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_surplus_in_dollars_and_the_ratio_of_means(
     played: Path, found: Findings, table: str

@@ -116,6 +116,13 @@ def test_survey_table_1_has_means_with_standard_errors_and_a_rank_test(
     groups = [fmean(by_game[0][start : start + 3]) for start in (0, 3, 6, 9)]
     assert row["2 colours.error"] == pytest.approx(stdev(groups) / 2)
     assert row["p"] == pytest.approx(stats.kruskal(*by_game).pvalue)
+    paper = found.tables["table-1"]
+    assert paper.titles == ["Game variation", "Satisfaction"]
+    assert paper.frame["variant"].to_list() == ["2-chip", "3-chip"]
+    turned = paper.frame.row(1, named=True)
+    assert (turned["satisfaction"], turned["satisfaction.error"]) == (
+        row["3 colours"], row["3 colours.error"]
+    )  # fmt: skip
 
 
 def test_figure_9_counts_people_by_theme(played: Path, written: Written) -> None:

@@ -141,7 +141,9 @@ def test_only_the_paper_s_settings_count_where_there_are_others(
 
 def test_overall_is_the_mean_of_games_with_welch_s_interval(found: Findings) -> None:
     own = row(found.tables["leaderboard"].frame, player="chance")
-    errors = [own[f"{game}.error"] for game in GAMES]
+    unseen = {game: (own[f"{game}.high"] - own[f"{game}.low"]) / 4 for game in GAMES}
+    errors = [own[f"{game}.error"] or unseen[game] for game in GAMES]
+    assert 0 in (own[f"{game}.error"] for game in GAMES)
     error = sum(one**2 for one in errors) ** 0.5 / 8
     freedom = sum(one**2 for one in errors) ** 2 / sum(one**4 / 4 for one in errors)
     assert own["overall"] == pytest.approx(fmean(own[game] for game in GAMES))
@@ -361,6 +363,53 @@ def test_variants_that_have_no_score_have_lines(found: Findings) -> None:
     assert "simple, explicit feedback" in [
         panel.title for panel in found.charts["rounds-el-farol-bar"].panels
     ]
+
+
+def view(found: Findings, game: str, title: str) -> dict[str, list[Any]]:
+    """The lines of a panel by name, those of single agents as one."""
+    panels = found.charts[f"single-runs-{game}"].panels
+    (panel,) = (one for one in panels if one.title == title)
+    shown: dict[str, list[Any]] = {}
+    for layer in panel.layers:
+        assert isinstance(layer, Line)
+        shown.setdefault(layer.name, []).extend(up(layer))
+    return shown
+
+
+def test_a_run_is_drawn_agent_by_agent_with_what_came_of_each_round(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    def rounds(game: str, **parameters: Any) -> list[list[Any]]:
+        first = alone(records, game, "chance", **parameters)[0]
+        found: list[list[Any]] = (first.outcome or {})["choices"]
+        return found
+
+    numbers = rounds("guess_the_average", ratio="2/3", told="nothing")
+    drawn = view(found, "guess-the-average", "chance: numbers")
+    targets = [2 / 3 * fmean(one) for one in numbers]
+    nearest = [min(one, key=lambda number: abs(number - target))
+               for one, target in zip(numbers, targets, strict=True)]  # fmt: skip
+    assert drawn["winning number"] == nearest
+    assert sorted(drawn[""]) == sorted(number for one in numbers for number in one)
+    bids = view(found, "divide-the-dollar", "chance: sum of bids")["sum of bids"]
+    assert bids == pytest.approx([sum(one) / 100 for one in rounds("divide_the_dollar")])
+    dishes = rounds("diners_dilemma")
+    bill = view(found, "diners-dilemma", "chance: average bill")["average bill"]
+    assert bill == pytest.approx([20 - one.count("cheap") for one in dishes])
+    first = alone(records, "sealed_bid_auction", "chance", price="first")[0]
+    shades = [
+        value - bid
+        for values, offers in zip(first.deal.valuations, (first.outcome or {})["choices"],
+                                  strict=True)
+        for value, bid in zip(values, offers, strict=True)
+    ]  # fmt: skip
+    shown = view(found, "sealed-bid-auction", "chance: valuation less bid")
+    assert sorted(shown[""]) == sorted(shades)
+    kept = view(found, "public-goods", "simple: gains")
+    assert set(kept["average"]) == {40}
+    goers = [one.count("go") for one in rounds("el_farol_bar", capacity=0.6, feedback="implicit")]
+    bar = view(found, "el-farol-bar", "chance: players in the bar")
+    assert bar["players in the bar"] == goers
 
 
 def test_what_players_are_told_has_a_row_each(found: Findings) -> None:

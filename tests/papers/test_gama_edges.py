@@ -7,8 +7,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.papers.gama.scores import GAMES
-from cheaptalk.reports.recipes.exports import latex
 from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.latex import latex
 from tests.papers.test_gama import CHANCE, EQUAL, made, played, row
 
 # What is missing, and the edges of what is there

@@ -3,6 +3,7 @@
 The games lie beside the repository; they are no part of it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -35,9 +36,14 @@ RUNS_OVERALL = (45.9, 41.7, 47.1, 43.4, 44.1)
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+def store(tmp_path_factory: pytest.TempPathFactory) -> ct.Store:
     store = ct.Store.open(tmp_path_factory.mktemp("gama") / "games.sqlite", create=True)
     take_in(read_gama(FOLDER), store, "gama")
+    return store
+
+
+@pytest.fixture(scope="module")
+def found(store: ct.Store) -> Findings:
     return findings(store, "gama", "gama", as_published=True, draws=200)
 
 
@@ -61,12 +67,32 @@ def test_all_cells_of_table_1_come_out(found: Findings) -> None:
             assert printed(own, GAMES[game], cells[place]), (model, game)
 
 
-def test_table_1_is_printed_as_in_the_paper(found: Findings) -> None:
-    table = found.tables["leaderboard-as-printed"]
-    assert row(table.frame, title="El Farol bar")[f"score {GPT}"] == "68.7 ± 2.7"
-    for place, model in enumerate(PREFIXES):
-        mean, spread = OVERALL[place]
-        assert row(table.frame, title="Overall")[f"score {model}"] == f"{mean} ± {spread}"
+@pytest.fixture(scope="module")
+def beside(store: ct.Store) -> Findings:
+    return findings(
+        store, "gama", "gama", as_published=True, draws=100, options={"printed": "beside"}
+    )
+
+
+def same_digits(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether all numbers of these columns are the printed ones, to the printed digit."""
+    both = ((frame[key], frame[f"{key.replace('.error', '')}.printed{ending}"])
+            for key in keys for ending in [".error" * key.endswith(".error")])  # fmt: skip
+    return all(((ours - theirs).abs() < 0.0501).all() for ours, theirs in both)
+
+
+def test_tables_1_and_4_hold_the_printed_values_beside_the_same_of_ours(beside: Findings) -> None:
+    board = beside.tables["table-1"]
+    models = ["gpt-3.5-0125", "gemini-1.0-pro", "llama-3.1-8b", "mixtral-8x7b", "qwen-2-72b"]
+    assert [one.key for one in board.columns if one.key in models] == models
+    assert [one.group for one in board.columns[1::2]] == [
+        "GPT-3.5", "Gemini-Pro", "LLaMA-3.1", "Mixtral", "Qwen-2"
+    ]  # fmt: skip
+    assert board.frame.height == 9
+    assert same_digits(board.frame, [*models, *(f"{one}.error" for one in models)])
+    runs = beside.tables["table-4"]
+    assert runs.frame.height == 9
+    assert same_digits(runs.frame, [*(f"run {run}" for run in RUNS), "average", "average.error"])
 
 
 def test_players_stand_in_the_order_of_the_paper_and_no_rank_is_surer_than_it_is(
@@ -102,6 +128,10 @@ def test_table_2_s_voyage_comes_out(found: Findings) -> None:
     third = ballots.row(2, named=True)
     assert (third["pirate 2"], third["pirate 3"]) == (None, "50\u00a0✓")
     assert third["pirate 10"] == "44\u00a0✓"
+    voyage = found.tables["table-2"]
+    assert voyage.texts(voyage.frame.row(2, named=True)) == [
+        "Round 3", "-", "-", "50✓", *["1✓"] * 6, "44✓", "94", "0.57"
+    ]  # fmt: skip
 
 
 def test_the_mean_number_is_the_one_held_against_people(found: Findings) -> None:

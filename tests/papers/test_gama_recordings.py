@@ -71,6 +71,13 @@ def test_the_leaderboard_is_that_of_the_default_runs(found: Findings) -> None:
     assert [runs[f"run {run}"] for run in (1, 2, 3)] == [60, 50, 40]
 
 
+def test_imported_models_are_language_models(games: Path, store: ct.Store) -> None:
+    write(games, "divide_dollar_v1_1", scoring(60))
+    take_in(read_gama(games), store, "gama")
+    shown = findings(store, "gama", "gama", draws=100, options={"players": "llms"})
+    assert shown.tables["table-1"].titles == ["Game", MODEL]
+
+
 def test_temperatures_stand_apart_and_that_of_the_default_counts_once(found: Findings) -> None:
     one = row(found, f"temperature-{MODEL.lower()}", game="divide_the_dollar")
     cells = {key: one[f"temperature {key}"] for key in ("default", "0", "0.2", "1")}

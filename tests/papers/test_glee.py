@@ -305,7 +305,7 @@ def test_reference_levels_are_the_papers_where_the_study_has_them(found: Finding
     assert rows["Bargaining", "T"]["reference"] == rows["Bargaining", "T"]["paper"] == "∞"
     assert rows["Bargaining", "M"]["reference"] == "one level only"
     assert rows["Negotiation", "F_A"]["reference"] == "1"
-    assert rows["Persuasion", "MT"]["levels"] == "binary (108); text (108)"
+    assert rows["Persuasion", "MT"]["levels"] == "binary (162); text (162)"
     assert rows["Persuasion", "Bob"]["reference"] == FLASH
 
 
@@ -341,7 +341,7 @@ def test_another_reference_can_be_asked_for(store: Store) -> None:
 def test_predictions_are_made_when_asked_for(store: Store) -> None:
     for module in ("sklearn", "xgboost", "catboost"):
         pytest.importorskip(module)
-    found = made(store, options={"splits": "1"})
+    found = made(store, options={"splits": "1", "printed": "beside"})
     table = found.tables["predictions"].frame
     assert table.height == 12
     deviation = pl.concat(
@@ -352,6 +352,15 @@ def test_predictions_are_made_when_asked_for(store: Store) -> None:
         for learner in ("linear", "xgboost", "catboost"):
             assert 0 <= row[learner] < 1.3 * spread + 1e-9
             assert row[f"{learner}.n"] == 1
+    as_printed = found.tables["table-9"].frame
+    assert as_printed["metric"][:4].to_list() == [
+        "Alice Self Gain", "Bob Self Gain", "Efficiency", "Fairness",
+    ]  # fmt: skip
+    for ours, printed in ((2, 0), (0, 2)):
+        assert as_printed["xgboost"][printed] == table["xgboost"][ours]
+        assert as_printed["xgboost.half"][printed] == table["xgboost.error"][ours]
+    assert as_printed.height == 12
+    assert as_printed["catboost.printed"][8:].to_list() == [0.352, 0.840, 0.378, 0.371]
     for wrong in ("0", "many", "-3"):
         with pytest.raises(ct.CheaptalkError, match=f"whole number from 1, not {wrong}"):
             made(store, options={"splits": wrong})

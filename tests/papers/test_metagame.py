@@ -9,11 +9,13 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.metagame.behaviour import circled
 from cheaptalk.papers.metagame.landscape import providers
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
-from cheaptalk.reports.recipes.parts import ReportTable
+from cheaptalk.reports.recipes.parts import Drawing
+from cheaptalk.reports.recipes.tables import ReportTable
 from tests.reports.browser import Tab, browse
 
 STRATEGIES = ("tough", "soft", "walk", "aspire")
@@ -70,15 +72,15 @@ def test_regret_and_mixture_are_those_of_the_bootstrap_of_the_game(
     drawn = ct.equilibrium.bootstrap_equilibrium(game, draws=200, seed=3)
     regrets = drawn.against("regret")
     for at, label in enumerate(game.labels):
-        shown = row(tables["regret-BG4"], strategy=label)
+        shown = row(tables["BG4-strategies"], strategy=label)
         assert shown["regret"] == pytest.approx(regrets[:, at].mean())
         assert shown["regret.error"] == pytest.approx(regrets[:, at].std(ddof=1))
         assert shown["share"] == pytest.approx(drawn.mixtures[:, at].mean())
 
 
 def test_both_normalisations_of_both_readings_are_given(tables: dict[str, Any]) -> None:
-    text = row(tables["welfare-as-the-text-normalises-it-BG4"], strategy="walk")
-    alone = row(tables["welfare-without-the-outside-options-among-the-maxima-BG4"], strategy="walk")
+    text = row(tables["BG4-welfare-as-the-text-normalises-it"], strategy="walk")
+    alone = row(tables["BG4-welfare-without-the-outside-options-among-the-maxima"], strategy="walk")
     assert text["NW"] == text["NW, undiscounted"]  # who walks at once discounts nothing
     assert text["NW+"] == 0.0
     assert text["EF1"] is None
@@ -93,6 +95,91 @@ def test_low_offers_are_accepted_by_soft_always_and_by_tough_never(tables: dict[
         assert row(of_offers, player=label)["vs others"] == share
     for name in ("bad-acceptance-by-turn", "bad-acceptance"):
         assert row(tables[f"low-acceptances-{name}"], player="walk")["vs tough"] in (0.0, None)
+
+
+def test_the_paper_s_tables_set_games_side_by_side_with_the_best_in_bold(
+    store: Path, tables: dict[str, Any]
+) -> None:
+    table = tables["table-5"]
+    assert table.frame["agent"].to_list() == ["aspire", "soft", "tough", "walk"]
+    assert table.groups == [("", 1), ("BG4", 5), ("BG6", 5)]
+    assert "BG6: \N{GREEK SMALL LETTER GAMMA} = 0.98, R = 5." in table.caption
+    regrets = tables["BG6-strategies"].frame
+    welfare = tables["BG6-welfare-as-the-text-normalises-it"].frame
+    allocated = tables["BG6-welfare-without-the-outside-options-among-the-maxima"].frame
+    for agent in table.frame.iter_rows(named=True):
+        of = pl.col("strategy") == agent["agent"]
+        assert agent["BG6 regret"] == regrets.row(by_predicate=of, named=True)["regret"]
+        assert agent["BG6 nw.error"] == welfare.row(by_predicate=of, named=True)["NW.error"]
+        assert agent["BG6 uw"] == allocated.row(by_predicate=of, named=True)["UW, of allocations"]
+    for key, best in (("regret", min), ("nw", max), ("nw_plus", max), ("ef1", max)):
+        values = table.frame[f"BG6 {key}"].to_list()
+        bold = table.frame[f"BG6 {key}.bold"].to_list()
+        first = best(value for value in values if value is not None)
+        assert bold == [value == first for value in values]
+    assert "table-2" not in tables  # which are of language models alone
+
+
+def test_those_asked_for_play_a_game_of_their_own_in_the_paper_s_tables(store: Path) -> None:
+    with ct.Store.open(store) as opened:
+        shown = findings(opened, "table", "metagame", draws=100, options={"players": "soft,tough"})
+    table = shown.tables["table-5"].frame
+    assert table["agent"].to_list() == ["soft", "tough"]
+    assert table["BG4 regret"].min() == 0  # though neither is in the equilibrium of all four
+    assert shown.tables["BG4-strategies"].frame.height == 4
+
+
+class Walkers:
+    """Models that walk away."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        return Reply(text='{"action": "WALK"}')
+
+
+def test_language_models_play_a_game_of_their_own_beside_that_with_baselines(
+    tmp_path: Path,
+) -> None:
+    models = {"4o-c-4": {"model": "vllm/openai/4o"}, "o3-mini-c-0": {"model": "vllm/us/o3"}}
+    study = STUDY | {"name": "both", "players": STUDY["players"] | models, "deals": 2}
+    with ct.Store.open(tmp_path / "store.sqlite", create=True) as opened:
+        ct.run(ct.studies.parse_study(study, "here"), opened, models=Walkers())
+        found = findings(opened, "both", "metagame", draws=100)
+    assert found.tables["table-3"].frame["agent"].to_list() == ["4o-c-4", "o3-mini-c-0"]
+    assert found.tables["table-3"].frame["BG4 regret"].to_list() == [0, 0]
+    assert found.tables["table-5"].frame["agent"].to_list() == [
+        "4o-c-4", "o3-mini-c-0", "aspire", "soft", "tough", "walk"
+    ]  # fmt: skip
+    assert "equilibrium-BG4-language-models-alone" in found.charts
+    assert found.tables["table-14"].frame["provider"].to_list() == ["openai", "us"]
+
+
+def test_instances_are_deals_of_pairs(store: Path, tables: dict[str, Any]) -> None:
+    """Ten deals of each of the ten pairs of four strategies, copies of one among them."""
+    assert tables["table-1"].frame.select("class", "game", "settings", "total").rows() == [
+        ("BGS", "BG4", 100, 200), ("BGS", "BG6", 100, None)
+    ]  # fmt: skip
+
+
+def test_table_12_is_of_low_offers_and_matches_with_them(tables: dict[str, Any]) -> None:
+    frame = tables["table-12"].frame
+    for label, share in (("soft", 100), ("tough", 0)):
+        one = frame.row(by_predicate=pl.col("player") == label, named=True)
+        keys = [
+            f"{level} {kind}" for level in ("turn", "game") for kind in ("vs tough", "vs others")
+        ]
+        assert [one[key] for key in keys] == [share] * 4
+
+
+def test_the_printed_values_of_the_paper_s_tables_fit_ours(store: Path) -> None:
+    """Walking away: UW of 75.0 and NW of 68.0, and the paper's agents after ours."""
+    with ct.Store.open(store) as opened:
+        options = {"printed": "beside"}
+        shown = findings(opened, "table", "metagame", draws=100, options=options)
+    table = shown.tables["table-5"]
+    assert "BG4 regret.printed" in [one.key for one in table.columns]
+    walk = table.frame.row(by_predicate=pl.col("agent") == "walk", named=True)
+    assert (walk["BG4 nw.printed"], walk["BG4 uw.printed"]) == (67.97, 75.03)
+    assert table.frame["agent"].to_list()[4:6] == ["sonnet-3.7-c-5", "sonnet-3.7-c-6"]
 
 
 def test_behaviour_is_that_of_the_records(store: Path, tables: dict[str, Any]) -> None:
@@ -122,9 +209,9 @@ def test_one_player_and_one_deal_give_tables_without_intervals(store: Path) -> N
     with ct.Store.open(store) as opened:
         found = findings(opened, "alone", "metagame", draws=100)
     assert found.tables["behaviour"].frame["own.low"].to_list()[0] is not None
-    regret = found.tables["regret-BG4"]
+    regret = found.tables["BG4-strategies"]
     assert regret.frame["regret"].to_list() == [0.0]
-    assert "No intervals" in regret.caption
+    assert regret.notes[0].startswith("There are no intervals")
     assert "Nobody plays tough" in found.tables["low-acceptances-bad-acceptance"].notes[0]
 
 
@@ -144,13 +231,18 @@ def test_providers_are_those_of_the_models_names(
     monkeypatch.setattr(module, "providers_of_models", lambda _: owners)
     with ct.Store.open(store) as opened:
         shown = list(providers(Evidence(opened, "table", draws=100)))
-    made = [one for one in shown if isinstance(one, ReportTable)]
-    assert len(shown) == 2 * len(made)
-    assert [one.name for one in made[:2]] == ["providers-mixtures-BG4", "providers-selected-BG4"]
+    printed = {one.name: one for one in shown if isinstance(one, ReportTable) and one.printed}
+    made = [one for one in shown if isinstance(one, ReportTable) and not one.printed]
+    drawn = [one for one in shown if isinstance(one, Drawing)]
+    assert len(drawn) == len(made)
+    assert [one.name for one in made[:2]] == ["BG4-providers-mixtures", "BG4-providers-selected"]
     for table in made:
         assert table.frame["provider"].to_list() == ["them", "us"]
         for rival in ("us", "them"):
-            assert sum(table.frame[f"reply {rival}"]) == pytest.approx(1)
+            assert sum(table.frame[f"reply.{rival}"]) == pytest.approx(100)
+    both = printed["table-14"].frame
+    assert both["provider"].to_list() == ["them", "us"]
+    assert [sum(both[f"reply {rival}"]) for rival in ("us", "them")] == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ class Tab:
 
     async def press(self, key: str) -> None:
         """Press a key."""
-        code = {"Enter": 13, "Escape": 27}[key]
+        code = {"Enter": 13, "Escape": 27, "ArrowDown": 40}[key]
         pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code}
         text = "\r" if key == "Enter" else ""
         await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)

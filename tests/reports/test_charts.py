@@ -9,10 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Lead, Line, Mark, Points, Rule
+from cheaptalk.reports.charts.chart import (
+    SERIES,
+    Axis,
+    Box,
+    Boxes,
+    Chart,
+    Lead,
+    Line,
+    Mark,
+    Points,
+    Rule,
+)
+from cheaptalk.reports.charts.colours import coloured, tones_of
 from cheaptalk.reports.charts.kinds import Cell, cells, dots
 from cheaptalk.reports.charts.scales import scale, width_of
 from cheaptalk.reports.charts.svg import PAGE, drawing
+from cheaptalk.reports.pages import source
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -170,3 +183,46 @@ def test_colours_of_a_page_are_those_of_its_style() -> None:
 def test_a_number_that_is_none_is_refused(number: float) -> None:
     with pytest.raises(ValueError, match="has a number that is none"):
         Chart("", "", [Points([Mark(0, number)])])
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of ``#rrggbb`` (WCAG 2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_words_can_be_read_on_all_that_is_behind_them(scheme: int) -> None:
+    style = str(source("style.css"))
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", style)
+    colours = {name: luminance((light, dark)[scheme]) for name, light, dark in pairs}
+
+    def contrast(one: str, other: str) -> float:
+        low, high = sorted((colours[one], colours[other]))
+        return (high + 0.05) / (low + 0.05)
+
+    behind = ["paper", "raised", "warn-paper", "heat-less", "heat-low", "heat-high"]
+    assert min(contrast("ink", name) for name in behind) >= 4.5
+    others = ["soft", "accent", "warn", "red", *(f"role-{number}" for number in range(SERIES))]
+    assert min(contrast(name, "paper") for name in others) >= 4.5
+
+
+def test_a_player_has_one_colour_in_all_charts() -> None:
+    tones = tones_of(["fair", "chance", "hard"])
+    rows = Axis(names=("hard", "fair"))
+    by_role = Chart("Gain", "", [
+        Points([Mark(1, "hard"), Mark(2, "fair")], "Alice", 0),
+        Points([Mark(3, "fair")], "Bob", 1),
+    ], y=rows)  # fmt: skip
+    rounds = Chart("Rounds", "", [Line([Mark(1, 2)], "hard"), Line([Mark(1, 2)], "mean")])
+    alice, bob = coloured(by_role, tones).layers
+    assert isinstance(alice, Points)
+    assert isinstance(bob, Points)
+    assert [mark.tone for mark in (*alice.marks, *bob.marks)] == [2, 1, 1]
+    assert (alice.shape, bob.shape) == ("dot", "diamond")
+    hard, mean = coloured(rounds, tones).layers
+    assert isinstance(hard, Line)
+    assert (hard.tone, mean) == (2, rounds.layers[1])

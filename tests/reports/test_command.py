@@ -13,7 +13,11 @@ from tests.conftest import Command
 def test_says_where_the_report_lies(cheaptalk: Command, well: Path, tmp_path: Path) -> None:
     done = cheaptalk("report", "well", "--store", str(well))
     assert (done.status, done.err) == (0, "")
-    assert done.out == f"The report is at {tmp_path / 'well-report.html'}\n"
+    *answers, last = done.out.splitlines()
+    assert last == f"The report is at {tmp_path / 'well-report.html'}"
+    assert [line.partition(":")[0] for line in answers] == [
+        "Bargaining", "Negotiation", "Persuasion",
+    ]  # fmt: skip
     assert (tmp_path / "well-report.html").read_text().startswith("<!doctype html>")
 
 
@@ -35,6 +39,8 @@ def test_tells_scripts_in_json(cheaptalk: Command, badly: Path, tmp_path: Path) 
     failed = told["matches"]["failed"]
     assert done.err.startswith(f"badly is not complete: {failed} matches failed")
     assert sum(told["matches"].values()) == 54
+    assert list(told["answers"]) == ["Bargaining", "Persuasion"]
+    assert {"games", "persuasion-players"} <= told["tables"].keys()
     assert "computes what the code does" in out.read_text()
 
 

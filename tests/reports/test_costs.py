@@ -5,7 +5,7 @@ from pathlib import Path
 import cheaptalk as ct
 from cheaptalk.models import Reply, Usage
 from cheaptalk.records import Cost, Store
-from cheaptalk.reports.study_facts import dollars_text
+from cheaptalk.reports.study.facts import dollars_text
 from tests.fakes import Canned, legal, study, with_model
 from tests.pages import Page
 
@@ -20,13 +20,13 @@ def test_a_line_for_each_player_holds_tokens_by_kind_and_dollars(
     ct.run(study(**with_model()), store, models=models, prices=prices)
     ct.reports.report(store, "small", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    names, line = page.tables["small-costs"]
+    (line,) = page.rows("costs")
     count = len(models.calls)
-    assert [cell.text for cell in line] == [
-        "tiny", f"{count}", f"{1_000 * count:,}", f"{400 * count:,}", f"{100 * count:,}",
-        f"{30 * count:,}", "0", f"${0.003 * count:.3g}", "0", "0",
-    ]  # fmt: skip
-    assert "Of it reasoning" in [name.text for name in names][5]
+    assert {name: cell.text for name, cell in line.items()} == {
+        "Player": "tiny", "Calls": f"{count}", "Cost": f"${0.003 * count:.3g}",
+        "Input": f"{1_000 * count:,}", "Of it cached": f"{400 * count:,}",
+        "Output": f"{100 * count:,}", "Of it reasoning": f"{30 * count:,}",
+    }  # fmt: skip
 
 
 def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_path: Path) -> None:
@@ -34,10 +34,9 @@ def test_tokens_that_nobody_counted_are_said_to_be_unknown(store: Store, tmp_pat
     ct.run(study(**with_model()), store, models=models)
     ct.reports.report(store, "small", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    _, line = Page(text).tables["small-costs"]
+    (line,) = Page(text).rows("costs")
     count = f"{len(models.calls)}"
-    unknown = ["not known"] * 4
-    assert [cell.text for cell in line] == ["tiny", count, *unknown, count, "$0.00", "0", "0"]
+    assert [cell.text for cell in line.values()] == ["tiny", count, "$0.00", *["none"] * 4, count]
     assert f"in and out; unknown for {count} calls" in text
 
 

@@ -82,10 +82,9 @@ def test_nobody_says_at_which_try_an_imported_answer_was_valid(
     assert frame.select("kind.alice.ok", "kind.alice.repaired").row(0) == (2, None)
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    answers = page.tables["pub-bargaining-answers"]
-    assert [[cell.text for cell in row[2:5]] for row in answers[1:]] == [
-        ["2", "\u2013", "\u2013"]
-    ] * 2
+    rows = page.rows("bargaining-answers")
+    told = [[row[name].text for name in ("Answers", "Ok", "Repaired")] for row in rows]
+    assert told == [["2", "none", "none"]] * 2
     ct.export(store, "pub", tmp_path / "out")
     (match,) = rows_of(tmp_path / "out" / "matches.csv")
     assert match["answers_alice_ok"] == match["answers_alice_repaired"] == match["ended_at"] == ""
@@ -121,7 +120,7 @@ def test_intervals_hold_what_parameters_make_possible(
     take_in(read_glee(games), store, "pub")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    table, headings = page.tables["pub-persuasion-players"], page.headings("pub-persuasion-players")
+    table, headings = page.tables["persuasion-players"], page.headings("persuasion-players")
     for title, bounds in {
         "Sales": (0, 2), "Alice gain": (0, 1), "Bob gain": (-1, 2), "Payoff Alice": (0, 2),
         "Payoff Bob": (-2 * 11_110 / 4, 4 * 11_110 / 4),
@@ -146,5 +145,5 @@ def test_a_payoff_is_in_its_role_s_unit_wherever_it_stands(
     assert (codebook["payoff_alice"], codebook["payoff_bob"]) == ("sales", "dollars")
     ct.reports.report(store, "pub", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    shown = [cell.text for cell in page.tables["pub-persuasion-players"][0][-2:]]
-    assert shown == ["Payoff Alice?sales", "Payoff Bob?dollars"]
+    shown = {cell.text for cell in page.tables["persuasion-players"][0]}
+    assert {"Payoff Alice?sales", "Payoff Bob?dollars"} <= shown

@@ -227,11 +227,11 @@ def test_the_page_shows_all_of_it(one: Analysis, path: Path, tmp_path: Path) -> 
     assert rows["tough"][2].number() == pytest.approx(one.rankings.ratings[0].values[1], rel=1e-6)
     assert len(page.tables["BG5-disagreements"]) == 1 + len(one.rankings.ratings)
     assert {"BG5-providers-mixtures", "BG5-providers-selected"} <= page.tables.keys()
-    cells = page.tables["BG5-next"][1:]
     assert not isinstance(one.next_cells, str)
     assert one.next_cells is not None
-    assert [row[-2].number() for row in cells] == one.next_cells.cells["add_matches"].to_list()
-    for name in ("Value given", "Best reply of a provider", "Of the variance", "Nash averaging"):
+    proposed = [row[2].number() for row in page.tables["BG5-next"][1:]]
+    assert proposed == one.next_cells.cells["add_matches"].to_list()
+    for name in ("Value given", "Best reply to", "Of the variance", "Nash averaging"):
         assert name in page.text
 
 

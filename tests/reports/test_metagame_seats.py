@@ -294,7 +294,7 @@ def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
     pennies = np.array([[1, -1], [-1, 1]])
     seats_report("pennies", [analyse_bimatrix("pennies", table(pennies, -pennies))], file)
     page = Page(file.read_text(encoding="utf-8"))
-    assert "There is none: from every pair one side would switch." in page.text
+    assert "From every pair one side would switch" in page.text
     assert "row 0 0.500, row 1 0.500" in page.text
     assert "given without the matches behind them" in page.text
     assert page.headings("pennies-pairs")[-1] == "Bo replies best"
@@ -369,7 +369,7 @@ def test_a_study_is_solved_by_seat(cheaptalk: Command, well: Path) -> None:
     assert done.status == 0
     lines = done.out.splitlines()
     assert lines[0] == "bargaining: alice x bob, 2 x 2 strategies, 128 matches, by gain"
-    assert "±: standard deviation over 40 bootstrap draws of at least 16 deals" in done.out
+    assert "In brackets: 95 % of 40 bootstrap draws of at least 16 deals" in done.out
     assert "* marks those of the mean payoffs" in done.out
     exact = cheaptalk(*arguments, "--by-seat", "--payoff", "gain", "--bootstrap", "0", "--json")
     (told,) = json.loads(exact.out)

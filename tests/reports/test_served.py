@@ -5,7 +5,7 @@ from typing import Any
 from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import Sending
-from cheaptalk.reports.study_facts import NOBODY, UNNAMED, Served, served
+from cheaptalk.reports.study.facts import NOBODY, UNNAMED, Served, served
 from tests.pages import Page
 from tests.played import EVIL
 from tests.reports.conftest import Reported
@@ -48,11 +48,11 @@ def test_sendings_are_told_apart_by_who_answered_and_how() -> None:
 
 def test_the_methods_name_the_models_that_answered(badly: Any, reported: Reported) -> None:
     page: Page = reported(badly)
-    rows = [[cell.text for cell in row] for row in page.tables["badly-models"][1:]]
+    rows = [[cell.text for cell in row] for row in page.tables["models"][1:]]
     asked = {(row[0], row[1]) for row in rows}
     assert asked == {(EVIL, "vllm/evil"), ("mute", "vllm/mute"), ("broken", "vllm/broken")}
     assert {row[2] for row in rows if row[0] == EVIL} == {"evil-2026", UNNAMED}
     assert NOBODY in {row[2] for row in rows if row[0] == "broken"}
-    sent = sum(int(row[5].text) for row in page.tables["badly-models"][1:])
-    calls = sum(row[1].number() or 0 for row in page.tables["badly-costs"][1:])
+    sent = sum(int(row[5].text) for row in page.tables["models"][1:])
+    calls = sum(row["Calls"].number() or 0 for row in page.rows("costs"))
     assert sent == calls > 0

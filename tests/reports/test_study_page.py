@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import field_meanings, games, registry
 from cheaptalk.text import fixed
 from tests.pages import Cell, Page
@@ -68,13 +69,15 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
 ) -> None:
     page = reported(well)
     records = [record for record in records_of(well) if record.game == game]
-    table, headings = page.tables[f"well-{game}-pairings"], page.headings(f"well-{game}-pairings")
-    assert len(table) == 1 + 4
+    rows = page.rows(f"{game}-pairings")
+    assert len(rows) == 4
     checked = 0
-    for row in table[1:]:
-        matches = [record for record in records if labels(record) == (row[0].text, row[1].text)]
-        assert row[2].number() == len(matches) > 0
-        for heading, cell in list(zip(headings, row, strict=True))[6:]:
+    for row in rows:
+        who = (row.pop("Alice").text, row.pop("Bob").text)
+        matches = [record for record in records if labels(record) == who]
+        assert row.pop("Finished").number() == len(matches) > 0
+        assert row.pop("Valid at first try").number() == 100
+        for heading, cell in row.items():
             known = [
                 ((str(r.parameters), r.deal_key), value, bounds_of(r, heading))
                 for r in matches
@@ -84,8 +87,8 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
                 assert cell.text == "none"
                 continue
             checked += 1
-            names = ("data-v", "data-low", "data-high", "data-n", "data-deals")
-            shown = [cell.number(name) for name in names]
+            names = ("data-v", "data-low", "data-high", "data-n", "data-clusters")
+            shown = [cell.number(name) if name in cell.attributes else None for name in names]
             found = summed_up(known)
             expected = [found[name] for name in ("mean", "low", "high", "n", "clusters")]
             assert found["mean"] == pytest.approx(math.fsum(v for _, v, _ in known) / len(known))
@@ -98,15 +101,16 @@ def test_every_number_of_a_pairing_is_what_its_matches_say(
 def test_players_are_summed_up_over_their_rivals(well: Path, reported: Reported) -> None:
     page = reported(well)
     records = [record for record in records_of(well) if record.game == "bargaining"]
-    rows = page.tables["well-bargaining-players"][1:]
-    assert {(row[0].text, row[1].text) for row in rows} == {
+    rows = page.rows("bargaining-players")
+    assert {(row["Player"].text, row["Role"].text) for row in rows} == {
         (label, role) for label in WELL["players"] for role in ("Alice", "Bob")
     }
     for row in rows:
-        own = [r for r in records if r.label(row[1].text.lower()) == row[0].text]
+        own = [r for r in records if r.label(row["Role"].text.lower()) == row["Player"].text]
         gains = [measured(record)["alice gain"] for record in own]
-        assert row[7].number() == pytest.approx(sum(filter(None, gains)) / len(own), rel=1e-6)
-    gained = [row[7].number() for row in rows if row[1].text == "Alice"]
+        mean = sum(filter(None, gains)) / len(own)
+        assert row["Alice gain"].number() == pytest.approx(mean, rel=1e-6)
+    gained = [row["Alice gain"].number() for row in rows if row["Role"].text == "Alice"]
     assert gained == sorted(gained, reverse=True)  # type: ignore[type-var]
 
 
@@ -114,9 +118,8 @@ def test_published_variants_are_used_and_named_on_demand(well: Path, reported: R
     paper, published = reported(well), reported(well, as_published=True)
 
     def fairness(page: Page) -> list[float | None]:
-        return [row[10].number() for row in page.tables["well-bargaining-pairings"][1:]]
+        return [row["Fairness"].number() for row in page.rows("bargaining-pairings")]
 
-    assert paper.headings("well-bargaining-pairings")[10] == "Fairness"
     assert fairness(paper) != fairness(published)
     assert "A published variant, not used here" in paper.text
     assert "The published variant, used here" in published.text
@@ -129,7 +132,7 @@ def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported
     for name in ("bargaining", "negotiation", "persuasion"):
         box = ct.game_box(name)
         for measure in box.measures.values():
-            assert f"about-{name}-{measure.name}" in ids
+            assert f"about-{name}-players-{measure.name}" in ids
             assert measure.meaning in page.text
     assert field_meanings(ct.game_box("negotiation").rules)["buyer_factor"] in page.text
 
@@ -137,11 +140,11 @@ def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported
 def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: Reported) -> None:
     games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
     page = reported(play(tmp_path, WELL | {"games": games, "deals": 1, "repeats": 1}))
-    for row in page.tables["well-bargaining-pairings"][1:]:
-        assert row[2].number() == 1
-        assert row[6].number("data-low") is None
-        assert row[6].text.endswith("one deal")
-        assert row[6].title == "no interval: one deal; 1 match in 1 deal"
+    for row in page.rows("bargaining-pairings"):
+        assert row["Finished"].number() == 1
+        assert "data-low" not in row["Alice gain"].attributes
+        assert row["Alice gain"].text.endswith("one deal")
+        assert row["Alice gain"].title == "1 match in 1 deal"
 
 
 def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
@@ -150,63 +153,57 @@ def test_what_was_always_so_is_shown_with_what_may_have_gone_unseen(
     players = {"fair": {"strategy": "equal_split"}}
     games = [{"game": "bargaining"}]
     page = reported(play(tmp_path, WELL | {"games": games, "players": players}))
-    (row,) = page.tables["well-bargaining-pairings"][1:]
-    assert page.headings("well-bargaining-pairings")[6] == "Agreement"
-    assert row[6].text == "1.000at least 0.473 (4 of 4)"
-    assert row[6].title == "95 % interval 0.473 to 1.000; 8 matches in 4 deals"
+    (row,) = page.rows("bargaining-pairings")
+    assert row["Agreement"].text == "1.000at least 0.473 (4 of 4)"
+    assert row["Agreement"].title == "95 % interval 0.473 to 1.000; 8 matches in 4 deals"
 
 
 def test_what_is_not_finished_is_counted_beside_the_scores(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
     statuses = Counter((labels(record), record.status.value) for record in records)
-    headings = page.headings("badly-persuasion-pairings")
-    assert headings[2:5] == ["Finished", "Forfeited", "Failed"]
-    for row in page.tables["badly-persuasion-pairings"][1:]:
-        who = (row[0].text, row[1].text)
-        counted = [row[place].number() for place in (2, 3, 4)]
+    for row in page.rows("persuasion-pairings"):
+        who = (row["Alice"].text, row["Bob"].text)
+        counted = [row[status].number() for status in ("Finished", "Forfeited", "Failed")]
         assert counted == [statuses[who, status] for status in ("finished", "forfeited", "failed")]
-        assert (row[7].text == "none") == (counted[0] == 0)
+        assert (row["Alice gain"].text == "none") == (counted[0] == 0)
 
 
 def test_kinds_of_answers_are_rates_of_all_answers(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
-    headings = [heading.lower() for heading in page.headings("badly-persuasion-answers")]
-    assert headings[3:6] == ["ok", "repaired", "unparsable"]
-    for row in page.tables["badly-persuasion-answers"][1:]:
-        role = row[1].text.lower()
+    for row in page.rows("persuasion-answers"):
+        role, who = row["Role"].text.lower(), row["Player"].text
         kinds: Counter[str] = Counter()
         for record in records:
-            if record.label(role) == row[0].text:
+            if record.label(role) == who:
                 kinds.update(record.kinds.get(role, {}))
-        assert row[2].number() == kinds.total()
-        for kind, cell in zip(headings[3:6], row[3:6], strict=True):
-            rate = kinds[kind] / kinds.total() if kinds else None
-            assert cell.number() == (pytest.approx(rate) if kinds else None)
+        assert row["Answers"].number() == kinds.total()
+        for kind in ("Ok", "Repaired", "Unparsable"):
+            rate = 100 * kinds[kind.lower()] / kinds.total() if kinds else None
+            assert row[kind].number() == (pytest.approx(rate) if kinds else None)
         forfeits = [(one.player, one.place) for record in records for one in record.forfeits]
-        assert row[-2].number() == forfeits.count((row[0].text, role))
+        assert row["Forfeited"].number() == forfeits.count((who, role))
 
 
 def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Reported) -> None:
     page = reported(badly)
     records = [record for record in records_of(badly) if record.game == "persuasion"]
-    headings = page.headings("badly-persuasion-pairings")
-    assert headings[5:7] == ["Valid at first try", "Other answers"]
     seen: Counter[str] = Counter()
-    for row in page.tables["badly-persuasion-pairings"][1:]:
+    for row in page.rows("persuasion-pairings"):
         kinds: Counter[str] = Counter()
+        valid, others = row["Valid at first try"], row["Other answers"]
         for record in records:
-            if labels(record) == (row[0].text, row[1].text):
+            if labels(record) == (row["Alice"].text, row["Bob"].text):
                 for counts in record.kinds.values():
                     kinds.update(counts)
         if not kinds:
-            assert (row[5].text, row[6].text) == ("none", "")
+            assert (valid.text, others.text) == ("none", "")
             continue
         total = kinds.total()
-        assert row[5].number() == pytest.approx(kinds["ok"] / total)
+        assert valid.number() == pytest.approx(100 * kinds["ok"] / total)
         faults = {kind: count for kind, count in kinds.items() if count and kind != "ok"}
-        assert set(filter(None, row[6].text.split(", "))) == {
+        assert set(filter(None, others.text.split(", "))) == {
             f"{kind.replace('_', ' ')} {100 * count / total:.1f}" for kind, count in faults.items()
         }
         seen.update(faults)
@@ -215,9 +212,6 @@ def test_kinds_of_answers_stand_beside_every_score(badly: Path, reported: Report
 
 def test_players_without_a_scored_match_are_named(badly: Path, reported: Reported) -> None:
     page = reported(badly)
-    for row in page.tables["badly-persuasion-players"][1:]:
-        finished = row[2].number()
-        assert row[0].text.endswith("no scored match") == (not finished)
     assert "Without a scored match, and so not in the figures: broken, mute." in page.text
     dots = [chart for chart in page.charts() if "<circle" in chart and "Payoff" not in chart]
     assert dots
@@ -237,7 +231,7 @@ def test_a_study_of_failures_alone_is_reported(tmp_path: Path, reported: Reporte
     assert "6 failed. What follows covers the 0 that finished." in page.text
     assert f"out of order {EVIL}" in page.text
     assert page.text.count("No match finished, so there is nothing to score.") == 2
-    assert [row[4].number() for row in page.tables["badly-persuasion-pairings"][1:]] == [4]
+    assert [row["Failed"].number() for row in page.rows("persuasion-pairings")] == [4]
 
 
 def test_a_study_without_matches_is_reported(tmp_path: Path, reported: Reported) -> None:
@@ -258,8 +252,8 @@ def test_matches_under_other_rules_are_excluded_and_named(
     page = reported(path, sample=1)
     assert "64 finished matches of negotiation were played under another version" in page.text
     assert any("version 7 of the rules" in one["html"] for one in page.transcripts())
-    (row, *_) = page.tables["well-negotiation-pairings"][1:]
-    assert [row[6].text, row[-1].text == "none"] == ["none", False]
+    (row, *_) = page.rows("negotiation-pairings")
+    assert [row["Alice gain"].text, row["Payoff Alice"].text == "none"] == ["none", False]
 
 
 def cells_with_links(page: Page) -> list[Cell]:
@@ -270,10 +264,9 @@ def cells_with_links(page: Page) -> list[Cell]:
 def test_every_number_leads_to_its_matches(badly: Path, reported: Reported) -> None:
     page = reported(badly, port=9999)
     for name in ("players", "pairings", "answers"):
-        for row in page.tables[f"badly-persuasion-{name}"][1:]:
+        for row in page.tables[f"persuasion-{name}"][1:]:
             numbers = [cell for cell in row[2:] if cell.attributes.get("data-v") and cell.number()]
-            unlinked = [cell.text for cell in numbers if cell.link is None]
-            assert unlinked == ([row[2].text] if name == "answers" and row[2].number() else [])
+            assert [cell.text for cell in numbers if cell.link is None] == []
     for cell in cells_with_links(page):
         url = urlsplit(cell.link or "")
         assert (url.netloc, url.path.split("/")[:3]) == ("127.0.0.1:9999", ["", "studies", "badly"])
@@ -343,13 +336,14 @@ def test_charts_show_the_tables_numbers_and_lead_to_their_matches(
     page = reported(well)
     assert len(page.charts()) > 30
     (agreement, *_) = [chart for chart in page.charts() if "<rect" in chart]
-    for row in page.tables["well-bargaining-pairings"][1:]:
-        names = f"<title>Alice {escape(row[0].text)}, Bob {escape(row[1].text)}\n"
+    for row in page.rows("bargaining-pairings"):
+        alice, bob = row["Alice"].text, row["Bob"].text
+        names = f"<title>Alice {escape(alice)}, Bob {escape(bob)}\n"
         (mark,) = [one for one in agreement.split("<a ") if names in one]
-        assert f">{fixed(row[6].number() or 0, 2)}</text>" in mark
+        assert f">{fixed(row['Agreement'].number() or 0, 2)}</text>" in mark
         (href,) = re.findall('href="([^"]*)"', mark)
         query = parse_qs(urlsplit(unescape(href)).query)
-        assert (query["player.alice"], query["status"]) == ([row[0].text], ["finished"])
+        assert (query["player.alice"], query["status"]) == ([alice], ["finished"])
 
 
 def test_one_pairing_has_no_matrix(tmp_path: Path, reported: Reported) -> None:
@@ -368,7 +362,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(
 ) -> None:
     out = tmp_path / "report.html"
     out.write_text("the old report")
-    monkeypatch.setattr("cheaptalk.reports.scores.GameScores.notes", property(lambda _: 1 / 0))
+    monkeypatch.setattr(GameScores, "notes", property(lambda _: 1 / 0))
     with ct.Store.open(well) as store, pytest.raises(ZeroDivisionError):
         ct.reports.report(store, "well", out)
     assert list(tmp_path.iterdir()) == [out]
@@ -386,11 +380,11 @@ def test_a_place_that_cannot_be_written_is_named(well: Path, tmp_path: Path) -> 
 
 def test_links_name_the_players_exactly(well: Path, reported: Reported) -> None:
     page = reported(well)
-    for row in page.tables["well-bargaining-pairings"][1:]:
-        query = parse_qs(urlsplit(row[6].link or "").query)
+    for row in page.rows("bargaining-pairings"):
+        query = parse_qs(urlsplit(row["Agreement"].link or "").query)
         assert query == {
-            "player.alice": [row[0].text],
-            "player.bob": [row[1].text],
+            "player.alice": [row["Alice"].text],
+            "player.bob": [row["Bob"].text],
             "status": ["finished"],
         }
 
@@ -423,9 +417,8 @@ def test_games_of_others_get_a_report_too(
         "deals": 5,
     }
     page = reported(play(tmp_path, study))
-    headings = page.headings("toys-guessing-pairings")
-    assert headings[:2] == ["Left", "Right"]
-    assert headings[6:] == ["Hits", "Payoff Left", "Payoff Right"]
+    headings = page.headings("guessing-pairings")
+    assert headings[:5] == ["Left", "Right", "Payoff Left", "Payoff Right", "Hits"]
     hits = {
         labels: [
             sum((record.payoffs or {}).values())
@@ -434,8 +427,8 @@ def test_games_of_others_get_a_report_too(
         ]
         for labels in (("careful", "wild"), ("wild", "wild"))
     }
-    for row in page.tables["toys-guessing-pairings"][1:]:
-        gained = hits.get((row[0].text, row[1].text))
+    for row in page.rows("guessing-pairings"):
+        gained = hits.get((row["Left"].text, row["Right"].text))
         if gained:
-            assert row[6].number() == pytest.approx(sum(gained) / len(gained))
+            assert row["Hits"].number() == pytest.approx(sum(gained) / len(gained))
     assert (inspect.getdoc(Guessing) or "?").partition("\n")[0] in page.text

@@ -177,13 +177,12 @@ def test_as_many_rows_as_effects_leave_no_errors() -> None:
 
 
 def test_hc3_knows_no_error_of_a_level_that_one_row_has_alone() -> None:
-    frame = pl.DataFrame(
-        {"model": ["a", "a", "a", "b", "b", "b", "c"], "gain": [1.0, 2, 3, 2, 5, 6, 9]}
-    )
+    gains = [1.0, 2, 3, 1, 4, 2, 3, 2, 5, 6, 4, 7, 5, 9]
+    frame = pl.DataFrame({"model": ["a"] * 7 + ["b"] * 6 + ["c"], "gain": gains})
     found = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="HC3")
     errors = dict(found.frame.select("level", "error").rows())
     assert errors["c"] is None
-    two = ols(frame.head(6), "gain", ["model"], reference={"model": "a"}, errors="HC3")
+    two = ols(frame.head(13), "gain", ["model"], reference={"model": "a"}, errors="HC3")
     assert errors["b"] == pytest.approx(two.frame.filter(level="b")["error"][0])
     assert "fitted exactly" in found.notes[0]
     single = ols(frame, "gain", ["model"], reference={"model": "c"}, errors="HC3").frame
@@ -202,10 +201,18 @@ def test_a_level_in_one_cluster_has_no_clustered_error() -> None:
 
 
 def test_few_clusters_are_said_and_one_gives_no_errors() -> None:
-    few = fitted(games().with_columns(pl.col("deal") % 4), errors="cluster")
-    assert few.clusters == 4
+    few = fitted(games().with_columns(pl.col("deal") % 10), errors="cluster")
+    assert few.clusters == 10
     assert few.notes == (
-        "4 clusters are few: where the outcome is a share or skewed, the intervals are too narrow",
+        "10 clusters are few: where the outcome is a share or skewed, the intervals are too narrow",
+    )
+    fewer = fitted(games().with_columns(pl.col("deal") % 9), errors="cluster")
+    assert fewer.frame.select("error", "low", "high", "p").null_count().row(0) == (
+        (len(fewer.frame),) * 4
+    )
+    assert fewer.frame["estimate"].to_list() == few.frame["estimate"].to_list()
+    assert fewer.notes == (
+        "nothing can be told of how uncertain effects are: 9 clusters, and it takes 10",
     )
     one = fitted(games().with_columns(deal=1), errors="cluster")
     assert one.frame["error"].null_count() == len(one.frame)
@@ -393,6 +400,11 @@ def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
     found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
                 cluster=["deal"])  # fmt: skip
     assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)
+    fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"})
+    assert fewer.notes == (
+        "nothing can be told of how uncertain effects are: 9 degrees of freedom, and it takes 10",
+    )
+    assert fewer.frame["low"].null_count() == len(fewer.frame)
 
 
 def test_levels_that_few_clusters_have_are_told() -> None:
@@ -420,7 +432,7 @@ def test_levels_at_which_the_outcome_never_varied_are_told() -> None:
         assert note.endswith("too narrow: kind 0, kind 2")
 
 
-@pytest.mark.parametrize("deals", [6, 15])  # of about 13 rows, more than columns, and of 5
+@pytest.mark.parametrize("deals", [10, 15])  # of about 8 rows, more than columns, and of 5
 def test_levels_in_few_clusters_have_bias_reduced_errors(deals: int) -> None:
     frame = games(80).with_columns(pl.col("deal") % deals)
     rare = (pl.col("deal") < 3) & (pl.col("model") == "c")

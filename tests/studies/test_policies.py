@@ -11,7 +11,7 @@ from cheaptalk.frames import match_frames
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
-from cheaptalk.reports.study_facts import UnansweredKind, exclusions
+from cheaptalk.reports.study.facts import UnansweredKind, exclusions
 from cheaptalk.studies import Dealt, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
 

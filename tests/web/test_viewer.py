@@ -20,7 +20,7 @@ from cheaptalk.reports.pages import PORT
 from cheaptalk.web import make_viewer
 from tests.fakes import Canned, Refusing, study, with_model
 from tests.judges import judged
-from tests.pages import Page
+from tests.pages import Cell, Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 
 
@@ -138,23 +138,27 @@ def test_links_of_a_report_find_as_many_matches_as_they_say(badly: Viewer, tmp_p
     out = tmp_path / "report.html"
     ct.reports.report(badly.store, "badly", out)
     page = Page(out.read_text())
-    headings = page.headings("badly-persuasion-pairings")
     faulty = {
         record.id for record in badly.store.records("badly")
         if any(set(kinds) - {"ok"} for kinds in record.kinds.values())
     }  # fmt: skip
-    for row in page.tables["badly-persuasion-pairings"][1:]:
-        for heading, cell in zip(headings[2:], row[2:], strict=True):
-            if cell.link:
-                found = badly.matches(cell.link.removeprefix(f"http://127.0.0.1:{PORT}"))
-                if heading == "Valid at first try":
-                    assert len(found) == sum(cell.number() or 0 for cell in row[2:5])
-                elif heading == "Other answers":
-                    assert found
-                    assert set(found) <= faulty
-                else:
-                    counted = row[2] if "data-n" in cell.attributes else cell
-                    assert len(found) == counted.number()
+
+    def found(cell: Cell) -> list[str]:
+        return badly.matches((cell.link or "").removeprefix(f"http://127.0.0.1:{PORT}"))
+
+    for row in page.rows("persuasion-pairings"):
+        statuses = [row[name] for name in ("Finished", "Forfeited", "Failed")]
+        for heading, cell in row.items():
+            if not cell.link:
+                continue
+            if heading == "Valid at first try":
+                assert len(found(cell)) == sum(one.number() or 0 for one in statuses)
+            elif cell in statuses:
+                assert len(found(cell)) == cell.number()
+            else:
+                assert len(found(cell)) == row["Finished"].number()
+    for row in page.rows("persuasion-answers"):
+        assert all(set(found(row[kind])) <= faulty for kind in ("Repaired", "Unparsable"))
 
 
 def test_a_match_shows_what_each_seat_saw_said_and_was_told_with_every_call(badly: Viewer) -> None:

@@ -1,4 +1,4 @@
-from .analysis.analysis import Analysis, plus_minus
+from .analysis.analysis import Analysis, spread_text
 from .analysis.estimation import (
     AnalysisOptions,
     SeatsOptions,
@@ -94,7 +94,6 @@ __all__ = [
     "mene_mixtures",
     "model_choice",
     "nash_average",
-    "plus_minus",
     "profile",
     "propose_cells",
     "provider_game",
@@ -103,6 +102,7 @@ __all__ = [
     "regret",
     "replicator_dynamics",
     "resampled",
+    "spread_text",
     "symmetric_equilibria",
     "tally",
     "write_payoffs",

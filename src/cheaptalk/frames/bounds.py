@@ -1,6 +1,6 @@
 """The least and the most that scores can be, as far as it follows from the matches' parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from cheaptalk.frames.reader import parameters_in
 from cheaptalk.rules import Game, game_box
-from cheaptalk.rules.bounds import mean_bounds
+from cheaptalk.rules.bounds import SLACK, mean_bounds
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.text import plain
 
 LEAST, MOST = ".least", ".most"
 
@@ -48,6 +49,34 @@ def with_bounds(
     placed = rest.join(found.select("configuration", *apart), on="configuration", how="left",
                        maintain_order="left")  # fmt: skip
     return placed if apart else frame, bounds
+
+
+def beyond(frame: pl.DataFrame, values: Mapping[str, Bounds | BoundsColumns]) -> Iterator[str]:
+    """What matches come to beyond what their game says it can be: its bounds are wrong then.
+
+    Args:
+        frame: matches, with the columns that bounds are in.
+        values: the bounds of each column.
+
+    Yields:
+        A sentence a column, with the first such match.
+    """
+    for name, ends in values.items():
+        if name not in frame.columns:
+            continue
+        least, most = (
+            (pl.col(end) if isinstance(end, str) else pl.lit(end, pl.Float64)) for end in ends
+        )
+        value = pl.col(name).cast(pl.Float64)
+        slack = SLACK * pl.max_horizontal(1.0, value.abs())
+        broken = frame.filter((value < least - slack) | (value > most + slack))
+        if broken.height:
+            row = broken.sort("match").select("match", value, least.alias("a"), most.alias("b"))
+            match, got, low, high = row.row(0)
+            yield (
+                f"{plain(name)} is {got:g} in match {match}, and by the game's own bounds it can "
+                f"be {low:g} to {high:g}: the bounds are wrong, and no interval keeps to them"
+            )
 
 
 def with_mean_bounds(

@@ -1,19 +1,22 @@
-from .judge_summaries import JudgeSection, agreement_lines, judge_sections
 from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
-from .recipes.exports import latex, write_tables
+from .recipes.exports import write_tables
 from .recipes.figures import write_figures
 from .recipes.findings import Findings, findings, recipe_of, write_findings
+from .recipes.latex import latex
 from .recipes.leaderboard import leaderboard
-from .recipes.parts import RECIPES, Charts, Header, Lacking, Recipe, RecipePart, ReportTable
-from .score_lines import ScoreEstimate
-from .study_page import report
+from .recipes.parts import RECIPES, Answer, Charts, Lacking, Recipe, RecipePart, Text
+from .recipes.tables import Estimate, Header, ReportTable
+from .study.judges import JudgeSection, agreement_lines, judge_sections
+from .study.report import report, study_recipe
 from .transcripts import Exchange, exchanges, talk
 
 __all__ = [
     "RECIPES",
+    "Answer",
     "Charts",
+    "Estimate",
     "Exchange",
     "Findings",
     "Header",
@@ -23,7 +26,7 @@ __all__ = [
     "Recipe",
     "RecipePart",
     "ReportTable",
-    "ScoreEstimate",
+    "Text",
     "agreement_lines",
     "analyses_by_seat",
     "analysis_json",
@@ -39,6 +42,7 @@ __all__ = [
     "report",
     "seats_json",
     "seats_report",
+    "study_recipe",
     "talk",
     "write_figures",
     "write_findings",

@@ -1,35 +1,44 @@
 """Writing a page: one file that needs nothing else, whole or not at all."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.pages import environment, policy, source, viewer_path
+from cheaptalk.reports.pages import anchor, environment, policy, source, viewer_path
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import MadePart, Recipe
+from cheaptalk.reports.study.facts import study_facts, versions
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.whole_files import whole_file
 
-SCRIPT = "page.js"
-"""What every page does: sorting, filtering, reading transcripts."""
-SCRIPTS = (SCRIPT, "charts.js")
-"""Those of pages with charts: pointing at marks, and saving figures as files."""
+SCRIPTS = ("page.js", "charts.js")
+"""What a page does: sorting, filtering, reading transcripts; pointing at marks, saving figures."""
 
 
 def write_page(
-    template: str,
+    recipe: Recipe,
+    parts: Sequence[MadePart],
     out: Path | str,
     *,
+    name: str,
+    evidence: Evidence | None = None,
     leads_to: str = "",
-    port: int | None,
+    port: int | None = None,
     **shown: Any,
 ) -> None:
     """Write a page as one HTML file that works offline; an existing file is replaced, whole.
 
     Args:
-        template: its file's name.
+        recipe: what the page is.
+        parts: what its parts gave.
         out: the file to write.
-        leads_to: the study whose matches its charts lead to; nowhere without.
+        name: of the study or file, for the heading.
+        evidence: the study, whose design, answers and cost are told; none without.
+        leads_to: the study whose matches numbers lead to; nowhere without.
         port: where ``cheaptalk view`` will listen; None where there is nothing to view.
-        **shown: what the template shows, by name.
+        **shown: what templates take besides, by name: with ``leads_to``, ``transcripts``, ``store``
+            and ``sample``.
 
     Raises:
         CheaptalkError: the file cannot be written.
@@ -41,10 +50,16 @@ def write_page(
 
     page = (
         environment()
-        .get_template(template)
+        .get_template("page.html.jinja")
         .stream(
-            scripts=code, policy=policy(*code), viewer=viewer,
-            href=href if leads_to else None, **shown,
+            _of_study(evidence) if evidence else {},
+            scripts=code, policy=policy(*code), viewer=viewer, href=href if leads_to else None,
+            recipe=recipe, parts=[one for one in parts if one.shown], name=name, evidence=evidence,
+            leads_to=leads_to, versions=versions(),
+            lacking={
+                one.part.title: one.lacking for one in parts if one.lacking and not one.part.design
+            },
+            ids={one.part.title: anchor(one.part.title).lower() for one in parts}, **shown,
         )
     )  # fmt: skip
     page.enable_buffering(100)
@@ -54,3 +69,9 @@ def write_page(
             file.writelines(page)
     except OSError as error:
         raise CheaptalkError(f"{out}: cannot be written: {error.strerror}") from error
+
+
+def _of_study(evidence: Evidence) -> Mapping[str, Any]:
+    """What a page says of a study as a whole."""
+    summary = evidence.store.study(evidence.study)
+    return {"study": summary, "facts": study_facts(evidence.store, summary, evidence.frames)}

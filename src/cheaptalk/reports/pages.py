@@ -17,7 +17,7 @@ from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, line_up, runs
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.svg import PAGE, WIDE, WIDTH, Href, drawing
-from cheaptalk.rules import counted
+from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, plain, readable
 
@@ -162,8 +162,8 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
     made.filters |= {
         "anchor": anchor, "drawn": drawn, "capital": capital, "counted": counted,
-        "day": day, "exactly": exactly, "fixed": fixed, "lined_up": lined_up, "moment": moment,
-        "money": money, "plain": plain,
+        "day": day, "exactly": exactly, "fixed": fixed, "game_title": game_title,
+        "lined_up": lined_up, "moment": moment, "money": money, "plain": plain,
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
         "single": single,
     }  # fmt: skip

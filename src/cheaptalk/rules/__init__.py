@@ -53,6 +53,7 @@ from cheaptalk.rules.registry import (
     Registry,
     UnknownName,
     game_box,
+    game_title,
     games,
     register,
     strategies,
@@ -71,6 +72,6 @@ __all__ = [
     "Strategy",
     "StrategyError", "Stream", "StyleFile", "Table", "Tell", "UnknownName", "Value", "Whole",
     "by_name", "counted", "decided", "explain", "field_meanings", "field_ranges", "game_box",
-    "games", "give", "numbered", "play", "play_async", "play_on", "register", "replay",
-    "strategies", "strategy", "strategy_named", "suggest", "unknown",
+    "game_title", "games", "give", "numbered", "play", "play_async", "play_on", "register",
+    "replay", "strategies", "strategy", "strategy_named", "suggest", "unknown",
 ]  # fmt: skip

@@ -184,6 +184,8 @@ class Game(Value):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
+    """What people read, where that is not the name in words, such as Diner's dilemma."""
     version: ClassVar[int] = 1
     """Raised when a rule change would make a recorded match replay differently."""
     roles: ClassVar[tuple[str, ...]]

@@ -367,6 +367,17 @@ def game_box(name: str) -> GameBox:
     return found
 
 
+def game_title(name: str) -> str:
+    """What people read of a game, be it installed or not.
+
+    >>> game_title("diners_dilemma"), game_title("tic_tac_toe")
+    ("Diner's dilemma", 'Tic tac toe')
+    """
+    found = games().get(name)
+    words = name.replace("_", " ")
+    return (found.rules.title if found else "") or words[:1].upper() + words[1:]
+
+
 def strategies(game: str) -> Mapping[str, Strategy]:
     """All strategies for a game by name: its own, then those registered for it elsewhere.
 

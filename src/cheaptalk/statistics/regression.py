@@ -20,6 +20,8 @@ from cheaptalk.statistics.printout import Tabular
 Errors = Literal["classical", "HC3", "cluster"]
 ENOUGH_TREATED = 25
 """Clusters that must have a level, and its reference, for its interval to be wide enough."""
+LEAST = 10
+"""Degrees of freedom, and clusters, below which errors cannot be told at all."""
 NARROW = "where the outcome is a share or skewed, the intervals are too narrow"
 
 
@@ -59,6 +61,11 @@ class Regression(Tabular):
         many = "" if self.clusters is None else f", {counted(self.clusters, 'cluster')}"
         freedom = "Satterthwaite's" if self.covariance.reduced else self.covariance.freedom
         return f"{self.level * 100:g} %, {self.method}{many}, t with {freedom} degrees of freedom"
+
+    @property
+    def untold(self) -> str:
+        """Why nothing can be told of how uncertain effects are; empty where it can."""
+        return _untold(self.rows - self.design.rank, self.clusters)
 
     @property
     def adjusted_r2(self) -> float | None:
@@ -111,7 +118,7 @@ class Regression(Tabular):
         error = np.sqrt(np.maximum(squares, 0))
         blind = (np.abs(weights) > SINGULAR) @ self.covariance.unknown
         freedom = self.covariance.freedoms(weights)
-        known = ~blind & (freedom > 0)
+        known = ~blind & (freedom > 0) & (not self.untold)
         used = np.where(known, freedom, 1.0)
         width = stdtrit(used, (1 + self.level) / 2) * error
         size = np.divide(np.abs(estimate), error, out=np.full(len(error), np.nan), where=error > 0)
@@ -309,13 +316,16 @@ def _warnings(
         return ["as many rows as effects leave nothing to estimate errors from"]
     if clusters is not None and clusters.count == 1:
         return ["one cluster leaves nothing to estimate errors from"]
+    left = len(residuals) - design.rank
+    if untold := _untold(left, clusters.count if clusters else None):
+        return [untold]
     notes = []
     if not residuals.any():
         notes.append("the factors fit the outcome exactly: nothing varies beyond them")
     if covariance.unknown.any():
         notes.append(covariance.why)
     if clusters is not None and residuals.any():
-        notes += _few(clusters, len(residuals) - design.rank)
+        notes += _few(clusters, left)
         if still := _constant(design, values):
             never = (
                 "the outcome never varied at these levels, and so their intervals are too narrow"
@@ -337,6 +347,16 @@ def _constant(design: Design, values: FloatArray) -> list[str]:
         found += [f"{factor.name} {level}" for level in factor.levels
                   if still[at.get(level, design.width)]]  # fmt: skip
     return found
+
+
+def _untold(left: int, clusters: int | None) -> str:
+    """Why errors cannot be told: too few degrees of freedom or clusters; empty where they can."""
+    few = "nothing can be told of how uncertain effects are"
+    if left < LEAST:
+        return f"{few}: {counted(left, 'degree')} of freedom, and it takes {LEAST}"
+    if clusters is not None and clusters < LEAST:
+        return f"{few}: {counted(clusters, 'cluster')}, and it takes {LEAST}"
+    return ""
 
 
 def _few(clusters: Clusters, left: int) -> Iterator[str]:

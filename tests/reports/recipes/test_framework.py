@@ -15,16 +15,9 @@ from cheaptalk.reports.recipes.exports import write_tables
 from cheaptalk.reports.recipes.figures import write_figures
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.means import means, over_games
-from cheaptalk.reports.recipes.parts import (
-    Charts,
-    Header,
-    Lacking,
-    Recipe,
-    RecipePart,
-    ReportTable,
-    TableCell,
-)
+from cheaptalk.reports.recipes.parts import Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
+from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from tests.conftest import Command
 from tests.pages import Page
 from tests.reports.browser import Tab, browse
@@ -76,14 +69,14 @@ def page(well: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (TableCell(3.0, error=0.0), "did not vary"),
-        (TableCell(3.0, 3.0, 3.0, error=0.0), "did not vary"),
-        (TableCell(1.0, 0.74, 1.0, error=0.0, clusters=10), "at least 0.74 (10 of 10)"),
-        (TableCell(3.0, error=0.25), "(0.25)"),
-        (TableCell(3.0), ""),
+        (Estimate(3.0, error=0.0), "did not vary"),
+        (Estimate(3.0, 3.0, 3.0, error=0.0), "did not vary"),
+        (Estimate(1.0, 0.74, 1.0, error=0.0, clusters=10), "at least 0.74 (10 of 10)"),
+        (Estimate(3.0, error=0.25), "(0.25)"),
+        (Estimate(3.0), ""),
     ],
 )
-def test_a_number_that_never_varied_says_so(cell: TableCell, text: str) -> None:
+def test_a_number_that_never_varied_says_so(cell: Estimate, text: str) -> None:
     assert cell.spread(2) == text
 
 
@@ -224,6 +217,33 @@ def test_texts_of_tables_are_no_formulas_in_a_spreadsheet_unless_raw(tmp_path: P
     assert "{[}a]" in (tmp_path / "gains.tex").read_text()
 
 
+def test_a_codebook_tells_what_plainly_named_columns_hold(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"who": ["a"], "gain gpt-4 (all)": [1.5], "gain gpt-4 (all).low": [1.0],
+         "gain gpt-4 (all).n": [3], "gain gpt-4 [all]": [2.0], "games": [7]}
+    )  # fmt: skip
+    columns = (
+        Header("who", "Player"),
+        Header("gain gpt-4 (all)", "Gain", "points", 1, "The mean.", group="GPT-4"),
+    )
+    table = ReportTable("gains", "Gains", frame, columns, "By deal.", printed="Table 2")
+    *_, last = write_tables({"gains": table}, tmp_path)
+    assert pl.read_csv(tmp_path / "gains.csv").columns == [
+        "who", "gain_gpt_4_all", "gain_gpt_4_all_low", "gain_gpt_4_all_n", "gain_gpt_4_all_2",
+        "games",
+    ]  # fmt: skip
+    assert last == tmp_path / "codebook.csv"
+    assert pl.read_csv(last).fill_null("").rows() == [
+        ("gains", "", "Gains", "", "Table 2. By deal."),
+        ("gains", "who", "Player", "", ""),
+        ("gains", "gain_gpt_4_all", "GPT-4: Gain", "points", "The mean."),
+        ("gains", "gain_gpt_4_all_low", "GPT-4: Gain", "points", "Lower end of its interval."),
+        ("gains", "gain_gpt_4_all_n", "GPT-4: Gain", "", "How many observations are behind it."),
+        ("gains", "gain_gpt_4_all_2", "", "", "Not shown in the table."),
+        ("gains", "games", "", "", "Not shown in the table."),
+    ]
+
+
 def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     cheaptalk: Command, well: Path, tmp_path: Path
 ) -> None:
@@ -233,11 +253,8 @@ def test_a_wrong_recipe_is_one_sentence_and_nothing_is_written(
     done = cheaptalk("report", "well", "--store", str(well), "--recipe", "chips")
     assert done.status == 2
     assert "well holds nothing of the recipe chips: " in done.said
-    done = cheaptalk("report", "well", "--store", str(well), "--tables", "x")
-    assert done.status == 2
-    assert "only a recipe makes tables" in done.err
-    done = cheaptalk("report", "well", "--store", str(well), "--figures", "x")
-    assert (done.status, "only a recipe makes figures" in done.err) == (2, True)
+    done = cheaptalk("report", "well", "--store", str(well), "--set", "x=1")
+    assert (done.status, "only a recipe has options" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
 
@@ -115,9 +116,52 @@ def test_tables_of_one_player_are_ranked_by_the_score_of_the_game(store: Path) -
     assert shown["rank"].to_list() == [1, 2]
 
 
-def test_who_lacks_cells_is_said(store: Path) -> None:
-    notes = board(store, "new", "tables").tables["leaderboard"].notes
-    assert any(note.startswith("zero has matches in 1 of 7 combinations") for note in notes)
+def test_who_skipped_games_stands_apart_with_what_is_lacking(store: Path) -> None:
+    """Those of the tables played one game, which nobody else did, and are ahead of nobody."""
+    found = board(store, "new", "tables")
+    assert sorted(found.tables["leaderboard"].frame["player"]) == ["fair", "luck", "tough"]
+    apart = found.tables["not-ranked"].frame
+    assert apart["player"].to_list() == ["high", "zero"]
+    assert apart["lacks"][0] == (
+        "6 of 6 combinations of configuration and role, of Bargaining, Persuasion"
+    )
+    assert apart["z"][1] > 0 > apart["z"][0]
+    assert "zero" not in found.answers["Standing"]
+
+
+def test_one_who_played_a_part_of_what_others_did_is_not_ranked(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    best = {"name": "best", "players": NEW["players"], "deals": 6, "seed": 3,
+            "games": [{"game": "bargaining", "fixed": {"horizon": 6, "money": 100}}],
+            "pairing": [["tough", "luck"]]}  # fmt: skip
+    with ct.Store.open(path, create=True) as opened:
+        for study in (OLD, best):
+            ct.run(ct.studies.parse_study(study, "here"), opened)
+    found = board(path, "old", "best")
+    assert sorted(found.tables["leaderboard"].frame["player"]) == ["fair", "luck"]
+    (row,) = found.tables["not-ranked"].frame.rows(named=True)
+    assert row["player"] == "tough"
+    assert row["lacks"].startswith("5 of 6 combinations of configuration and role")
+
+
+def test_nobody_is_ranked_where_no_two_played_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    apart = {"name": "apart", "players": OLD["players"], "deals": 6,
+             "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+             "pairing": [["fair", "luck"]]}  # fmt: skip
+    with ct.Store.open(path, create=True) as opened:
+        ct.run(ct.studies.parse_study(apart, "here"), opened)
+    assert board(path, "apart").lacking["Standing"].startswith("nobody can be ranked: no two")
+
+
+def test_a_game_that_never_varied_leaves_no_interval_over_all(store: Path) -> None:
+    found = board(store, "new")
+    frame = found.tables["leaderboard"].frame
+    for row in frame.iter_rows(named=True):
+        still = 0 in (row["bargaining.error"], row["persuasion.error"])
+        assert (row["overall.low"] is None) == still
+        said = f"{row['player']} has no interval over all games"
+        assert any(note.startswith(said) for note in found.tables["leaderboard"].notes) == still
 
 
 def test_one_player_alone_is_no_leaderboard(
@@ -160,3 +204,11 @@ def test_the_order_in_which_matches_were_stored_changes_no_digit(
     ct.run(study, tmp_path / "other.sqlite")
     one, other = (board(tmp_path / name, "new") for name in ("one.sqlite", "other.sqlite"))
     assert one.tables["leaderboard"].frame.equals(other.tables["leaderboard"].frame)
+
+
+def test_one_name_for_two_models_is_refused() -> None:
+    cool = {"model": "openai/gpt", "temperature": 0.2}
+    same: dict[str, Any] = {"a": {"gpt": cool}, "b": {"gpt": cool, "fair": {"strategy": "x"}}}
+    check_players(same | {"c": {"fair": {"strategy": "y"}}})
+    with pytest.raises(ct.CheaptalkError, match="gpt is not the same in a and d: temperature"):
+        check_players(same | {"d": {"gpt": cool | {"temperature": 1.0}}})

@@ -374,7 +374,7 @@ def _print_providers(among: ct.equilibrium.Providers) -> None:
         rows: list[list[object]] = [
             [
                 owner,
-                *([ct.equilibrium.plus_minus(reading.given[at], 1)] if reading.given else []),
+                *([ct.equilibrium.spread_text(reading.given[at], 1)] if reading.given else []),
                 *(f"{share:.1%}" for share in reading.responses[at]),
             ]
             for at, owner in enumerate(owners)

@@ -54,14 +54,9 @@ def hand_over(
     drawn = ct.reports.write_figures(found.charts, figures) if figures and shown else []
     if json:
         told = {name: one.frame.to_dicts() for name, one in shown.items()}
-        print_json({"tables": told, "lacking": found.lacking})
+        print_json({"answers": found.answers, "tables": told, "lacking": found.lacking})
     else:
-        for table in shown.values():
-            say(f"{table}\n", whole=True)
-            for note in table.remarks:
-                say(note)
-        for title, why in found.lacking.items():
-            say(f"{title}: {why}")
+        _say_all(found, shown)
         if written:
             say(f"The tables are in {written[0].parent.absolute()}")
         say_figures(drawn)
@@ -69,6 +64,18 @@ def hand_over(
             say(f"The page is at {to.absolute()}")
     if not shown:
         raise typer.Exit(1)
+
+
+def _say_all(found: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable]) -> None:
+    """The answers, the tables and what is missing."""
+    for answer in found.answers.values():
+        say(f"{answer}\n")
+    for table in shown.values():
+        say(f"{table}\n", whole=True)
+        for note in table.remarks:
+            say(note)
+    for title, why in found.lacking.items():
+        say(f"{title}: {why}")
 
 
 def say_figures(drawn: list[Path]) -> None:

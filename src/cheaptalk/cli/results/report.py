@@ -58,7 +58,7 @@ def report(
         Path | None,
         typer.Option(
             "--tables",
-            help="Write a recipe's tables here too, as CSV and LaTeX.",
+            help="Write the tables here too, as CSV and LaTeX.",
             callback=file_to_write,
         ),
     ] = None,
@@ -85,10 +85,6 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
-    if tables and not recipe:
-        raise typer.BadParameter("only a recipe makes tables; name one", param_hint="--recipe")
-    if figures and not recipe:
-        raise typer.BadParameter("only a recipe makes figures; name one", param_hint="--recipe")
     if settings and not recipe:
         raise typer.BadParameter("only a recipe has options; name one", param_hint="--recipe")
     options = dict(pair(one, "NAME=VALUE", "--set", empty=True) for one in settings or ())
@@ -100,34 +96,25 @@ def report(
         if ct.records.imports.holds_names(opened, study):
             say(f"{study}: {ct.records.imports.NAMED}", to=err)
         with needing("analysis"):
-            write, find = ct.reports.report, ct.reports.findings
-        if not recipe:
-            with err.status(f"{study}: reporting"):
-                write(opened, study, file, as_published=as_published, sample=sample, port=port)
-        else:
-            with err.status(f"{study}: reading matches") as status:
-                found = find(
-                    opened, study, recipe, as_published=as_published, draws=draws, seed=seed,
-                    options=options, workers=workers,
-                    progress=lambda part: status.update(f"{study}: {part.title}"),
-                )  # fmt: skip
-            if found.empty:
-                first = next(iter(found.lacking.values()))
-                raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
-            with err.status(f"{study}: writing {file.name}"):
-                ct.reports.write_findings(found, file, sample=sample, port=port)
-            written = (
-                ct.reports.write_tables(found.tables, tables, recipe, raw_cells=raw_cells)
-                if tables
-                else []
-            )
-            drawn = ct.reports.write_figures(found.charts, figures) if figures else []
-            _tell(found, file, written, drawn, json)
-            return
-    if json:
-        print_json({"study": study, "report": str(file.absolute()), "matches": counts})
-    else:
-        say(f"The report is at {file.absolute()}")
+            chosen = recipe or ct.reports.study_recipe(opened, study)
+        with err.status(f"{study}: reading matches") as status:
+            found = ct.reports.findings(
+                opened, study, chosen, as_published=as_published, draws=draws, seed=seed,
+                options=options, workers=workers,
+                progress=lambda part: status.update(f"{study}: {part.title}"),
+            )  # fmt: skip
+        if recipe and found.empty:
+            first = next(iter(found.lacking.values()))
+            raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
+        with err.status(f"{study}: writing {file.name}"):
+            ct.reports.write_findings(found, file, sample=sample, port=port)
+        written = (
+            ct.reports.write_tables(found.tables, tables, recipe or "", raw_cells=raw_cells)
+            if tables
+            else []
+        )
+        drawn = ct.reports.write_figures(found.charts, figures) if figures else []
+        _tell(found, counts, file, written, drawn, json)
 
 
 def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
@@ -142,22 +129,25 @@ def _say_unfinished(study: str, counts: Mapping[str, int]) -> None:
 
 
 def _tell(
-    found: ct.reports.Findings, file: Path, written: list[Path], drawn: list[Path], json: bool
-) -> None:
+    found: ct.reports.Findings, counts: Mapping[str, int], file: Path, written: list[Path],
+    drawn: list[Path], json: bool,
+) -> None:  # fmt: skip
     if json:
         print_json(
             {
                 "study": found.evidence.study,
                 "recipe": found.recipe.name,
                 "report": str(file.absolute()),
+                "matches": counts,
+                "answers": found.answers,
                 "tables": {name: one.frame.to_dicts() for name, one in found.tables.items()},
                 "lacking": found.lacking,
                 "files": [str(one.absolute()) for one in (*written, *drawn)],
             }
         )
         return
-    for name, table in found.tables.items():
-        say(f"{name}: {counted(table.frame.height, 'row')}")
+    for title, answer in found.answers.items():
+        say(f"{title}: {answer}")
     for title, why in found.lacking.items():
         say(f"Left out: {title}: {why}")
     if written:

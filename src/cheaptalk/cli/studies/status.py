@@ -45,7 +45,8 @@ def status(
                          {"game": game, **forfeit._asdict(), "matches": count}
                          for (game, forfeit), count in forfeits[one.name].items()
                      ],
-                     "cost": costs[one.name].as_json(), "paid_by_others": others[one.name],
+                     "cost": None if one.spec.get("imported") and not costs[one.name].calls
+                     else costs[one.name].as_json(), "paid_by_others": others[one.name],
                      "judging": judging[one.name].as_json()}
                     for one in summaries
                 ],

@@ -375,9 +375,9 @@ def analysis_text(one: Analysis) -> str:
     )
     lines += [f"  {words.rstrip('.')}." for words in said if words]
     columns = {
-        "Share": [plus_minus(spread, 3) for spread in one.against("mixture")],
-        "Payoff": [plus_minus(spread, one.places) for spread in one.gets],
-        "Regret": [plus_minus(spread, one.places) for spread in one.against("regret")],
+        "Share": [spread_text(spread, 3) for spread in one.against("mixture")],
+        "Payoff": [spread_text(spread, one.places) for spread in one.gets],
+        "Regret": [spread_text(spread, one.places) for spread in one.against("regret")],
         "Best reply": [f"{share:.1%}" for share in one.answering],
     }
     rows = [[one.labels[at], *(cells[at] for cells in columns.values())] for at in one.ranking]
@@ -390,11 +390,13 @@ def payoff_places(payoffs: npt.ArrayLike) -> int:
     return max(2, decimals(np.ravel(payoffs).tolist(), noise=0.0))
 
 
-def plus_minus(one: Spread, places: int) -> str:
-    """A number with the standard deviation of its draws; ``none`` where it is undefined."""
-    if one.mean is None or one.error is None:
+def spread_text(one: Spread, places: int) -> str:
+    """A number with the ends between which 95 % of its draws are; ``none`` if undefined."""
+    if one.mean is None or one.low is None or one.high is None:
         return "none" if one.estimate is None else fixed(one.estimate, places)
-    return f"{fixed(one.mean, places)} ± {fixed(one.error, places)}"
+    low, high = fixed(one.low, places), fixed(one.high, places)
+    value = fixed(one.mean, places)
+    return value if value == low == high else f"{value} ({low} to {high})"
 
 
 def mixed(labels: Sequence[str], used: Sequence[int], shares: Sequence[float] | Floats) -> str:
@@ -421,13 +423,14 @@ def regret_text(regret: float, payoffs: npt.ArrayLike) -> str:
 
 
 def _made(one: Analysis) -> str:
-    """How the numbers behind ± were made, or why there are none."""
+    """How the intervals were made, or why there are none."""
     if one.unsure:
         return f"No intervals: {one.unsure}."
     warning = "".join(f"\n{said}." for said in one.warnings)
     return (
         "The table is of the equilibrium of most entropy, and among several with equally much the "
-        f"best paid, found anew in each draw: mean ± standard deviation over {one.draws:,} "
-        f"bootstrap draws of at least {one.game.fewest:,} deals a cell ({one.drawn_in_words}, "
-        f"seed {one.drawn.seed}). What stands above it is of the mean payoffs.{warning}"
+        "best paid, found anew in each draw: the mean, and in brackets 95 %, of "
+        f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
+        f"({one.drawn_in_words}, seed {one.drawn.seed}). What stands above it is of the mean "
+        f"payoffs.{warning}"
     )

@@ -12,8 +12,8 @@ from cheaptalk.equilibrium.analysis.analysis import (
     called,
     mixed,
     payoff_places,
-    plus_minus,
     regret_text,
+    spread_text,
 )
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import Solved
@@ -187,7 +187,7 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
     head = [*one.seats, "Of draws", *(f"{seat} gets" for seat in one.seats)]
     rows = [
         [pair.row, pair.column, f"{pair.support:.1%}{'*' if pair.stable else ' '}",
-         *(plus_minus(got, one.places) for got in pair.gets)]
+         *(spread_text(got, one.places) for got in pair.gets)]
         for pair in one.standing[:SHOWN]
     ]  # fmt: skip
     more = len(one.standing) - SHOWN
@@ -195,7 +195,7 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
     deals = "the same deals in all cells" if one.paired else "deals drawn for each cell"
     made = (
         f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
-        f"payoffs. {one.choice.without:.1%} of draws have none. ±: standard deviation over "
+        f"payoffs. {one.choice.without:.1%} of draws have none. In brackets: 95 % of "
         f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
         f"({deals}, seed {one.seed})." + (f" {one.game.few}." if one.game.few else "")
     )

@@ -403,9 +403,9 @@ def _known(number: float) -> float | None:
 
 
 def mean_and_error(drawn: Floats) -> str:
-    """Mean and standard error of draws as tables print them; N/A where they are undefined."""
+    """Mean of draws, and behind it their standard deviation; N/A where they are undefined."""
     some = drawn[np.isfinite(drawn)]
-    return f"{some.mean():.4g} ± {some.std(ddof=1):.2g}" if len(some) > 1 else "N/A"
+    return f"{some.mean():.4g} ({some.std(ddof=1):.2g})" if len(some) > 1 else "N/A"
 
 
 def _times(size: int, draws: int, seed: int, *place: int) -> Floats:

@@ -128,7 +128,7 @@ def length(result: Result) -> float:
 def words_spoken(result: Result) -> float:
     """The number of words in all messages.
 
-    The paper counts the tokens of a model's tokeniser, which differ from model to model.
+    The paper counts tokens of GPT-2; the recipe ``self-play`` does so, given its merges.
     """
     return float(sum(len(words(text)) for text in _messages(result)))
 

@@ -98,6 +98,7 @@ class DealOrNoDeal(Game):
     """
 
     name = "deal_or_no_deal"
+    title = "Deal or No Deal"
     payoff_unit = "points"
     roles = ("player",)
     events = (Briefing, YourTurn, ProposalMade, GameOver)

@@ -24,6 +24,7 @@ class DinersDilemma(Rounds):
     """
 
     name = "diners_dilemma"
+    title = "Diner's dilemma"
     payoff_unit = "utility"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Order,)

@@ -28,6 +28,7 @@ class ElFarolBar(Rounds):
     """
 
     name = "el_farol_bar"
+    title = "El Farol bar"
     payoff_unit = "utility"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Visit,)

@@ -40,6 +40,7 @@ class SealedBidAuction(Rounds):
     """
 
     name = "sealed_bid_auction"
+    title = "Sealed-bid auction"
     payoff_unit = "value less price"
     events = (Briefing, Turn, RoundResult, Over)
     actions = (Bid,)

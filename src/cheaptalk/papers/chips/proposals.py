@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import polars as pl
 
+from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
 from cheaptalk.reports.charts.chart import Axis, Box, Boxes, Chart, Rule
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
+from cheaptalk.reports.recipes.parts import Charts
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE, counted
 
 BINS = 40
@@ -90,6 +92,7 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         ),
         INTERVALS, leads=lambda row: found.lead(row["variant"], player=row["player"]),
     )  # fmt: skip
+    yield from paper_tables.proposals(evidence, found, frame)
     yield _kinds(found, turns)
 
 

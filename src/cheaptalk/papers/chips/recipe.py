@@ -4,6 +4,7 @@ from cheaptalk.papers.chips.proposals import densities, table_5
 from cheaptalk.papers.chips.regrets import figure_5, figures_4_and_10
 from cheaptalk.papers.chips.surplus import table_3, table_4, trajectories
 from cheaptalk.papers.chips.survey import ABOUT, OPTION, figure_9, figure_11, performance, table_1
+from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -21,10 +22,10 @@ RECIPE: Recipe = Recipe(
         RecipePart("Regret", "Figure 5", figure_5),
         RecipePart("One game, and what it could have been", "Figures 4 and 10", figures_4_and_10),
         RecipePart("Learning between games", "Figure 11", figure_11),
-        RecipePart("Survey", "Tables 1 and 2", table_1),
+        RecipePart("Survey", "Table 1", table_1),
         RecipePart("Themes", "Figure 9", figure_9),
         RecipePart("Answers and success", "Section 6.3", performance),
     ),
     measures=("bound",),
-    options={"match": "the id of the game whose value paths are drawn", OPTION: ABOUT},
+    options={"match": "the id of the game whose value paths are drawn", OPTION: ABOUT, **OPTIONS},
 )

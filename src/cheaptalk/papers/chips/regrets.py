@@ -20,16 +20,17 @@ from cheaptalk.papers.chips.games import GAME, Games, games, outcome_of
 from cheaptalk.papers.chips.surplus import INTERVALS, VARIANT
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import some
-from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points
+from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead, Line, Mark, Points, Tone
 from cheaptalk.reports.charts.kinds import bars
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, CheaptalkError, counted
 from cheaptalk.text import plain
 
 REGRETS: tuple[Regret, ...] = ("no", "unforced", "forced")
-TONE = {"no": 2, "forced": 0, "unforced": 1}
+TONE: dict[str, Tone] = {"no": 2, "unforced": 0, "forced": "red"}
 """Green, blue and red, as in figure 5."""
 LEGEND = "Green: no regret; blue: unforced regret; red: forced regret."
 UNFORCED = {

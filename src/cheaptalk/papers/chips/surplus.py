@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, finite
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import DEALS, holm, permutation_test
 from cheaptalk.text import fixed
@@ -30,7 +32,24 @@ POPULATION = Header("population", "Table", about=(
 ))  # fmt: skip
 
 
-def trajectories(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def _reached(found: Games) -> Answer:
+    """How much of what could be gained the best tables gained, and the next ones."""
+    ratios = means(found.matches, ["ratio"], ["variant", "population"]).drop_nulls("ratio")
+    said = []
+    for one in found.variants:
+        rows = ratios.filter(variant=one.name).sort("ratio", descending=True).rows(named=True)
+        told = [f"{row['population']} {_share(row)}" for row in rows[:2]]
+        if told:
+            said.append(f"{one.name}: {', then '.join(told)}")
+    return Answer(f"Of what could be gained, tables gain: {'; '.join(said)}.")
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    spread = estimate(row, "ratio").spread(2)
+    return fixed(row["ratio"], 2) + (f" ({spread})" if spread else "")
+
+
+def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     """The surplus is what all players' chips have gained in worth since the start, losses included.
     Each game's surplus after a turn is divided by its own bound, the most that could be gained
     with all values known and nobody losing (a linear programme, definition 1 of the paper); then
@@ -43,6 +62,7 @@ def trajectories(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     if turns.is_empty():
         raise Lacking("nothing can be gained in any of these games: the bound of each is 0")
     shares = means(turns, ["surplus"], ["variant", "population", "turn"])
+    yield _reached(found)
     yield Charts(
         "trajectories", "Surplus over its bound, turn by turn",
         [panel for one in found.variants for panel in _panels(found, shares, one.name)],
@@ -133,6 +153,7 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
         "In parentheses: standard errors.",
         leads=lambda row: found.lead(table=row["population"]),
     )  # fmt: skip
+    yield from paper_tables.final_surplus(evidence, found, frame)
     yield _dollars(found)
 
 
@@ -220,6 +241,7 @@ def table_4(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         f"{2 / (evidence.draws + 1):.2g}.",
         leads=lambda row: found.lead(row["variant"], table=row["second"]),
     )  # fmt: skip
+    yield from paper_tables.differences(evidence, found, frame)
 
 
 def compared(found: Games, draws: int, seed: int) -> pl.DataFrame:

@@ -9,13 +9,15 @@ from typing import Literal
 import polars as pl
 from scipy import stats
 
+from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import GAME, Games, games
 from cheaptalk.papers.chips.surplus import VARIANT
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable, finite
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
 from cheaptalk.whole_files import read_whole
@@ -282,6 +284,8 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
         ),
         "In parentheses: standard errors.",
     )  # fmt: skip
+    called = pl.col("measure").replace_strict(list(scales), list(map(title, scales)))
+    yield paper_tables.survey(evidence, cells.with_columns(title=called))
 
 
 def _kruskal(people: pl.DataFrame, scale: str) -> float | None:

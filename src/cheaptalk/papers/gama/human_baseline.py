@@ -11,7 +11,8 @@ from cheaptalk.papers.gama.scores import alone, lead
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT
 from cheaptalk.statistics import STRATA
 

@@ -1,10 +1,10 @@
 """Who plays best: GAMA-Bench's leaderboard, and what it is made of run by run."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import polars as pl
 
+from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.charts import dots
 from cheaptalk.papers.gama.scores import (
     GAMES,
@@ -20,9 +20,11 @@ from cheaptalk.papers.gama.scores import (
     treated,
     varied,
 )
+from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, ReportTable
+from cheaptalk.reports.recipes.parts import Answer, Charts
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed, plain, readable
 
@@ -36,7 +38,7 @@ SHOWN_RUNS = 10
 """Runs up to which each has a column of its own."""
 
 
-def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     """Scores of players who sit alone at their tables, in the paper's default settings.
 
     Where a game was played in several settings and one of them is the paper's, only that one
@@ -56,6 +58,14 @@ def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     wide = wide.join(ranks, on="player", how="left", maintain_order="left")
     wide = wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
     games = [game for game in GAMES if game in set(found["game"])]
+    order = wide["player"].to_list()
+    yield _first(wide)
+    yield Charts(
+        "leaderboard", "Scores with their intervals",
+        [dots(TITLES[game], UNIT, found.filter(game=game).to_dicts(), order)
+         for game in [OVERALL, *games] if game in set(found["game"])],
+        "A dot a player, the best overall on top; whiskers are 95 % intervals.",
+    )  # fmt: skip
     yield ReportTable(
         "leaderboard", "Leaderboard", wide,
         (
@@ -68,35 +78,7 @@ def leaderboard(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         ),
         notes=tuple(_notes(evidence, runs, wide)),
     )  # fmt: skip
-    order = wide["player"].to_list()
-    yield _printed(found, order)
-    yield Charts(
-        "leaderboard", "Scores with their intervals",
-        [dots(TITLES[game], UNIT, found.filter(game=game).to_dicts(), order)
-         for game in [OVERALL, *games] if game in set(found["game"])],
-        "A dot a player, the best overall on top; whiskers are 95 % intervals.",
-    )  # fmt: skip
-
-
-def _printed(found: pl.DataFrame, order: Sequence[str]) -> ReportTable:
-    """Mean and spread in one text, a row a game, as in the paper."""
-    keys = {player: f"score {player}" for player in order}
-    rows = {
-        game: {"title": title}
-        | {keys[row["player"]]: _cell(row) for row in found.filter(game=game).to_dicts()}
-        for game, title in TITLES.items() if game in set(found["game"])
-    }  # fmt: skip
-    frame = pl.DataFrame(list(rows.values()), infer_schema_length=None)
-    return ReportTable(
-        "leaderboard-as-printed", "As the paper prints it", frame,
-        (Header("title", "Game"), *(Header(key, player) for player, key in keys.items())),
-        "Mean ± sample standard deviation over runs; from 0 to 100.",
-    )  # fmt: skip
-
-
-def _cell(row: Mapping[str, Any]) -> str:
-    spread = row["score.spread"]
-    return fixed(row["score"], 1) + (f" ± {fixed(spread, 1)}" if spread else "")
+    yield from paper_tables.leaderboard(evidence, found, order)
 
 
 def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterator[str]:
@@ -120,7 +102,28 @@ def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterat
             yield f"{GAMES[game]}: with {readable(values)}."
 
 
-def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
+def _first(wide: pl.DataFrame) -> Answer:
+    """Who is first over all games, and whether its rank is sure."""
+    ranked = wide.drop_nulls(OVERALL)
+    if ranked.is_empty():
+        return Answer("Who is first cannot be told: nobody has played all games that others have.")
+    first, *others = ranked.rows(named=True)
+    name, value = first["player"], fixed(first[OVERALL], 1)
+    spread = estimate(first, OVERALL).spread(1)
+    own = f"{name} (overall {value}{f', {spread}' if spread else ''})"
+    if not others:
+        return Answer(f"{own} is alone: nobody else has played all games.")
+    second, ahead = others[0], fixed(first[OVERALL] - others[0][OVERALL], 1)
+    if first["sure"] == "1 to 1":
+        return Answer(f"{own} is first, {ahead} ahead of {second['player']}: of all ranks together "
+                      "that one holds with 95 % confidence.")  # fmt: skip
+    return Answer(
+        f"Who is first cannot be told yet: {own} is {ahead} ahead of {second['player']}, and its "
+        f"ranks that hold with 95 % confidence are {first['sure']}; play more deals."
+    )
+
+
+def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """Each player's score in each run, with mean, interval and spread.
 
     A run is one deal (and repeat) of each game; overall, a run's score is the mean over its games.
@@ -129,7 +132,8 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
     runs = default_runs(default_players(scored(evidence)))
     found = scores(runs)
     numbers = [f"run {number}" for number in sorted(runs["run"].unique())]
-    wide = by_run(runs).with_columns(pl.format("run {}", "run").alias("run")).pivot(
+    single = by_run(runs)
+    wide = single.with_columns(pl.format("run {}", "run").alias("run")).pivot(
         "run", index=["player", "game"], values="score"
     )  # fmt: skip
     frame = (
@@ -148,3 +152,20 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable]:
         notes=(more,) if len(numbers) > SHOWN_RUNS else (),
         leads=lambda row: lead(runs, row["game"], row["player"]),
     )  # fmt: skip
+    yield from paper_tables.runs(evidence, found, single)
+    yield Charts(
+        "runs", "Scores by run",
+        [_run_panel(game, single.filter(game=game)) for game in TITLES
+         if game in set(single["game"])],
+        "A line a player.",
+    )  # fmt: skip
+
+
+def _run_panel(game: str, single: pl.DataFrame) -> Chart:
+    """A game's scores by run, a line a player."""
+    layers = []
+    for place, player in enumerate(single["player"].unique().sort()):
+        own = single.filter(player=player).sort("run").select("run", "score").rows()
+        marks = [Mark(run, score, f"{player}, run {run}: {fixed(score, 1)}") for run, score in own]
+        layers.append(Line(marks, player, place, DASHES[place // SERIES % len(DASHES)]))
+    return Chart(TITLES[game], UNIT, layers, Axis("run", whole=True))

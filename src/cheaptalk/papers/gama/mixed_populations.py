@@ -15,7 +15,8 @@ from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns

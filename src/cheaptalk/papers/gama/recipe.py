@@ -5,7 +5,9 @@ from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
 from cheaptalk.papers.gama.mixed_populations import against, mixed
 from cheaptalk.papers.gama.robustness import others, settings, strategies, temperatures, versions
 from cheaptalk.papers.gama.rounds import rounds
+from cheaptalk.papers.gama.single_runs import single_runs
 from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
+from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -16,13 +18,14 @@ RECIPE: Recipe = Recipe(
     (
         PLAYED,
         RecipePart("Leaderboard", "Table 1", leaderboard),
-        RecipePart("Runs", "Table 4", runs_apart),
-        RecipePart("Temperatures", "Table 5", temperatures),
-        RecipePart("Prompt versions", "Table 6", versions),
-        RecipePart("Reasoning strategies", "Table 7", strategies),
+        RecipePart("Runs", "Table 4, Figure 3", runs_apart),
+        RecipePart("Temperatures", "Table 5, Figure 4", temperatures),
+        RecipePart("Prompt versions", "Table 6, Figure 5", versions),
+        RecipePart("Reasoning strategies", "Table 7, Figure 6", strategies),
         RecipePart("Other settings of players", "", others),
-        RecipePart("Game settings", "Table 8", settings),
+        RecipePart("Game settings", "Table 8, Figure 7", settings),
         RecipePart("Round by round", "Figures 1 and 10", rounds),
+        RecipePart("One run of each player", "Figures 1 and 10", single_runs),
         RecipePart("Battles", "Figure 2", battles),
         RecipePart("Pirates", "Table 2", pirates),
         RecipePart("Against others", "Figure 11", against),
@@ -31,4 +34,5 @@ RECIPE: Recipe = Recipe(
         RecipePart("Mixed tables", "", mixed),
     ),
     measures=("score", *NUMBERS, *ENDS, *BALLOTS),
+    options=OPTIONS,
 )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.frames.reader import parameters_in
+from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.charts import marked_line
 from cheaptalk.papers.gama.leaderboard import UNIT
 from cheaptalk.papers.gama.scores import (
@@ -24,7 +25,8 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import game_box
 from cheaptalk.statistics import pairwise_tests
 from cheaptalk.text import capital, plain, readable
@@ -133,7 +135,10 @@ def _shown(
             f"such as by {example}"
         )
     for family, means in found:
-        yield _table(family, means, again.get(family.setting))
+        table = _table(family, means, again.get(family.setting))
+        yield table
+        if family.setting in paper_tables.FIRST_TABLES:
+            yield _in_paper_form(evidence, family, table.frame, again.get(family.setting))
         yield from _tests(family, runs, evidence)
     for setting in dict.fromkeys(family.setting for family, _ in found):
         of = [one for one in found if one[0].setting == setting]
@@ -184,6 +189,18 @@ def _table(family: SettingFamily, means: pl.DataFrame, again: str | None) -> Rep
             Header("mean", "Mean", UNIT, 1), Header("spread", "Spread", "s.d.", 1),
         ),
     )  # fmt: skip
+
+
+def _in_paper_form(
+    evidence: Evidence, family: SettingFamily, frame: pl.DataFrame, again: str | None
+) -> ReportTable:
+    """Tables 5 to 7; what is left alone fills the gaps of the value that is the same."""
+    keys = {f"{family.setting} {value}": value for value in family.values.values()}
+    left, same = f"{family.setting} {LEFT}", f"{family.setting} {again}"
+    if left in keys and same in keys:
+        del keys[left]
+        frame = frame.with_columns(pl.coalesce(same, left).alias(same))
+    return paper_tables.treatments(evidence, family.setting, family.name, frame, keys)
 
 
 def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Iterator[ReportTable]:
@@ -307,6 +324,7 @@ def settings(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     for game in several:
         found = _settings_means(evidence, runs, game)
         yield _settings_table(game, found)
+        yield from paper_tables.settings(evidence, game, found)
         panels.append(_settings_panel(game, found))
     yield Charts("settings", "Scores by setting", panels, "Whiskers are 95 % intervals.")
 

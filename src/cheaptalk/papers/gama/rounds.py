@@ -14,7 +14,8 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import Row
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import Series, game_box
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import capital, plain
@@ -22,6 +23,8 @@ from cheaptalk.text import capital, plain
 TURNS = ("target", "hit", "strongest", "living", "coins", "accepted", "plan_distance",
          "vote_accuracy")  # fmt: skip
 """The series of the games in which players take turns."""
+GAINS = ("distance", "gain", "valuation", "bid")
+"""Series of what choices come to, and of what they rest on."""
 LINE = ("player", "variant")
 """What tells lines apart."""
 MOST = 16
@@ -50,7 +53,7 @@ AIMS: dict[str, Callable[[Row], float | None]] = {
 
 def by_round(evidence: Evidence) -> dict[str, pl.DataFrame]:
     """The series of all eight games that the recipe shows; see :func:`.round_frames`."""
-    names = {*CHOICES.values(), *TURNS}
+    names = {*CHOICES.values(), *TURNS, *GAINS}
     known = {name for game in evidence.places for name in game_box(game).series}
     return round_frames(
         evidence.store, evidence.study, only=names & known, as_published=evidence.as_published

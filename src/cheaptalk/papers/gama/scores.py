@@ -36,12 +36,29 @@ TITLES = GAMES | {OVERALL: "Overall"}
 
 
 def entries(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """The players by label with their settings: as the study writes them, or as imported."""
-    return evidence.players or {
+    """The players by label with their settings: as the study writes them, or as imported.
+
+    A model that the study gives no version of the prompts has the one that was recorded, if it is
+    the same in all games.
+    """
+    if evidence.players:
+        return {
+            label: evidence.once(_recorded_style).get(label, {}) | entry
+            for label, entry in evidence.players.items()
+        }
+    return {
         label: {name: value for name, value in spec.items() if name != TREATMENT}
         | spec.get(TREATMENT, {})
         for label, spec in evidence.once(_imported).items()
     }
+
+
+def _recorded_style(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """The version of the prompts that each model was recorded with, where there is just one."""
+    specs = specs_of(evidence.store, evidence.study)
+    styles = {label: {spec["style"] for spec in of if "model" in spec and spec.get("style")}
+              for label, of in specs.items()}  # fmt: skip
+    return {label: {"style": next(iter(of))} for label, of in styles.items() if len(of) == 1}
 
 
 def treated(evidence: Evidence) -> list[str]:

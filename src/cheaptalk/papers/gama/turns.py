@@ -5,13 +5,15 @@ from typing import Any
 
 import polars as pl
 
+from cheaptalk.papers.gama import paper_tables
 from cheaptalk.papers.gama.rounds import by_round
 from cheaptalk.papers.gama.scores import alone, default_players, default_runs, lead
 from cheaptalk.reports.charts.chart import Axis, Boxes, Chart, Line, Mark, Points, Shape
 from cheaptalk.reports.charts.kinds import Row, columns
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import SHARE, game_box, numbered
 from cheaptalk.statistics import STRATA
 from cheaptalk.text import plain
@@ -67,7 +69,9 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "pirates", "Wrong plans and right votes by ballot",
         [_double(who, bars.filter(who=who).to_dicts(), longest) for who in players],
     )  # fmt: skip
-    yield _sample_ballots(every, runs)
+    ballots_shown = _sample_ballots(every, runs)
+    yield ballots_shown
+    yield from paper_tables.voyages(evidence, ballots_shown.frame)
 
 
 def _alone(evidence: Evidence, game: str, lacking: str) -> pl.DataFrame:

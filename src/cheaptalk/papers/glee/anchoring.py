@@ -13,8 +13,9 @@ from cheaptalk.papers.glee.regressions import CLUSTER, KINDS, under
 from cheaptalk.reports.charts.chart import SERIES, Axis, Chart, Lead, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.reports.recipes.study_overview import activity
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, Header, ReportTable
 from cheaptalk.rules import counted
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals
 from cheaptalk.text import capital

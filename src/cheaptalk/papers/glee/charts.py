@@ -6,7 +6,7 @@ import polars as pl
 
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, Row, cells, points
-from cheaptalk.reports.recipes.parts import COUNT
+from cheaptalk.reports.recipes.tables import COUNT
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed
 

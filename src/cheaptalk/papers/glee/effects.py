@@ -17,6 +17,7 @@ from cheaptalk.papers.glee.families import (
     kinds,
     level,
 )
+from cheaptalk.papers.glee.paper_tables import gain_table, market_table, reference_table
 from cheaptalk.papers.glee.regressions import (
     KINDS,
     MARKET,
@@ -30,7 +31,8 @@ from cheaptalk.papers.glee.regressions import (
 )
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.statistics.design_matrix import level_texts
 from cheaptalk.text import capital
 
@@ -63,7 +65,9 @@ def market_effects(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     panels = [_market_panel(one, table) for one, table in zip(found, tables, strict=True)]
     caption = "Dots are effects over the reference market, whiskers clustered intervals."
     yield Charts("market-effects", "Effect of the market", panels, caption)
-    yield from tables
+    for one, table in zip(found, tables, strict=True):
+        yield table
+        yield market_table(evidence, one.played, table.frame, _reference_market(one))
 
 
 def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
@@ -71,17 +75,21 @@ def _table(one: Fits, others: tuple[str, ...]) -> ReportTable:
     frame = _market_rows(one)
     terms = [term for term in played.terms if term.name in played.market]
     about = "; ".join(f"{term.name}: {term.title}" for term in terms)
-    reference = frame.filter("reference")["market"].item()
     return ReportTable(
         f"market-{played.game}",
         f"{capital(played.game)}: effect of the market",
         frame.drop("reference"),
-        (Header("market", "Market", about=f"{about}. The reference is {reference}."),
+        (Header("market", "Market", about=f"{about}. The reference is {_reference_market(one)}."),
          *columns({name: METRICS[name] for name in SHOWN}, frame)),
         METHODS,
         (*_unplayed(one), *one.notes, *others),
         leads=lambda row: played.lead(*(pl.col(name) == row[name] for name in played.market)),
     )  # fmt: skip
+
+
+def _reference_market(one: Fits) -> str:
+    """The market that others are compared with."""
+    return str(_market_rows(one).filter("reference")["market"].item())
 
 
 def _beside(one: Fits) -> pl.DataFrame:
@@ -142,7 +150,8 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     panels = [_gain_panel(one, frame) for one in found if any(of is one for of, _ in sides)]
     caption = "Dots are effects on a player's own gain, whiskers clustered intervals."
     yield Charts("self-gain-figures", "Gain over the reference player", panels, caption)
-    titles = {_name(one, role): f"{capital(one.played.game)}: {ROLES[role]}" for one, role in sides}
+    named = {_name(one, role): (capital(one.played.game), ROLES[role]) for one, role in sides}
+    titles = {key: f"{family}: {role}" for key, (family, role) in named.items()}
     played = {who: one.played.game for one, role in reversed(sides)
               for who in one.played.frame[ROLES[role]].unique()}  # fmt: skip
     yield ReportTable(
@@ -152,6 +161,7 @@ def self_gains(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         tuple(dict.fromkeys(note for one in found for note in one.notes)),
         leads=lambda row: Lead(played[row["player"]], {"player": row["player"]}),
     )  # fmt: skip
+    yield from gain_table(evidence, frame, named)
 
 
 def _compared(one: Fits, role: str) -> bool:
@@ -210,6 +220,7 @@ def references(evidence: Evidence) -> Iterator[ReportTable]:
          Header("levels", "Levels", "with matches"), Header("market", "Part of the market")),
         notes=tuple(note for one in made for note in one.notes),
     )  # fmt: skip
+    yield reference_table(made)
 
 
 def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
@@ -242,36 +253,38 @@ def impact(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
     A regression for each family and metric has every parameter and both players as a factor of its
     own (GLEE, appendix D.1 shows this as its parameter impact viewer). Sort the table, or filter it
-    by words, such as "persuasion fairness p".
+    by words, such as "persuasion fairness p". Charts show reference levels, too, whose effect is 0.
     """
     made = evidence.once(apart)
     found = [one for one in made if one.found]
     rows = [_impacts(one, metric) for one in found for metric in one.found]
-    frame = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
-    if frame.is_empty():
+    whole = pl.concat([row for row in rows if not row.is_empty()] or [pl.DataFrame()])
+    if whole.is_empty():
         raise Lacking("no parameter has two levels and nobody played two roles; vary some")
     played = {capital(one.played.game): one.played for one in found}
-    panels = [_impact_panel(one, metric, frame) for one in found for metric in one.found]
+    panels = [_impact_panel(one, metric, whole) for one in found for metric in one.found]
     yield Charts(
         "impact-figures", "Effect of each level", [panel for panel in panels if not panel.empty],
         "Dots are effects over the reference level, in points; whiskers are clustered intervals.",
     )  # fmt: skip
+    frame = whole.filter(~pl.col("reference")).drop("reference")
     yield ReportTable(
         "impact", "Effect of every level", frame,
         (Header("name", "Level"), Header("over", "Over"), Header("family", "Family"),
-         Header("metric", "Metric"), Header("parameter", "Parameter"),
-         *columns({"effect": "Effect"}, frame), Header("p", "p", "two-sided, clustered", 3)),
+         Header("metric", "Metric"), *columns({"effect": "Effect"}, frame),
+         Header("p", "p", "two-sided, clustered", 3), Header("parameter", "Parameter")),
         METHODS, (*(note for one in found for note in one.notes), *left_out(made)),
         leads=lambda row: played[row["family"]].lead(pl.col(row["parameter"]) == row["level"]),
     )  # fmt: skip
 
 
 def _impacts(one: Fits, metric: str) -> pl.DataFrame:
-    """The effects of all levels of all factors on a metric, references left out."""
+    """The effects of all levels of all factors on a metric, of references too, which have 0."""
     made = []
     for factor in one.found[metric].classical.design.factors:
-        effects = one.found[metric].effects(factor.name).filter(~pl.col("reference"))
-        effects = effects.drop_nulls(KINDS)
+        effects = one.found[metric].effects(factor.name).drop_nulls(KINDS)
+        if effects["reference"].all():
+            continue
         made.append(
             effects.rename({name: under("effect", name) for name in effects.columns}).select(
                 pl.lit(capital(one.played.game)).alias("family"),
@@ -279,7 +292,7 @@ def _impacts(one: Fits, metric: str) -> pl.DataFrame:
                 pl.lit(factor.name).alias("parameter"),
                 pl.concat_str(pl.lit(f"{factor.name} "), "level").alias("name"),
                 pl.lit(factor.reference).alias("over"),
-                pl.exclude("reference"),
+                pl.all(),
             )
         )
     return pl.concat(made) if made else pl.DataFrame()
@@ -290,7 +303,36 @@ def _impact_panel(one: Fits, metric: str, frame: pl.DataFrame) -> Chart:
     family = capital(one.played.game)
     rows = frame.filter(
         family=family, metric=capital(METRICS[metric])
-    ).filter(pl.col("parameter").is_in(list(one.played.levels)))  # fmt: skip
+    ).filter(pl.col("parameter").is_in(list(one.played.levels))).with_columns(
+        pl.col("name") + pl.when("reference").then(pl.lit(" (reference)")).otherwise(pl.lit(""))
+    )  # fmt: skip
     leads = [one.played.lead(pl.col(row["parameter"]) == row["level"]) for row in rows.to_dicts()]
     series = {"effect clustered": "Effect"}
     return dots(f"{family}: {METRICS[metric]}", rows, "name", series, leads=leads)
+
+
+def encoding(evidence: Evidence) -> Iterator[ReportTable]:
+    """The columns of a regression: one for each level of each factor, 1 where a match has it.
+
+    The market's levels are combinations of its parameters, so that it holds all their interactions
+    (GLEE, figure 20). Reference levels are part of the constant and have no effect of their own.
+    Shown is one match, of bargaining where that was played.
+    """
+    one = next(one for one in evidence.once(additive) if one.found)
+    design = next(iter(one.found.values())).classical.design
+    match = one.played.frame.head(1)
+    rows = [
+        {"parameter": factor.name, "level": level, "value": int(level == own),
+         "reference": "yes" if level == factor.reference else "no"}
+        for factor in design.factors
+        for own in level_texts(match, factor.columns)
+        for level in factor.levels
+    ]  # fmt: skip
+    if not rows:
+        raise Lacking("no parameter has two levels and nobody played two roles; vary some")
+    yield ReportTable(
+        "figure-20", f"{capital(one.played.game)}: how a match is encoded", pl.DataFrame(rows),
+        (Header("parameter", "Parameter"), Header("level", "Level"),
+         Header("value", "In this match", "", 0), Header("reference", "Reference")),
+        f"The match is {match['match'].item()}.", printed="Figure 20",
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """What came of the games: the four metrics of each family, also over other configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import polars as pl
@@ -12,8 +12,12 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Header, Lacking, ReportTable
-from cheaptalk.rules import game_box
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.study import figures
+from cheaptalk.reports.study.answers import answer
+from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.rules import game_box, game_title
 from cheaptalk.statistics import DEALS, STRATA
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital
@@ -28,14 +32,26 @@ DISCOUNTS = "game.discounts"
 EVERYBODY = "everybody"
 
 
-def outcomes(evidence: Evidence) -> Iterator[ReportTable]:
-    """The means of all metrics, over all matches and by what kinds of players met.
+def outcomes(evidence: Evidence) -> Iterator[Answer | Charts | ReportTable]:
+    """What players gained over all others, and the means of all metrics by who met.
 
     Efficiency, fairness and both gains are those of section 2 of the paper: shares of the money in
     bargaining, multiples of M in negotiation, shares of rounds and prices a round in persuasion.
     Persuasion without a good product has no efficiency, without a bad one no fairness.
     """
     labels = evidence.once(kinds)
+    games = [
+        GameScores(game, evidence.frames[game], evidence.places[game], gains=True)
+        for game in (one.game for one in evidence.once(families))
+    ]
+    found = {game_title(game.name): answer(game) for game in games}
+    yield Answer(". ".join(f"{title}: {one.short}" for title, one in found.items()) + ".")
+    gains = [
+        replace(panel, title=f"{game_title(game.name)}: {panel.title}")
+        for game in games for panel in figures.gains(game)
+    ]  # fmt: skip
+    told = " ".join(f"{title}: {one.text}" for title, one in found.items())
+    yield Charts("gains", "What players gained", gains, f"Whiskers are 95 % intervals. {told}")
     parts = []
     for played in evidence.once(families):
         met = played.frame.with_columns(

@@ -28,7 +28,8 @@ from cheaptalk.papers.glee.regressions import (
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.statistics.covariances import cluster_scores
 from cheaptalk.statistics.design_matrix import level_texts, told_apart
 from cheaptalk.text import capital

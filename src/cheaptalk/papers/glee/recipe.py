@@ -1,11 +1,19 @@
 """GLEE's tables and figures: markets, players, pairs and parameters."""
 
 from cheaptalk.papers.glee.anchoring import anchoring
-from cheaptalk.papers.glee.effects import impact, market_effects, references, self_gains
+from cheaptalk.papers.glee.effects import (
+    encoding,
+    impact,
+    market_effects,
+    references,
+    self_gains,
+)
 from cheaptalk.papers.glee.families import CHOSEN, COMPOSITE
 from cheaptalk.papers.glee.outcomes import BobGains, definitions, distributions, outcomes
 from cheaptalk.papers.glee.pairs import choices, pair_maps, same_player
+from cheaptalk.papers.glee.paper_tables import Decisions, collected
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
+from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED, Activity
 
@@ -15,6 +23,7 @@ RECIPE: Recipe = Recipe(
     "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments",
     (
         PLAYED,
+        RecipePart("What was collected", "Table 6", collected, (Activity, Decisions), design=True),
         RecipePart("What came of the games", "section 2", outcomes),
         RecipePart("Effect of the market", "Table 2", market_effects),
         RecipePart("What players gain", "Table 3", self_gains),
@@ -26,9 +35,11 @@ RECIPE: Recipe = Recipe(
         RecipePart("Other configurations", "footnote 11", distributions),
         RecipePart("Bob's gain in persuasion", "section 2.3", definitions, (BobGains,)),
         RecipePart("Reference levels", "Table 8", references),
+        RecipePart("How matches are encoded", "Figure 20", encoding),
         RecipePart("Predictions", "Table 9", predictions),
     ),
-    options={
+    options=OPTIONS
+    | {
         CHOSEN: "the player that others are compared with",
         COMPOSITE: "discounts: both players' discount factors as one parameter (footnote 18)",
         SPLITS: "over how many random splits predictions are compared (the paper has 100)",

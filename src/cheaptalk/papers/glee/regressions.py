@@ -8,9 +8,11 @@ import polars as pl
 
 from cheaptalk.equilibrium.solvers.payoffs import Floats
 from cheaptalk.papers.glee.families import METRICS, ROLES, FamilyMatches, families, people
+from cheaptalk.papers.glee.paper_tables import prediction_table
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.statistics import Regression, StatisticsError, prediction_baselines, regressions
 from cheaptalk.statistics.design_matrix import level_texts, told_apart
@@ -314,13 +316,16 @@ def predictions(evidence: Evidence) -> Iterator[ReportTable]:
                 notes.append(f"{capital(played.game)}, {METRICS[metric]}: {error}.")
     if not rows:
         raise Lacking(" ".join(notes))
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    over = f"Over {counted(splits, 'random split')}"
     yield ReportTable(
-        "predictions", "Root mean squared error out of sample",
-        pl.DataFrame(rows, infer_schema_length=None),
+        "predictions", "Root mean squared error out of sample", frame,
         (Header("family", "Family"), Header("metric", "Metric"),
          *(Header(key, title, "RMSE", 3) for key, title in LEARNERS.items())),
-        f"Over {splits} random splits; in brackets the standard deviation over them.", tuple(notes),
+        f"{over}; in brackets the standard deviation over them.", tuple(notes),
     )  # fmt: skip
+    said = f"{over}; behind ± stands the standard deviation over them."
+    yield prediction_table(evidence, frame, LEARNERS, said)
 
 
 def _misses(played: FamilyMatches, metric: str, seeds: range) -> dict[str, Any]:

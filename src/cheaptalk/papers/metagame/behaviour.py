@@ -11,11 +11,13 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.games.item_bargaining.rules import PLACES
+from cheaptalk.papers.metagame import paper_tables
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import deal_histogram, radar_panel
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import COUNT, SHARE
 from cheaptalk.statistics import STRATA
 
@@ -152,6 +154,12 @@ def low_acceptances(evidence: Evidence) -> Iterator[ReportTable]:
             (Header("player", "Strategy"), *columns), leads=_leads,
             notes=() if tough else ("Nobody plays tough in this study.",),
         )  # fmt: skip
+    offered = pl.col("bad_offer_accepted").is_not_null()
+    shares = percent.group_by("player", "against", maintain_order=True).agg(
+        pl.col("bad_offer_accepted").mean().alias("turn"),
+        pl.col("bad_acceptance").filter(offered).mean().alias("game"),
+    )
+    yield from paper_tables.acceptances(evidence, shares)
 
 
 def false_holdings(evidence: Evidence) -> Iterator[ReportTable]:

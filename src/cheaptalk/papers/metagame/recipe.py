@@ -8,6 +8,7 @@ from cheaptalk.papers.metagame.behaviour import (
     self_play,
 )
 from cheaptalk.papers.metagame.landscape import landscape, providers
+from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -17,7 +18,7 @@ RECIPE: Recipe = Recipe(
     "Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game Analysis",
     (
         PLAYED,
-        RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 2 to 5 and 15", landscape),
+        RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 1 to 5 and 15", landscape),
         RecipePart("Providers", "Figure 2, Tables 13 and 14", providers),
         RecipePart("Behaviour", "section 6.3", manner),
         RecipePart("Accepting too little", "Table 12", low_acceptances),
@@ -25,4 +26,5 @@ RECIPE: Recipe = Recipe(
         RecipePart("Mistakes in self-play", "Figure 3", self_play),
         RecipePart("Opposition of interests", "Figures 22 and 23", opposition),
     ),
+    options=OPTIONS,
 )

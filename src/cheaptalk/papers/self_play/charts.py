@@ -7,7 +7,7 @@ import polars as pl
 
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Row, ends, points
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 

@@ -10,7 +10,6 @@ from cheaptalk.judges import Agreement, Share, verdict_frame
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     CELL,
-    GAME,
     HEAD,
     PERCENT,
     Sides,
@@ -18,21 +17,29 @@ from cheaptalk.papers.self_play.stages import (
     leads,
     ordered,
 )
+from cheaptalk.papers.self_play.tokens import MERGES, Dialogues, dialogue_tokens
 from cheaptalk.reports.charts.kinds import HIGH, LOW
-from cheaptalk.reports.judge_summaries import JudgeSection, judge_sections
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS
-from cheaptalk.reports.recipes.parts import COUNT, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.tables import COUNT, Header, ReportTable
+from cheaptalk.reports.study.judges import JudgeSection, judge_sections
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT as COUNTED
 from cheaptalk.statistics import DEALS
 
 LENGTHS = (
+    Header("gpt2", "GPT-2 tokens", "a match", 1, "Tokens of all turns by GPT-2's tokeniser, with "
+           "the prefix of each, as the paper counts them."),
     Header("length", "Turns", "a match", 1, "Messages and proposals."),
     Header("words", "Words", "a match", 1, "Words and numbers in all messages."),
-    Header("tokens", "Tokens", "a match", 0, "Tokens that models wrote, as their providers counted "
-           "them, reasoning and corrected answers included. The paper counts the tokens of the "
-           "dialogue by GPT-2's tokeniser."),
+    Header("tokens", "Tokens written", "a match", 0, "Tokens that models wrote, as their providers "
+           "counted them, reasoning and corrected answers included."),
+)  # fmt: skip
+PIECES = Header(
+    "gpt2", "GPT-2 pieces", "a match", 1, "Words, numbers and signs of all turns as GPT-2's "
+    "tokeniser cuts them before it looks at its vocabulary: the tokens that the paper counts are "
+    "no fewer. With GPT-2's merges.txt, --set merges=FILE, they are counted.",
 )  # fmt: skip
 KINDS = {1: "words", 2: "pairs", 3: "runs of three"}
 
@@ -40,12 +47,18 @@ KINDS = {1: "words", 2: "pairs", 3: "runs of three"}
 def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How long the dialogues of self-play are, on average over all its matches.
 
-    Intervals are 95 % intervals clustered by deal.
+    The paper counts tokens of GPT-2 in all that both players write, prefixes such as ``[message]``
+    included. Its tokeniser cuts texts into words, numbers and signs, and these into tokens of its
+    vocabulary, which is no part of this package: without ``--set merges=FILE`` the table has these
+    pieces, which are no more than the tokens. Intervals are 95 % intervals clustered by deal.
     """
     sides = evidence.once(Sides)
-    columns = [one for one in LENGTHS if sides.copies[one.key].is_not_null().any()]
+    tokens = dialogue_tokens(evidence)
+    copies = sides.copies.join(tokens, on="match", how="left", maintain_order="left")
+    whole = LENGTHS if MERGES in evidence.options else (PIECES, *LENGTHS[1:])
+    columns = [one for one in whole if copies[one.key].is_not_null().any()]
     names = [one.key for one in columns]
-    frame = cells(sides, sides.copies, names, dict.fromkeys(names, COUNTED))
+    frame = cells(sides, copies, names, dict.fromkeys(names, COUNTED))
     for one in columns:
         number = ShownNumber(one.key, f"{one.title.lower()} {one.unit}")
         shown = panels(frame, number, staged=sides.staged)
@@ -95,12 +108,8 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     """One row a player and objective, with the columns of each measure."""
     cell = [*CELL, "partner"]
     copies = sides.copies.select("match", *DEALS, *cell)
-    wanted = set(copies["match"])
-    words = [
-        (record.id, answer.action["message"])
-        for record in evidence.records([GAME]) if record.id in wanted
-        for answer in record.answers if answer.action and answer.action.get("message")
-    ]  # fmt: skip
+    dialogues = evidence.observed(Dialogues)
+    words = [(match, text) for match in copies["match"] for text in dialogues.messages(match)]
     messages = pl.DataFrame(words, {"match": pl.String, "message": pl.String}, orient="row")
     said = messages.join(copies, on="match", maintain_order="left")
     if said.is_empty():

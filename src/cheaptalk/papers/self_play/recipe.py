@@ -1,5 +1,6 @@
 """Language models in self-play on Deal or No Deal: what changes from iteration to iteration."""
 
+from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.papers.self_play.language import diversity, inconsistency, judges, lengths
 from cheaptalk.papers.self_play.scores import (
     agreements,
@@ -10,6 +11,7 @@ from cheaptalk.papers.self_play.scores import (
     scores,
 )
 from cheaptalk.papers.self_play.stages import MEASURES, SHARES
+from cheaptalk.papers.self_play.tokens import MERGES, Dialogues
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
@@ -25,10 +27,11 @@ RECIPE: Recipe = Recipe(
         RecipePart("Before and after", "Table 2", before_and_after),
         RecipePart("Scores and iterations", "section 5", rises),
         RecipePart("Errors and aborts", "Figure 9", faults),
-        RecipePart("Length", "Figure 7, left", lengths),
-        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity),
+        RecipePart("Length", "Figure 7, left", lengths, (Dialogues,)),
+        RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity, (Dialogues,)),
         RecipePart("Strict competition", "Figures 5 and 6", competition),
         RecipePart("Judges", "footnote 1", judges),
     ),
     measures=(*MEASURES, *SHARES),
+    options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, to count its tokens exactly"},
 )

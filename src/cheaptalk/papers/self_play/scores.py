@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.games.deal_or_no_deal.rules import OBJECTIVES as WEIGHTS
+from cheaptalk.papers.printed import as_printed, chosen
 from cheaptalk.papers.self_play.charts import ShownNumber, panels
 from cheaptalk.papers.self_play.stages import (
     HEAD,
@@ -28,10 +29,11 @@ from cheaptalk.papers.self_play.stages import (
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
-from cheaptalk.reports.recipes.parts import COUNT, Charts, Header, Lacking, ReportTable
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
+from cheaptalk.reports.recipes.tables import BOLD, COUNT, Header, ReportTable, estimate
 from cheaptalk.statistics import DEALS, StatisticsError, correlation
 from cheaptalk.statistics.intervals import BoundsColumns
-from cheaptalk.text import capital
+from cheaptalk.text import capital, fixed
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
 ENDS = ("before", "after", "change")
@@ -48,10 +50,51 @@ FAULT_RATES = {
 }  # fmt: skip
 GOT: dict[str, BoundsColumns] = {"own": OWN, "theirs": THEIRS}
 """The columns that tell what mean payoffs can be."""
+PAPER = "self_play"
+"""The folder with the printed values."""
 GROUP = ("weight", "objective", "lineage", "partner")
 
 
-def scores(evidence: Evidence) -> Iterator[ReportTable | Charts]:
+def _risen(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
+    """What self-play did to scores; without iterations, who scores most with its copy."""
+    alone = frame.filter(partner=ITSELF).drop_nulls(number.key)
+    by = ["objective", "lineage"] if sides.staged else ["objective"]
+    told = {
+        names: _change(part, number) if sides.staged else _highest(part, number)
+        for names, part in alone.group_by(by, maintain_order=True)
+    }
+    said = [" ".join(filter(None, (f"{names[0]}:", text))) for names, text in told.items() if text]
+    if not said:
+        return Answer("What self-play does to scores cannot be told: nobody met its copy.")
+    where = "Among people" if set(alone["player"]) <= sides.people else "In self-play"
+    return Answer(f"{where}, {'; '.join(said)}.")
+
+
+def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
+    best = players.sort(number.key, descending=True).row(0, named=True)
+    return f"{best['player']} scores most, {_score(best, number)}"
+
+
+def _change(lineage: pl.DataFrame, number: ShownNumber) -> str:
+    """From the first iteration to the last; empty where there is one."""
+    ends = lineage.drop_nulls("iteration").sort("iteration").rows(named=True)
+    if len(ends) < 2:
+        return ""
+    first, last = ends[0], ends[-1]
+    of = f" of {first['lineage']}" if first["lineage"] else ""
+    over = f"over iterations {first['iteration']} to {last['iteration']}"
+    if first[number.key] == last[number.key]:
+        return f"the score{of} stays at {_score(first, number)} {over}"
+    way = "rises" if last[number.key] > first[number.key] else "falls"
+    return f"the score{of} {way} from {_score(first, number)} to {_score(last, number)} {over}"
+
+
+def _score(row: dict[str, Any], number: ShownNumber) -> str:
+    spread = estimate(row, number.key).spread(number.places)
+    return fixed(row[number.key], number.places) + (f" ({spread})" if spread else "")
+
+
+def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     """What a player scores on average: in self-play with its copy, with people, with others.
 
     A match counts 0 without an agreement. In self-play both players' scores are averaged; in other
@@ -65,6 +108,7 @@ def scores(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         for name in frame.columns if name.startswith("theirs")
     )  # fmt: skip
     number = ShownNumber("own", "mean score, points", 2)
+    yield _risen(sides, frame, number)
     yield Charts("scores-figure", "Score by iteration" if sides.staged else "Score by player",
                  panels(frame, number, staged=sides.staged),
                  "Whiskers are 95 % intervals clustered by deal.")  # fmt: skip
@@ -131,6 +175,54 @@ def before_and_after(evidence: Evidence) -> Iterator[ReportTable]:
         "before-after", "Before training and after the last iteration", wide,
         (*rows, *lineage, *numbers), f"Compared are: {'; '.join(spans)}.",
     )  # fmt: skip
+    yield from _rate_table(evidence, ends, long.filter(pl.col("end") != ENDS[2]))
+
+
+PRINTED_RATES = {"Agreement": "Agreement", "Pareto optimality": "Pareto-Optimality"}
+PRINTED_OBJECTIVES = {"semi-competitive": "Semi-Competitive", "cooperative": "Cooperative"}
+PRINTED_PLAY = {WITH[ITSELF]: "Self-Play", WITH[PEOPLE]: "Human"}
+
+
+def _rate_table(
+    evidence: Evidence, ends: pl.DataFrame, shares: pl.DataFrame
+) -> Iterator[ReportTable]:
+    """Table 2: a row for each end of a lineage, unless nobody who is asked for played.
+
+    Args:
+        evidence: what is asked for besides.
+        ends: the matches of both ends.
+        shares: a row a rate, objective, kind of play, lineage and end.
+    """
+    shown = chosen(evidence, ends["player"].unique().sort().to_list())
+    others = ends.filter(~pl.col("player").is_in(shown))["lineage"].unique().to_list()
+    kept = shares.filter(
+        pl.col("objective").is_in(list(PRINTED_OBJECTIVES)), ~pl.col("lineage").is_in(others)
+    )
+    if kept.is_empty():
+        return
+    row = pl.col("end").str.to_titlecase()
+    if kept["lineage"].n_unique() > 1:
+        row = pl.format("{}, {}", "lineage", "end")
+    kind = ["rate", "objective", "series"]
+    keys = {" ".join(one): one for one in kept.select(kind).unique(maintain_order=True).rows()}
+    rows = kept.sort("lineage", pl.col("end") != ENDS[0], maintain_order=True).select(
+        row.alias("row"), "lineage", pl.concat_str(kind, separator=" ").alias("kind"),
+        pl.col("^share.*$"),
+    )  # fmt: skip
+    wide = side_by_side(rows, "share", "kind").with_columns(
+        (pl.col(key) == pl.col(key).max().over("lineage")).alias(key + BOLD) for key in keys
+    )
+    columns = [
+        Header(key, f"{PRINTED_OBJECTIVES[objective]} {PRINTED_PLAY[play]}", "", 1,
+               "% of matches", PRINTED_RATES[rate], spread=False)
+        for key, (rate, objective, play) in keys.items()
+    ]  # fmt: skip
+    table = ReportTable(
+        "table-2", "Agreement and Pareto optimality before and after finetuning",
+        wide.drop("lineage"), (Header("row", "Finetuning"), *columns),
+        "In % of matches; bold is the higher of before and after.", printed="Table 2",
+    )  # fmt: skip
+    yield as_printed(evidence, PAPER, table)
 
 
 def _ends(ends: pl.DataFrame, key: str, title: str) -> pl.DataFrame:

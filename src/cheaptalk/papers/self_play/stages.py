@@ -13,7 +13,8 @@ from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
-from cheaptalk.reports.recipes.parts import Header, Lacking
+from cheaptalk.reports.recipes.parts import Lacking
+from cheaptalk.reports.recipes.tables import Header
 from cheaptalk.rules.bounds import mean_bounds
 from cheaptalk.statistics import DEALS
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
@@ -34,6 +35,8 @@ NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", 
 CELL = ("objective", "weight", "lineage", "iteration", "player")
 WITH = {ITSELF: "self-play", PEOPLE: "with people", OTHERS: "with other players"}
 """What play with each kind of partner is called."""
+AMONG_PEOPLE = "among people"
+"""What play between people is called, who share a label and are no copies."""
 PERCENT = (0.0, 100.0)
 OWN, THEIRS = ("own.least", "own.most"), ("theirs.least", "theirs.most")
 """The columns that tell the least and the most that mean payoffs can be."""
@@ -93,8 +96,8 @@ class Sides:
         if scored.is_empty():
             raise Lacking(f"no match of {GAME} has finished; run the preset self-play")
         specs = specs_of(evidence.store, evidence.study)
-        people = {label for label, of in specs.items() if any(one.get("person") for one in of)}
-        frame = _sides(scored, people)
+        self.people = {label for label, of in specs.items() if any(one.get("person") for one in of)}
+        frame = _sides(scored, self.people)
         self.staged = frame["iteration"].is_not_null().any()
         """Whether any player is an iteration; else players stand beside one another."""
         studied = pl.col("iteration").is_not_null() | (pl.col("partner") == ITSELF)
@@ -218,6 +221,9 @@ def ordered(sides: Sides, frame: pl.DataFrame, by: str = "partner") -> pl.DataFr
     A series is what the line of a row is called: its lineage where there are several, and ``by``.
     """
     what = pl.col(by).replace(list(WITH), list(WITH.values()))
+    if sides.people:
+        among = pl.col("player").is_in(list(sides.people)) & (pl.col(by) == ITSELF)
+        what = pl.when(among).then(pl.lit(AMONG_PEOPLE)).otherwise(what)
     series = what
     if sides.staged:
         named = pl.format("{}, {}", "lineage", what).str.strip_prefix(", ")

@@ -9,7 +9,7 @@ Value: TypeAlias = float | str | None
 """Where a mark is along an axis: a number, or one of the axis' names; None where it is nowhere."""
 Ends: TypeAlias = tuple[float, float] | None
 """The ends of an interval, if there is one."""
-Tone: TypeAlias = int | Literal["soft", "rule", "ink"]
+Tone: TypeAlias = int | Literal["soft", "rule", "ink", "red"]
 """A colour of :data:`.TONES`, by its place, or one of the page's own."""
 Shape: TypeAlias = Literal["dot", "ring", "cross", "diamond", "square", "triangle"]
 SHAPES: tuple[Shape, ...] = ("dot", "diamond", "square", "triangle", "cross", "ring")
@@ -201,6 +201,20 @@ class Chart:
                     at, ends = getattr(mark, along), getattr(mark, f"{along}_ends")
                     found += [] if at is None or isinstance(at, str) else [at, *(ends or ())]
         return found
+
+    @property
+    def flat(self) -> float | None:
+        """The number that all of its dots have, without an interval; None if they differ."""
+        found = set()
+        for layer in self.layers:
+            if not isinstance(layer, Points):
+                return None
+            for mark in layer.marks:
+                found.add(mark.x if self.y.names else mark.y)
+                if mark.x_ends or mark.y_ends:
+                    return None
+        (one,) = found if len(found) == 1 else (None,)
+        return None if isinstance(one, str) else one
 
     @property
     def empty(self) -> bool:

@@ -25,13 +25,14 @@ from cheaptalk.reports.charts.scales import FONT, Scale, fitted, lines_of, scale
 
 PAGE: Mapping[str, str] = {
     **{f"{place}": f"var(--role-{place})" for place in range(SERIES)},
-    **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper")},
+    **{name: f"var(--{name})" for name in ("ink", "soft", "rule", "paper", "red")},
     **{f"heat-{step}": f"var(--heat-{step})" for step in ("less", "low", "high")},
 }
 """Colours of a page, which its style names: light or dark."""
 PAPER: Mapping[str, str] = {
     "0": "#0072b2", "1": "#c05000", "2": "#007f5c", "3": "#a8527f", "4": "#7a6000", "5": "#33759a",
     "ink": "#1c1f24", "soft": "#5b626d", "rule": "#d8d8d2", "paper": "#ffffff",
+    "red": "#b3261e",
     "heat-less": "#e39a5f", "heat-low": "#f2f5f5", "heat-high": "#5ea6da",
 }  # fmt: skip
 """Colours on white paper: Okabe and Ito's, some darker, which colour-blind readers tell apart."""
@@ -105,7 +106,7 @@ class _Drawing:
         y = self.chart.y
         rough = scale(y, self.chart.numbers("y"), self._height, 0)
         longest = max((width_of(text) for _, text in rough.ticks()), default=0.0)
-        room = min(longest, self.width * (0.42 if y.names else 0.3)) + GAP
+        room = min(longest, self.width * (0.5 if y.names else 0.3)) + GAP
         return (FONT + GAP if y.title else 0) + room
 
     @cached_property

@@ -17,7 +17,10 @@ def mixture_bars(analysis: Analysis) -> Chart:
     shares = analysis.against("mixture")
     order = sorted(analysis.ranking, key=lambda one: -number(shares[one]))
     lengths = [(row, 0.0, number(shares[one]), "") for row, one in enumerate(order)]
-    layers: list[Points | Boxes] = [bars(lengths), _along(analysis, shares, order, 3, "ink")]
+    layers: list[Points | Boxes] = [
+        bars(lengths, tone="rule"),
+        _along(analysis, shares, order, 3, "ink"),
+    ]
     title, across = "Mixture at equilibrium", Axis(ends=(0, 1))
     return _rows(title, "probability", analysis, order, layers, across)
 

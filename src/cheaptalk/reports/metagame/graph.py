@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cheaptalk.equilibrium.analysis.analysis import LEAST
+from cheaptalk.reports.charts.chart import SERIES
 from cheaptalk.reports.charts.scales import short
 from cheaptalk.reports.pages import environment
 
@@ -41,6 +42,7 @@ class Node(NamedTuple):
         share: its probability at equilibrium.
         at: the centre.
         text: where the label stands, at its ``anchor``: start, middle or end.
+        tone: its colour.
     """
 
     label: str
@@ -49,6 +51,7 @@ class Node(NamedTuple):
     at: complex
     text: complex
     anchor: str
+    tone: int
 
 
 class Edge(NamedTuple):
@@ -103,6 +106,7 @@ def best_response_graph(
     payoffs: npt.NDArray[np.float64],
     frequencies: npt.NDArray[np.float64],
     mixture: Sequence[float] | npt.NDArray[np.float64],
+    tones: Sequence[int] = (),
 ) -> Graph:
     """The graph of some strategies.
 
@@ -111,6 +115,7 @@ def best_response_graph(
         payoffs: what strategy i gets against strategy j, shape (n, n).
         frequencies: in what share of games i is the best response to j, shape (n, n), in [0, 1].
         mixture: the equilibrium, whose strategies are filled, shape (n,).
+        tones: the colour of each strategy; all are alike without.
     """
     drawn = [(j, i) for j, i in np.ndindex(payoffs.shape) if frequencies[i, j] >= LEAST]
     gets = [float(payoffs[i, j]) for j, i in drawn]
@@ -126,7 +131,13 @@ def best_response_graph(
         )
     looped = {j for j, i in drawn if i == j}
     nodes = [
-        _node(label, float(mixture[place]), places[place], place in looped)
+        _node(
+            label,
+            float(mixture[place]),
+            places[place],
+            place in looped,
+            tones[place] % SERIES if tones else 0,
+        )
         for place, label in enumerate(labels)
     ]
     return Graph(nodes, edges, _box(nodes))
@@ -150,14 +161,14 @@ def _circle(count: int) -> Iterator[complex]:
         yield radius * complex(cos(angle), sin(angle))
 
 
-def _node(label: str, share: float, at: complex, looped: bool) -> Node:
+def _node(label: str, share: float, at: complex, looped: bool, tone: int) -> Node:
     """A node with its label outside of the circle."""
     outward = _unit(at) if at else -1j
     text = at + outward * (NODE + (30 if looped else 9))
     across = outward.real
     anchor = "middle" if abs(across) < 0.15 else "start" if across > 0 else "end"
     down = 4.5 + 6 * outward.imag
-    return Node(label, short(label), share, at, text + complex(0, down), anchor)
+    return Node(label, short(label), share, at, text + complex(0, down), anchor, tone)
 
 
 def _arc(start: complex, end: complex) -> tuple[str, str]:

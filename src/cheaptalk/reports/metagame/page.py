@@ -1,12 +1,12 @@
 """Writing the pages of empirical games: one HTML file that needs nothing else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
-from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
+from cheaptalk.equilibrium.analysis.analysis import Analysis
 from cheaptalk.equilibrium.analysis.estimation import (
     AnalysisOptions,
     SeatsOptions,
@@ -14,29 +14,30 @@ from cheaptalk.equilibrium.analysis.estimation import (
     analyse_seats,
 )
 from cheaptalk.equilibrium.analysis.providers import providers_of_models
-from cheaptalk.equilibrium.analysis.rankings import RATINGS
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
 from cheaptalk.records import Status, Store
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.charts.chart import Chart
-from cheaptalk.reports.metagame import figures
+from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
     deal_histogram,
     demands,
     self_play_radar,
 )
-from cheaptalk.reports.metagame.figures import payoff_maps, query
-from cheaptalk.reports.metagame.graph import Graph, best_response_graph
+from cheaptalk.reports.metagame.parts import analysis_parts
+from cheaptalk.reports.metagame.seats_parts import seats_parts
 from cheaptalk.reports.output import write_page
 from cheaptalk.reports.pages import PORT
-from cheaptalk.reports.study_facts import versions
+from cheaptalk.reports.recipes.evidence import check_players
+from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import Named, Place, name_of
+from cheaptalk.text import capital
 
 
 class Played(NamedTuple):
@@ -75,6 +76,8 @@ class Played(NamedTuple):
         """
         first, *rest = names = [name_of(one) for one in (study, *others)]
         with Store.opened(store) as opened:
+            specs = {one: opened.study(one, counted=False).spec for one in names}
+            check_players({one: spec.get("players") or {} for one, spec in specs.items()})
             frames = [
                 match_frames(opened, one, only=measures_shown(places_of(opened, one)))
                 for one in names
@@ -139,43 +142,59 @@ def metagame_report(
     Raises:
         CheaptalkError: the file cannot be written.
     """
+    conduct = _conduct(analyses, played)
+    tones = tones_of(label for one in analyses for label in one.labels)
+    parts = [
+        _part(one.name, _by_choice, painted(analysis_parts(one, tones, conduct[one.name]), tones))
+        for one in analyses
+    ]
     views = [one.selected.view for one in analyses if one.selected]
-    _write(
-        "metagame/page.html.jinja",
-        out,
-        name,
-        seed,
-        played,
-        analyses=analyses,
-        figures={
-            one.name: [figures.mixture_bars(one), figures.regret_ranking(one)] for one in analyses
-        },
-        maps={one.name: figures.payoff_map(one) for one in analyses},
-        conduct=_conduct(analyses, played),
-        graphs={one.name: _graph(one) for one in analyses},
-        ratings=RATINGS,
-        methods={title: text for view in views if view for title, text in view.methods.items()},
-    )
+    methods = {title: text for view in views if view for title, text in view.methods.items()}
+    _write("methods", parts, out, name, seed, played, analyses=analyses, by_game=methods)
+
+
+def _by_choice(_: object) -> Iterator[Shown]:
+    """If everybody chose a strategy to play here, whom would they choose, and how would they do?
+
+    Everybody sits in both seats. Deals are drawn again with replacement, and each draw's game is
+    solved anew: numbers are of the symmetric equilibrium of most entropy, and an interval holds
+    95 % of the draws.
+    """
+    yield from ()
+
+
+def _by_seat(_: object) -> Iterator[Shown]:
+    """If one side chose who sits in the first seat, and the other who sits in the second."""
+    yield from ()
+
+
+def _part(
+    title: str, about: Callable[[object], Iterator[Shown]], shown: Iterable[Shown]
+) -> MadePart:
+    return MadePart(RecipePart(capital(title), "", about), tuple(shown))
 
 
 def _write(
-    template: str, out: Path | str, name: str, seed: int, played: Played | None, **shown: Any
-) -> None:
-    """Write a page on empirical games from a template and what it alone shows."""
+    methods: str, parts: Sequence[MadePart], out: Path | str, name: str, seed: int,
+    played: Played | None, **shown: Any,
+) -> None:  # fmt: skip
+    """Write a page on empirical games, with the template of its methods and what that takes."""
+    made = tuple(one.part for one in parts)
+    recipe = Recipe(
+        "metagame", "empirical games and their equilibria", "", made,
+        methods=f"metagame/{methods}.html.jinja",
+    )  # fmt: skip
     write_page(
-        template,
+        recipe,
+        parts,
         out,
+        name=name,
         leads_to=played.study if played else "",
         port=played.port if played else None,
-        name=name,
-        number=figures.number,
-        lead=figures.lead,
-        called=called,
-        regret_text=regret_text,
         played=played,
         transcripts=_transcripts(played) if played else "",
+        store=played.store.path.name if played else "",
         seed=seed,
-        versions=versions(),
         **shown,
     )
 
@@ -195,11 +214,6 @@ def _conduct(analyses: Sequence[Analysis], played: Played | None) -> dict[str, l
                 panels += [deal_histogram(frame, histogram) for histogram in view.histograms]
         found[one.name] = [panel for panel in panels if panel]
     return found
-
-
-def _graph(analysis: Analysis) -> Graph:
-    shares, responses = map(figures.number, analysis.against("mixture")), analysis.responses
-    return best_response_graph(analysis.labels, responses.payoffs, responses.alone, [*shares])
 
 
 def _transcripts(played: Played) -> str:
@@ -243,13 +257,5 @@ def seats_report(
 
     All arguments, and what is raised, are as for :func:`.metagame_report`.
     """
-    _write(
-        "metagame/seats.html.jinja",
-        out,
-        name,
-        seed,
-        played,
-        analyses=analyses,
-        maps={one.name: payoff_maps(one) for one in analyses},
-        query=query,
-    )
+    parts = [_part(one.name, _by_seat, seats_parts(one)) for one in analyses]
+    _write("seats_methods", parts, out, name, seed, played, analyses=analyses)

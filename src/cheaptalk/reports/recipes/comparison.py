@@ -14,11 +14,12 @@ from cheaptalk.reports.charts.kinds import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import with_holm
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.score_lines import by_player
-from cheaptalk.reports.scores import GameScores
-from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.study.roles import by_player
+from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.rules import CheaptalkError, counted, game_title, suggest
 from cheaptalk.statistics import STRATA, mean_intervals
 from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
@@ -115,17 +116,24 @@ def comparison(
         games: those of the first study; what only it holds is then named as missing.
     """
     parts = (
-        RecipePart(capital(game), "", partial(_changes, other, game, renamed or {}))
+        RecipePart(game_title(game), "", partial(_changes, other, game, renamed or {}))
         for game in dict.fromkeys([*other.frames, *games])
     )
     about = f"{capital(other.study)} beside the study that this page describes."
     title = f"a comparison with {other.study}"
-    return Recipe("compare", title, about, (PLAYED, *parts), heading=f"Compared: {other.study}")
+    return Recipe(
+        "compare",
+        title,
+        about,
+        (PLAYED, *parts),
+        heading=f"Compared: {other.study}",
+        players=tuple(other.labels),
+    )
 
 
 def _changes(
     other: Evidence, game: str, renamed: Mapping[str, str], evidence: Evidence
-) -> Iterator[ReportTable | Charts]:
+) -> Iterator[Answer | ReportTable | Charts]:
     """Each player's scores in the other study less those in this one, with 95 % intervals.
 
     Only what both studies hold is compared: the same players in the same places of the same
@@ -158,8 +166,9 @@ def _changes(
             "that stand for each other with --as NEW=OLD"
         )
     frame = with_holm(frame, "p.corrected")
-    yield _table(game, frame, evidence, other, paired)
+    yield _changed(frame, other)
     yield _charts(game, frame, other)
+    yield _table(game, frame, evidence, other, paired)
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
@@ -208,8 +217,25 @@ def _rows(
                     "before": found.before, "after": found.after, "difference": found.difference,
                     "difference.low": low, "difference.high": high, "difference.n": found.n,
                     "difference.clusters": found.clusters,
-                    "p": found.p, "decimals": before.decimals.get(key, 2), "place": role,
+                    "gain": key == before.gain(role).key, "p": found.p,
+                    "decimals": before.decimals.get(key, 2), "place": role,
                 }  # fmt: skip
+
+
+def _changed(frame: pl.DataFrame, other: Evidence) -> Answer:
+    """Whose gains changed beyond doubt, and how many other scores."""
+    sure = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
+    said = [
+        f"{row[WHO]} as {row['role']} has {row['score']} changed by {_hover_text(row)}"
+        for row in sure.filter("gain").rows(named=True)
+    ]
+    others = counted(sure.filter(~pl.col("gain")).height, "other score")
+    tested = counted(frame["p"].drop_nulls().len(), "difference")
+    if sure.is_empty():
+        nothing = "nothing can be told to have changed"
+        return Answer(f"In {other.study}, {nothing}, of {tested}.", nothing)
+    gains = "; ".join(said) or "no gain can be told to have changed"
+    return Answer(f"In {other.study}, {gains}; so have {others}.", f"{len(sure)} scores changed")
 
 
 def _table(
@@ -230,9 +256,9 @@ def _table(
         Header("p", "p", "two-sided", 3),
         Header("p.corrected", "p corrected", "Holm's rule", 3),
     )
+    title = f"{game_title(game)}: {other.study} less {evidence.study}"
     return ReportTable(
-        f"compare-{game}", f"{capital(game)}: {other.study} less {evidence.study}", frame, columns,
-        leads=partial(_lead, game),
+        f"compare-{game}", title, frame, columns, leads=partial(_lead, game),
     )  # fmt: skip
 
 

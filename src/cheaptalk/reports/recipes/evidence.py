@@ -10,12 +10,37 @@ import polars as pl
 from cheaptalk.frames.matches import SCORED, Observer, observed_frames
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.queries import overview, places_of
-from cheaptalk.rules import game_box
+from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.text import plain
 
 Kept = TypeVar("Kept")
 Observed = TypeVar("Observed", bound=Observer)
 DRAWS = 1_000
 """Bootstrap draws unless told otherwise."""
+
+
+def check_players(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """See that a name stands for one model in all studies that are taken together.
+
+    Args:
+        studies: the players of each study by label, as it writes them.
+
+    Raises:
+        CheaptalkError: a label is a model whose settings differ between two studies.
+    """
+    known: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for study, players in studies.items():
+        for label, spec in players.items():
+            if "model" not in spec:
+                continue  # a script may have another strategy for another game
+            first, other = known.setdefault(label, (study, spec))
+            differ = [key for key in {**other, **spec} if other.get(key) != spec.get(key)]
+            if differ:
+                names = ", ".join(map(plain, differ))
+                raise CheaptalkError(
+                    f"{label} is not the same in {first} and {study}: {names} differ, and a mean "
+                    "over both would be of neither; take one study, or name the players apart"
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +109,12 @@ class Evidence:
     def places(self) -> Mapping[str, Mapping[str, str]]:
         """The places of each game with their roles."""
         return places_of(self.store, self.study)
+
+    @cached_property
+    def imported(self) -> str | None:
+        """The system that played the matches, if it was another one."""
+        system: str | None = self.store.study(self.study, counted=False).spec.get("imported")
+        return system
 
     @cached_property
     def players(self) -> dict[str, dict[str, Any]]:

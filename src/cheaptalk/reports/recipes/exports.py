@@ -1,120 +1,110 @@
-"""Tables as files for papers: CSV with all numbers, LaTeX as they are printed."""
+"""Tables as files for papers: CSV with all numbers and a codebook, LaTeX as they are printed."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
-from cheaptalk.reports.recipes.parts import Header, ReportTable
+from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.recipes.latex import latex
+from cheaptalk.reports.recipes.tables import (
+    BOLD,
+    CLUSTERS,
+    COUNT,
+    ERROR,
+    FREEDOM,
+    STARS,
+    WANTED,
+    ReportTable,
+)
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
-from cheaptalk.text import fixed
 from cheaptalk.whole_files import whole_file
 
-SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "[": "{[}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": "$<$", ">": "$>$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "…": r"\dots{}",
-    "†": r"$^\dagger$",
-}  # fmt: skip
-"""Characters that LaTeX takes for something else."""
-SIGNS = {
-    "\N{MINUS SIGN}": r"-",
-    "\N{PLUS-MINUS SIGN}": r"\pm",
-    "\N{GREATER-THAN OR EQUAL TO}": r"\geq",
-    "\N{LESS-THAN OR EQUAL TO}": r"\leq",
-    "\N{ALMOST EQUAL TO}": r"\approx",
-    "\N{MULTIPLICATION SIGN}": r"\times",
-    "\N{BALLOT X}": r"\times",
-    "\N{CHECK MARK}": r"\surd",
-    "\N{INFINITY}": r"\infty",
-    "\N{RIGHTWARDS ARROW}": r"\to",
-    "\N{UPWARDS ARROW}": r"\uparrow",
-    "\N{DOWNWARDS ARROW}": r"\downarrow",
-    "\N{GREEK SMALL LETTER ALPHA}": r"\alpha",
-    "\N{GREEK SMALL LETTER BETA}": r"\beta",
-    "\N{GREEK SMALL LETTER GAMMA}": r"\gamma",
-    "\N{GREEK SMALL LETTER DELTA}": r"\delta",
-    "\N{GREEK SMALL LETTER LAMDA}": r"\lambda",
-    "\N{GREEK SMALL LETTER MU}": r"\mu",
-    "\N{GREEK SMALL LETTER SIGMA}": r"\sigma",
-    "\N{GREEK CAPITAL LETTER SIGMA}": r"\Sigma",
-    "\N{GREEK CAPITAL LETTER DELTA}": r"\Delta",
+CODEBOOK = "codebook.csv"
+"""The file that says what every column of every table is."""
+ENDINGS = {
+    LOW: "Lower end of its interval.",
+    HIGH: "Upper end of its interval.",
+    ERROR: "Its standard error.",
+    COUNT: "How many observations are behind it.",
+    CLUSTERS: "How many clusters are behind it, such as deals.",
+    WANTED: "How many clusters would do for its interval; empty where there are as many.",
+    FREEDOM: "Degrees of freedom of its interval.",
+    BOLD: "Whether it is printed bold.",
+    STARS: "The stars that are printed behind it.",
 }
-"""Signs that it knows in formulas only."""
-LATEX = SPECIAL | {sign: f"${code}$" for sign, code in SIGNS.items()}
+"""What a column holds that is named after another one, by what its name ends in."""
+SAME_UNIT = (LOW, HIGH, ERROR)
 
 
-def latex(table: ReportTable, label: str = "") -> str:
-    r"""A table in LaTeX, with the rules of the package ``booktabs``; intervals stand in brackets.
+class CodebookRow(NamedTuple):
+    """What a column of a file holds; without a column, what the whole table is.
 
-    Args:
-        table: which.
-        label: for references; the table's name without.
-
-    >>> import polars as pl
-    >>> from cheaptalk.reports.recipes.parts import Header
-    >>> frame = pl.DataFrame({"model": ["a_b"], "gain": [0.5], "gain.error": [0.125]})
-    >>> columns = (Header("model", "Model"), Header("gain", "Gain", "%", 2))
-    >>> print(latex(ReportTable("gains", "Gains", frame, columns)))
-    \begin{table}
-    \caption{Gains.}
-    \label{tab:gains}
-    \begin{tabular}{lr}
-    \toprule
-    Model & Gain (\%) \\
-    \midrule
-    a\_b & $0.50$ ($0.12$) \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
+    Attributes:
+        table: the file's name without its ending.
+        column: as the file calls it.
+        title: what people read over it, or over the column that it is about.
+        unit: of its numbers.
+        meaning: what it is, in words.
     """
-    sides = "".join("l" if one.places is None else "r" for one in table.columns)
-    said = f"{table.title}. {table.caption} {table.caution}"
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{_escaped(' '.join(said.split()))}}}",
-        rf"\label{{tab:{label or table.name}}}",
-        rf"\begin{{tabular}}{{{sides}}}",
-        r"\toprule",
-        _row(map(_escaped, table.headings)),
-        r"\midrule",
-        *(_row(_cell(table, row, column) for column in table.columns) for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines)
+
+    table: str
+    column: str
+    title: str
+    unit: str
+    meaning: str
 
 
-def _row(texts: Iterable[str]) -> str:
-    return " & ".join(texts) + r" \\"
+def plain_names(columns: Iterable[str]) -> dict[str, str]:
+    """Names of letters, digits and underscores, as spreadsheets and R like them, no two alike.
+
+    >>> plain_names(["gain, all.low", "2 runs", "2-runs"])
+    {'gain, all.low': 'gain_all_low', '2 runs': 'x2_runs', '2-runs': 'x2_runs_2'}
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for column in columns:
+        name = re.sub(r"\W+", "_", column).strip("_") or "x"
+        name = f"x{name}" if name[0].isdigit() else name
+        number, unique = 1, name
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        taken.add(unique.casefold())
+        found[column] = unique
+    return found
 
 
-def _cell(table: ReportTable, row: Mapping[str, Any], column: Header) -> str:
-    """A cell: numbers as formulas, intervals in brackets, errors in parentheses."""
-    value, places = row[column.key], table.places(row, column)
-    if value is None or places is None:
-        return "" if value is None else _escaped(str(value))
-    one = table.cell(row, column)
-    text = f"${column.number(value, places)}$".replace(",", "{,}")
-    if one.low is not None and one.high is not None:
-        ends = (fixed(end, places).replace(",", "{,}") for end in (one.low, one.high))
-        few = r"$^\dagger$" if one.wanted is not None else ""
-        return f"{text} [${'$, $'.join(ends)}$]{few}"
-    return text if one.error is None else f"{text} (${fixed(one.error, places)}$)"
+def codebook(tables: Mapping[str, ReportTable]) -> Iterator[CodebookRow]:
+    """What every table is, and every column of its file."""
+    for name, table in tables.items():
+        told = (f"{table.printed}." if table.printed else "", table.caption, *table.notes)
+        yield CodebookRow(name, "", table.title, "", " ".join(filter(None, told)))
+        for column, plain in plain_names(table.frame.columns).items():
+            yield CodebookRow(name, plain, *_told(table, column))
 
 
-def _escaped(text: str) -> str:
-    return re.sub(".", lambda found: LATEX.get(found[0], found[0]), text)
+def _told(table: ReportTable, column: str) -> tuple[str, str, str]:
+    """Title, unit and meaning of a column."""
+    shown = {one.key: one for one in table.columns}
+    if one := shown.get(column):
+        return f"{one.group}: {one.title}" if one.group else one.title, one.unit, one.about
+    stem, point, ending = column.rpartition(".")
+    meaning = ENDINGS.get(point + ending)
+    if meaning is None:
+        return "", "", "Not shown in the table."
+    of = shown.get(stem)
+    title, unit, _ = _told(table, stem) if of else (stem, "", "")
+    return title, unit if point + ending in SAME_UNIT else "", meaning
 
 
-def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame whose texts no spreadsheet takes for formulas."""
-    texts = pl.selectors.string()
-    return frame.with_columns(texts.map_elements(spreadsheet_text, return_dtype=pl.String))
+def _csv(frame: pl.DataFrame, raw: bool) -> str:
+    """A frame as CSV; texts are such that no spreadsheet takes them for formulas, unless raw."""
+    texts = pl.selectors.string().map_elements(spreadsheet_text, return_dtype=pl.String)
+    return (frame if raw else frame.with_columns(texts)).write_csv()
 
 
 def write_tables(
@@ -126,6 +116,9 @@ def write_tables(
 ) -> list[Path]:
     """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
 
+    What columns of the CSV files hold is said in ``codebook.csv``, a :class:`CodebookRow` each;
+    their names are those of the frame as :func:`plain_names` has them.
+
     Args:
         tables: by name.
         folder: where to; it is made where it does not exist.
@@ -135,18 +128,18 @@ def write_tables(
     Raises:
         CheaptalkError: the folder or a file in it cannot be written.
     """
-    written, folder = [], Path(folder)
+    folder, files = Path(folder), {}
+    for name, table in tables.items():
+        frame = table.frame.rename(plain_names(table.frame.columns))
+        files[f"{name}.csv"] = _csv(frame, raw_cells)
+        files[f"{name}.tex"] = latex(table, f"{prefix}-{name}" if prefix else name) + "\n"
+    rows = pl.DataFrame(list(codebook(tables)), CodebookRow._fields, orient="row")
+    files[CODEBOOK] = _csv(rows, raw_cells)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
-            numbers, text = folder / f"{name}.csv", folder / f"{name}.tex"
-            with whole_file(numbers) as file:
-                file.write(
-                    (table.frame if raw_cells else _for_spreadsheets(table.frame)).write_csv()
-                )
-            with whole_file(text) as file:
-                file.write(latex(table, f"{prefix}-{name}" if prefix else name) + "\n")
-            written += [numbers, text]
+        for name, text in files.items():
+            with whole_file(folder / name) as file:
+                file.write(text)
     except OSError as error:
         raise CheaptalkError(f"{folder}: cannot be written: {error.strerror}") from error
-    return written
+    return [folder / name for name in files]

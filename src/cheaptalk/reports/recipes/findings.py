@@ -6,20 +6,21 @@ from functools import cached_property
 from pathlib import Path
 
 from cheaptalk.records import Store
+from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.output import write_page
-from cheaptalk.reports.pages import PORT, anchor
+from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
     RECIPES,
+    Answer,
     Charts,
     Lacking,
     MadePart,
     Recipe,
     RecipePart,
-    ReportTable,
+    painted,
 )
-from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.study_facts import NOBODY, study_facts
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.transcripts import packed, sampled
 from cheaptalk.rules import Chance, CheaptalkError, counted, suggest
 from cheaptalk.rules.display import Printed, brief, html_table
@@ -64,9 +65,21 @@ class Findings(Printed):
         return {one.name: one for one in shown if isinstance(one, Charts)}
 
     @property
+    def answers(self) -> dict[str, str]:
+        """What came out, in a sentence a part that has one, by its title."""
+        found: dict[str, str] = {}
+        for one in self.parts:
+            for shown in one.shown:
+                if isinstance(shown, Answer):
+                    found[one.part.title] = " ".join(
+                        filter(None, (found.get(one.part.title), shown.text))
+                    )
+        return found
+
+    @property
     def empty(self) -> bool:
         """Whether the study holds nothing of what makes the recipe."""
-        return all(one.lacking for one in self.parts if one.part is not PLAYED)
+        return all(one.lacking for one in self.parts if not one.part.design)
 
     @property
     def lacking(self) -> dict[str, str]:
@@ -85,7 +98,7 @@ class Findings(Printed):
     def __str__(self) -> str:
         """All tables, then what is missing."""
         missing = [f"{title}: {why}" for title, why in self.lacking.items()]
-        return "\n\n".join([*map(str, self.tables.values()), *missing])
+        return "\n\n".join([*self.answers.values(), *map(str, self.tables.values()), *missing])
 
 
 @reads_study
@@ -132,12 +145,14 @@ def findings(
         store, study, as_published, chosen.measures, draws, seed, options or {}, workers, observers
     )
 
+    tones = tones_of([*evidence.labels, *chosen.players])
+
     def parts() -> Iterator[MadePart]:
         for part in chosen.parts:
             if progress:
                 progress(part)
             try:
-                yield MadePart(part, tuple(part.make(evidence)))
+                yield MadePart(part, tuple(painted(part.make(evidence), tones)))
             except Lacking as error:
                 yield MadePart(part, (), str(error))
 
@@ -159,19 +174,17 @@ def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: i
         CheaptalkError: the file cannot be written.
     """
     evidence = found.evidence
-    summary = evidence.store.study(evidence.study)
     chosen = sampled(evidence.frames, sample, Chance(evidence.study))
     write_page(
-        "recipe.html.jinja",
+        found.recipe,
+        found.parts,
         out,
+        name=evidence.study,
+        evidence=evidence,
         leads_to=evidence.study,
         port=port,
-        found=found,
-        parts=sorted((one for one in found.parts if one.shown), key=lambda one: one.part is PLAYED),
-        study=summary,
-        facts=study_facts(evidence.store, summary, evidence.frames),
-        ids={one.part.title: anchor(one.part.title).lower() for one in found.parts},
-        NOBODY=NOBODY,
         sample=sample,
+        sampled=len(chosen),
+        store=evidence.store.title,
         transcripts=packed(evidence.store, evidence.study, chosen),
     )

@@ -8,21 +8,24 @@ import polars as pl
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
-from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.evidence import Evidence, check_players
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games, side_by_side
-from cheaptalk.reports.recipes.parts import Charts, Header, Lacking, Recipe, RecipePart, ReportTable
-from cheaptalk.reports.score_lines import by_player, places_by_role, with_roles
-from cheaptalk.rules import CheaptalkError, counted, game_box, suggest
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.study.roles import by_player, places_by_role, with_roles
+from cheaptalk.rules import CheaptalkError, counted, game_box, game_title, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
 from cheaptalk.studies.lookup import Named, Place, name_of
-from cheaptalk.text import plain
+from cheaptalk.text import fixed
 
 SCORE = "score"
 """The measure of a whole table by which a game scores players who sit there alone."""
 OVERALL = "overall"
 UNIT = "s.d."
+LIKELY = 2.8
+"""Standard errors that a difference must have to be found by four of five tests at 5 %."""
 LIKE = ("game", "configuration", "role")
 """Matches whose payoffs are counted in one unit."""
 
@@ -48,7 +51,8 @@ def leaderboard(
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: a game or player is in none of the studies.
+        CheaptalkError: a game or player is in none of the studies, or a model has other settings
+            in another one.
         ValueError: there is no study, or there are too few draws.
     """
     if not studies:
@@ -56,6 +60,7 @@ def leaderboard(
     names = list(dict.fromkeys(map(name_of, studies)))
     with Store.opened(store) as opened:
         evidence = [Evidence(opened, name) for name in names]
+        check_players({one.study: one.players for one in evidence})
         for what, wanted, known in (
             ("player", new, sorted({label for one in evidence for label in one.labels})),
             ("game", games, sorted({game for one in evidence for game in one.places})),
@@ -70,6 +75,7 @@ def leaderboard(
         recipe = Recipe(
             "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.", tuple(parts),
             heading=f"Leaderboard of {', '.join(names)}",
+            players=tuple(label for one in evidence for label in one.labels),
         )  # fmt: skip
         return findings(opened, names[-1], recipe, draws=draws, seed=seed)
 
@@ -82,7 +88,7 @@ class _Board:
     games: tuple[str, ...]
     new: tuple[str, ...]
 
-    def standing(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
+    def standing(self, evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         """Players by how far above the average they stand, over all games.
 
         A player's standing in a match is its payoff less the mean of all payoffs in the same game,
@@ -92,10 +98,14 @@ class _Board:
         configurations, and overall is the mean of the games' standings, its interval by Welch and
         Satterthwaite from the games' errors. Behind a rank stand the ranks in 95 % of bootstrap
         draws over deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and
-        Wilhelm 2024); both are too sure where there are few deals. Standings compare players that
-        met the same rivals in the same configurations; a note says where they did not.
+        Wilhelm 2024); both are too sure where there are few deals.
+
+        Ranked are players who have matches in all that the others have: games, configurations and
+        roles. Who lacks some stands apart, with what is lacking. Where nobody has all, those are
+        ranked of whom most have the same. Over games of which one never varied for a player there
+        is no interval: how much it may vary is not known.
         """
-        rows = self.rows(self.studies)
+        rows, apart = _compared(self.rows(self.studies))
         ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
         found = means(rows, ["z"], ["player", "game"], strata=STRATA)
         overall = over_games(found, "z").drop("games").rename(
@@ -105,6 +115,9 @@ class _Board:
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
+        yield _first(board)
+        yield Charts("leaderboard-overall", "Overall", [_dots(board)],
+                     "Whiskers are 95 % intervals.")  # fmt: skip
         yield ReportTable(
             "leaderboard", "Leaderboard", board,
             (
@@ -113,12 +126,12 @@ class _Board:
                 Header("sure", "Ranks at once", "95 %"),
                 Header("first", "Best", "of draws", 2),
                 Header(OVERALL, "Overall", UNIT, 3),
-                *(Header(game, plain(game).capitalize(), UNIT, 3) for game in games),
+                *(Header(game, game_title(game), UNIT, 3) for game in games),
             ),
-            notes=(*_uneven(rows), *notes),
+            notes=(*notes, *_unvaried(found, board)),
         )  # fmt: skip
-        yield Charts("leaderboard-overall", "Overall", [_dots(board)],
-                     "Whiskers are 95 % intervals.")  # fmt: skip
+        if not apart.is_empty():
+            yield _apart(rows, apart)
 
     def moves(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
         """Each player's rank, stage by stage.
@@ -213,16 +226,95 @@ def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tup
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
 
 
-def _uneven(rows: pl.DataFrame) -> Iterator[str]:
-    """Who lacks games, configurations or roles that others played."""
-    cells = rows.select("player", *LIKE).unique()
-    whole = cells.select(LIKE).n_unique()
-    for player, count in cells.group_by("player").len().sort("player").iter_rows():
-        if count < whole:
-            yield (
-                f"{player} has matches in {count} of {whole} combinations of configuration and "
-                "role; cheaptalk run plays what its study lacks."
-            )
+def _compared(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of players who can be ranked among each other, and those of the others.
+
+    Raises:
+        Lacking: no two have matches in the same games, configurations and roles.
+    """
+    played = rows.group_by("player").agg(pl.struct(LIKE).unique().sort().alias("cells"))
+    groups = played.group_by("cells").agg("player")
+    most = groups.with_columns(
+        people=pl.col("player").list.len(), cells=pl.col("cells").list.len()
+    ).sort("people", "cells", "player", descending=[True, True, False])
+    whole = rows.select(LIKE).unique().height
+    chosen = most.filter(pl.col("cells") == whole, pl.col("people") > 1)
+    people = (chosen if chosen.height else most)["player"][0].to_list()
+    if len(people) < 2:
+        raise Lacking(
+            "nobody can be ranked: no two players have matches in the same games, configurations "
+            "and roles; cheaptalk run plays what studies lack"
+        )
+    ranked = pl.col("player").is_in(people)
+    return rows.filter(ranked), rows.filter(~ranked)
+
+
+def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
+    """Those who are not ranked: how they stand in what they played, and what they lack."""
+    wanted = set(ranked.select(LIKE).unique().iter_rows())
+    found = over_games(means(apart, ["z"], ["player", "game"], strata=STRATA), "z")
+    lacks = {
+        player: sorted(wanted - set(part.select(LIKE).unique().iter_rows()))
+        for (player,), part in apart.group_by("player", maintain_order=True)
+    }
+    rows = [
+        row | {"lacks": _cells_text(lacks[row["player"]], len(wanted))}
+        for row in found.sort("player").iter_rows(named=True)
+    ]
+    return ReportTable(
+        "not-ranked", "Not ranked", pl.DataFrame(rows, infer_schema_length=None),
+        (
+            Header("player", "Player"), Header("z", "Standing", f"{UNIT}, in what it played", 3),
+            Header("lacks", "Has no match in"),
+        ),
+        "Players who lack what those above have; cheaptalk run plays what their studies lack.",
+    )  # fmt: skip
+
+
+def _cells_text(lacking: Sequence[tuple[str, str, str]], of: int) -> str:
+    """Games, configurations and roles that a player lacks, in words."""
+    if not lacking:
+        return "none of them: it has matches in others besides"
+    games = dict.fromkeys(game for game, _, _ in lacking)
+    named = ", ".join(map(game_title, games))
+    return f"{len(lacking)} of {of} combinations of configuration and role, of {named}"
+
+
+def _first(board: pl.DataFrame) -> Answer:
+    """Who stands first, by how much, and whether that is sure."""
+    first, second, *_ = board.rows(named=True)
+    ahead = fixed(first[OVERALL] - second[OVERALL], 2)
+    spread = estimate(first, OVERALL).spread(2)
+    who = f"{first['player']} ({fixed(first[OVERALL], 2)}{f', {spread}' if spread else ''})"
+    if first["sure"] == "1 to 1":
+        return Answer(
+            f"{who} stands first, {ahead} standard deviations ahead of {second['player']}, and is "
+            "so with 95 % confidence.",
+            f"{first['player']} is first",
+        )
+    errors = [row[f"{OVERALL}.error"] for row in (first, second)]
+    gap = first[OVERALL] - second[OVERALL]
+    tell = "play more deals"
+    if gap and all(errors):
+        more = ((LIKELY * (errors[0] ** 2 + errors[1] ** 2) ** 0.5) / gap) ** 2
+        tell = f"about {max(2, round(more)):,} times as many deals would tell" if more < 1e4 else (
+            "the two are as good as equal"
+        )  # fmt: skip
+    return Answer(
+        f"Who stands first cannot be told yet: {who} is {ahead} standard deviations ahead of "
+        f"{second['player']}, and its ranks at once are {first['sure']}; {tell}.",
+        "it cannot be told yet who is first",
+    )
+
+
+def _unvaried(found: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
+    """Who has no interval over all games, since one of them never varied."""
+    still = found.filter(pl.col("z.error") == 0)
+    for (player,), part in still.group_by("player", maintain_order=True):
+        own = board.filter(player=player)
+        if own[f"{OVERALL}.low"].item() is None and found.filter(player=player).height > 1:
+            games = ", ".join(map(game_title, part["game"]))
+            yield f"{player} has no interval over all games: nothing varied in {games}."
 
 
 def _dots(board: pl.DataFrame) -> Chart:

@@ -6,7 +6,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.reports.charts.kinds import HIGH, LOW
-from cheaptalk.reports.recipes.parts import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
 from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
 from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
 
@@ -47,9 +47,11 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
     """The mean of each player's games, all of which weigh alike, with a 95 % interval.
 
     The error is the root of the sum of the games' squared errors, over their number; degrees of
-    freedom are Welch and Satterthwaite's. There is neither where a game has no error,
-    and no interval where no game's values varied. Where these are fewer than 25 deals give, the
-    interval wants as many deals as the game that wants most. A single game keeps its interval.
+    freedom are Welch and Satterthwaite's. A game whose values never varied adds as much as its
+    interval allows for what went unseen, half of its width as two standard errors. There is no
+    error where a game has none, and no interval where one never varied and has none. Where degrees
+    of freedom are fewer than 25 deals give, the interval wants as many deals as the game that wants
+    most. A single game keeps its interval.
 
     Args:
         found: one row a player and game, as :func:`means` makes them with configurations as
@@ -60,7 +62,9 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         ``player`` in the order in which players first appear, ``value`` with its interval, error,
         count and the deals it wants, and ``games``, how many there are.
     """
-    error = pl.col(value + ERROR)
+    unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
+    still = pl.col(value + ERROR) == 0
+    error = pl.when(still).then(unseen).otherwise(value + ERROR)
     squares = error.pow(2).sum()
     fourths = (error.pow(4) / pl.max_horizontal(value + FREEDOM, 1)).sum()
     made = found.group_by("player", maintain_order=True).agg(
@@ -87,8 +91,8 @@ def ranked_over_games(
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Ranks by the mean of each player's games' means, the best first; see :func:`.rank_ranges`.
 
-    Weighting each row makes the mean over rows the mean over games. Players who lack a game are
-    ranked by those that they played.
+    Weighting each row makes the mean over rows the mean over games. Leave players out who lack a
+    game that others have: they would be ranked by those that they played.
 
     Args:
         rows: one row an observation, with ``player``, ``game`` and the columns of :data:`DEALS`.

@@ -10,8 +10,9 @@ import polars as pl
 from cheaptalk.records import MatchRecord, OtherVersion
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Header, Lacking, RecipePart, ReportTable
-from cheaptalk.text import capital
+from cheaptalk.reports.recipes.parts import Lacking, RecipePart
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.rules import game_title
 
 COLUMNS = (
     Header("matches", "Matches", "", 0),
@@ -76,7 +77,7 @@ def played(evidence: Evidence) -> Iterator[ReportTable]:
         raise Lacking("no match of this study has finished")
     order = sorted(tallies, key=lambda one: (one[0], _natural(one[1] or "")))
     rows = [
-        {"title": capital(game), "game": game, "player": who}
+        {"title": game_title(game), "game": game, "player": who}
         | {column.key: count for column, count in zip(COLUMNS, tallies[game, who], strict=True)}
         for game, who in order
     ]
@@ -114,4 +115,4 @@ def _places(record: MatchRecord) -> dict[str, str]:
         return {}
 
 
-PLAYED = RecipePart("What was played", "", played, (Activity,))
+PLAYED = RecipePart("What was played", "", played, (Activity,), design=True)

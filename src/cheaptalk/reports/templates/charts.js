@@ -4,7 +4,7 @@
 
   // What is told of a mark, where somebody points at it or reaches it with the keyboard
 
-  const told = document.body.appendChild(make("div", "", { className: "told", hidden: true }));
+  const told = document.body.appendChild(make("div", "", { className: "tip", hidden: true }));
   const textOf = (mark) => mark.dataset.told ??= (() => {
     const title = mark.querySelector(":scope > title"), text = title?.textContent ?? "";
     title?.remove(); // it is told here, and as the mark's name

@@ -62,10 +62,10 @@
     body.append(...keyed.map(([, row]) => row));
   }
 
-  const headsOf = (table) => [...table.tHead.rows[0].cells];
+  const headsOf = (table) => [...[...table.tHead.rows].at(-1).cells];
   const titleOf = (head) => (head.querySelector("button") ?? head).textContent.trim();
   const shownRows = (table) => [...table.tBodies[0].rows].filter((row) => !row.hidden);
-  const PARTS = { low: "low", high: "high", error: "error", n: "matches", deals: "deals", count: "n", clusters: "clusters" };
+  const PARTS = { low: "low", high: "high", error: "error", n: "n", clusters: "clusters" };
 
   function csvOf(table) {
     const quote = (value) => /[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;

@@ -1,0 +1,122 @@
+"""Fenced blocks of a page: the files that its readers write, and the commands that they type."""
+
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(
+    r"^(?:<!-- skip: (?P<skip>[^\n]*) -->\n)?"
+    r'(?P<fence>`{3,})(?P<language>\w+)(?: title="(?P<title>[^"\n]+)")?\n'
+    r"(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A fenced block. What stands in one with a title is that file; a comment before it skips it."""
+PORT = re.compile(r"\b81[23]\d\b")
+"""The ports at which the servers of the pages listen."""
+LISTENING = "until (: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep; done"
+"""Waits until somebody listens at a port."""
+MARK = "\x1e"
+"""Stands around the exit status of each command, after what it wrote."""
+BASH = shutil.which("bash") or "bash"
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    title: str | None
+    body: str
+    skip: str | None
+
+
+class Command(NamedTuple):
+    """A command as a reader types it, and what is to come of it; ``...`` stands for anything."""
+
+    typed: str
+    shown: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a page or a part of one, in order."""
+    found = BLOCK.finditer(text)
+    return [Block(m["language"], m["title"], m["body"], m["skip"]) for m in found]
+
+
+def commands(body: str) -> Iterator[Command]:
+    """The commands of a console block.
+
+    >>> list(commands("$ echo a \\\\\\n    b\\na b\\n$ true\\n"))
+    [Command(typed='echo a \\\\\\n    b', shown='a b\\n'), Command(typed='true', shown='')]
+    """
+    assert body.startswith("$ "), body
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        typed, _, shown = part.partition("\n")
+        while typed.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            typed += f"\n{more}"
+        yield Command(typed, shown)
+
+
+def script(page: Iterable[Block]) -> tuple[str, list[Command]]:
+    """A shell script that writes a page's files and runs its commands, in order.
+
+    Servers of a page listen at ports that are free, and are waited for until they do.
+    """
+    lines, run = ["trap 'kill $(jobs -p) 2>/dev/null' EXIT", "sleep() { command sleep 0.2; }"], []
+    ports: dict[str, str] = {}
+    for block in page:
+        if block.skip is not None:
+            continue
+        body = block.body
+        for port in set(PORT.findall(body)):
+            body = re.sub(rf"\b{port}\b", ports.setdefault(port, str(free_port())), body)
+        if block.title is not None and not (ROOT / block.title).exists():
+            lines += [f"mkdir -p \"$(dirname '{block.title}')\""]
+            lines += [f"cat > '{block.title}' <<'{MARK}'", body + MARK]
+        for command in commands(body) if block.language == "console" else ():
+            lines += [command.typed]
+            if command.typed.endswith("&"):
+                lines += [LISTENING.format(port=port) for port in ports.values()]
+            lines += [f"printf '{MARK}%s{MARK}' $?"]
+            run.append(command)
+    return "\n".join(lines), run
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a reader's shell holds: this environment first, no keys; pip installs into a folder."""
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    for name in (
+        "CHEAPTALK_STORE",
+        "CHEAPTALK_CACHE",
+        "CHEAPTALK_PROVIDERS",
+        "CHEAPTALK_SETTINGS",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+    ):
+        kept.pop(name, None)
+    return kept | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "COLUMNS": "80",
+        "PIP_TARGET": str(home / "installed"),
+        "PYTHONPATH": str(home / "installed"),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads this as: no isolation
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

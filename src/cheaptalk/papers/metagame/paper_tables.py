@@ -1,0 +1,272 @@
+"""Tables 1 to 5 and 12 to 15 and those of Figure 1, in the paper's form."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from cheaptalk.equilibrium.analysis.analysis import Analysis
+from cheaptalk.equilibrium.analysis.selection import NAME
+from cheaptalk.frames.reader import decoded
+from cheaptalk.papers.printed import as_printed, chosen
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.tables import BOLD, ERROR, STARS, Header, ReportTable, finite
+from cheaptalk.text import readable
+
+PAPER = "metagame"
+GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
+SMALL, LARGE = ("BG4", "BG5", "BG6", "BGS0"), ("BG1", "BG2", "BG3", "BGL0")
+LLM_ONLY, WITH_BASELINES = "LLM-only", "LLM+baselines"
+AGENTS = (
+    "sonnet-3.7-c-5", "sonnet-3.7-c-6", "sonnet-3.7-r-c-0", "gem-2.0-f-c-2", "gem-2.0-f-c-5",
+    "4o-c-4", "4o-c-5", "4o-c-6", "o3-mini-c-0", "nfsp", "rnad", "aspire", "soft", "tough", "walk",
+)  # fmt: skip
+"""The paper's agents in the order of its tables."""
+REGRET = "regret"
+METRICS = {
+    REGRET: ("MENE regret", "points"), "nw": ("NW", "%"), "nw_plus": ("NW+", "%"),
+    "uw": ("UW", "%"), "ef1": ("EF1", "%"),
+}  # fmt: skip
+"""The columns of every game, with their units."""
+SIGNIFICANT = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
+"""The stars of a lead, by its p."""
+Cell: TypeAlias = float | str | bool | None
+CAPTION = (
+    "Means over draws, with their standard deviation in parentheses; the best of each column is "
+    "bold. Payoffs are discounted. NW is divided by maxima with the outside options among the "
+    "outcomes; UW of BG1 to BG3 too, of BG4 to BG6 by those without, as the printed numbers are."
+)
+FIGURE_CAPTION = (
+    " Stars stand at the best of each column and the next, by p of the lead over draws: * p < .10, "
+    "** p < .05, *** p < .01."
+)
+
+
+class PaperTable(NamedTuple):
+    """A table of games side by side.
+
+    Attributes:
+        name: in file names.
+        printed: its number of the paper.
+        games: those that it shows.
+        agents: the set of agents that it shows, :data:`LLM_ONLY` or :data:`WITH_BASELINES`.
+        stars: whether leads have stars.
+    """
+
+    name: str
+    printed: str
+    games: tuple[str, ...]
+    agents: str
+    stars: bool = False
+
+
+TABLES = (
+    PaperTable("figure-1-llm-only", "Figure 1", SMALL[3:], LLM_ONLY, stars=True),
+    PaperTable("figure-1-baselines", "Figure 1", SMALL[3:], WITH_BASELINES, stars=True),
+    PaperTable("table-2", "Table 2", LARGE[:3], LLM_ONLY),
+    PaperTable("table-3", "Table 3", SMALL, LLM_ONLY),
+    PaperTable("table-4", "Table 4", LARGE[:3], WITH_BASELINES),
+    PaperTable("table-5", "Table 5", SMALL[:3], WITH_BASELINES),
+    PaperTable("table-15-llm-only", "Table 15", LARGE[3:], LLM_ONLY),
+    PaperTable("table-15-baselines", "Table 15", LARGE[3:], WITH_BASELINES),
+)
+
+
+def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
+    """Table 1: a row a game, with how many settings its matches have.
+
+    A setting is one deal for one pair of agents, whoever of them begins.
+
+    Args:
+        evidence: may ask for the printed values.
+        frame: the matches, with the names of their games.
+    """
+    pair = pl.concat_list("player.player_1", "player.player_2").list.sort().list.join("\n")
+    games = (
+        frame.group_by(NAME)
+        .agg(
+            pl.struct("deal", pair).n_unique().alias("settings"),
+            pl.col("^game\\.(quantities|discount|rounds)$").first(),
+        )
+        .sort(NAME)
+    )
+    rows = [
+        {"class": _pool_class(row[NAME]), "kinds": kinds, "quantities": quantities,
+         "game": row[NAME], "discount": row["game.discount"], "rounds": row["game.rounds"],
+         "settings": row["settings"]}
+        for row in games.iter_rows(named=True)
+        for kinds, quantities in [_pool(decoded(row["game.quantities"]))]
+    ]  # fmt: skip
+    total = pl.col("settings").sum().over("class", "kinds", "quantities")
+    first = pl.int_range(pl.len()).over("class", "kinds", "quantities") == 0
+    table = pl.DataFrame(rows).with_columns(pl.when(first).then(total).alias("total"))
+    columns = (
+        Header("class", "Game class"), Header("kinds", "T"), Header("quantities", "q"),
+        Header("game", "Game"), Header("discount", GAMMA, "", 2), Header("rounds", "R", "", 0),
+        Header("settings", "Settings in cohort", "", 0), Header("total", "Settings", "total", 0),
+    )  # fmt: skip
+    return as_printed(evidence, PAPER, ReportTable(
+        "table-1", "Instances of the games", table, columns,
+        f"T: kinds of items; q: items of each kind; {GAMMA}: the discount; R: rounds. A setting is "
+        "one deal for one pair of agents.", printed="Table 1",
+    ))  # fmt: skip
+
+
+def _pool_class(game: str) -> str:
+    return "BGS" if game in SMALL else "BGL" if game in LARGE else "other"
+
+
+def _pool(quantities: Any) -> tuple[str, str]:
+    """How many kinds of items there are, and how many items of each.
+
+    >>> _pool([7, 4, 1]), _pool({"kinds": 5, "mean": 4})
+    (('3', '(7, 4, 1)'), ('5', 'Poisson(4) each'))
+    """
+    if isinstance(quantities, Mapping):
+        return str(quantities["kinds"]), f"Poisson({readable(quantities['mean'])}) each"
+    return str(len(quantities)), f"({readable(quantities)})"
+
+
+def landscapes(
+    evidence: Evidence, analyses: Mapping[str, Sequence[Analysis]]
+) -> Iterator[ReportTable]:
+    """Tables 2 to 5 and 15 and those of Figure 1, as far as their games were played.
+
+    Args:
+        evidence: may ask for the printed values.
+        analyses: of the games, by which agents are in them.
+    """
+    for table in TABLES:
+        games = [one for game in table.games for one in analyses.get(table.agents, ())
+                 if one.name == game]  # fmt: skip
+        if games:
+            yield as_printed(evidence, PAPER, _side_by_side(table, games))
+
+
+def _side_by_side(table: PaperTable, games: Sequence[Analysis]) -> ReportTable:
+    """A row an agent, in the paper's order, and five columns a game."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one in games:
+        for metric in METRICS:
+            for label, cell in _column(one, metric, stars=table.stars).items():
+                row = rows.setdefault(label, {"agent": label})
+                row |= {f"{one.name} {metric}{part}": value for part, value in cell.items()}
+    order = sorted(rows, key=lambda label: AGENTS.index(label) if label in AGENTS else len(AGENTS))
+    headers = (
+        Header(f"{one.name} {metric}", title, unit, 2, group=one.name)
+        for one in games for metric, (title, unit) in METRICS.items()
+    )  # fmt: skip
+    return ReportTable(
+        table.name, f"Regret and welfare, {table.agents}",
+        pl.DataFrame([rows[label] for label in order], infer_schema_length=None),
+        (Header("agent", "Agent"), *headers),
+        "".join(map(_parameters, games)) + CAPTION + FIGURE_CAPTION * table.stars,
+        printed=table.printed,
+    )  # fmt: skip
+
+
+def _parameters(one: Analysis) -> str:
+    """A game's discount and rounds as a sentence, if it is of one configuration."""
+    of = list(one.selected.configurations.values()) if one.selected else []
+    if len(of) != 1:
+        return ""
+    discount, rounds = (readable(of[0][name]) for name in ("discount", "rounds"))
+    return f"{one.name}: {GAMMA} = {discount}, R = {rounds}. "
+
+
+def _column(one: Analysis, metric: str, *, stars: bool) -> dict[str, dict[str, Cell]]:
+    """A metric of every agent: its mean and deviation over draws, whether it is best, its stars."""
+    name = _metric_name(one, metric)
+    spreads = one.against(name)
+    means = [finite(spread.estimate if spread.mean is None else spread.mean) for spread in spreads]
+    worth = [np.nan if mean is None else -mean if metric == REGRET else mean for mean in means]
+    best = np.nanmax(worth) if np.isfinite(worth).any() else np.nan
+    found: dict[str, dict[str, Cell]] = {
+        label: {"": mean, ERROR: spread.error, BOLD: bool(value == best)}
+        for label, mean, spread, value in zip(one.labels, means, spreads, worth, strict=True)
+    }
+    if stars and one.draws and np.isfinite(worth).sum() > 1:
+        lead = one.drawn.differences(name).row(0, named=True)
+        sign = next((sign for limit, sign in SIGNIFICANT if lead["p"] < limit), "")
+        for label in found:
+            found[label][STARS] = sign if label in (lead["ahead"], lead["behind"]) else ""
+    return found
+
+
+def _metric_name(one: Analysis, metric: str) -> str:
+    """What the analysis calls a metric, in the reading of the printed numbers."""
+    title, _ = METRICS[metric]
+    if metric == "uw" and one.name in SMALL:
+        return f"{title}, of allocations"
+    return metric if metric == REGRET else title
+
+
+def acceptances(evidence: Evidence, shares: pl.DataFrame) -> Iterator[ReportTable]:
+    """Table 12: how often agents accept less than their outside options, from tough and others.
+
+    Of low offers, since only so an agent that accepts everything has the printed 100 %.
+
+    Args:
+        evidence: says who stands in it.
+        shares: one row an agent and kind of opponent, ``against``; in percent, ``turn`` of low
+            offers are accepted, and one is in ``game`` of the matches with low offers.
+    """
+    levels = {"turn": "Turn level acceptance rate", "game": "Game level acceptance rate"}
+    own = shares.filter(pl.col("player").is_in(chosen(evidence, evidence.labels)))
+    kinds = [kind for kind in ("vs tough", "vs others") if kind in set(own["against"])]
+    if not kinds:
+        return
+    wide = own.pivot(
+        "against", index="player", values=list(levels), separator=" "
+    )  # fmt: skip
+    place = pl.col("player").replace_strict(
+        AGENTS, range(len(AGENTS)), default=len(AGENTS), return_dtype=pl.Int64
+    )
+    headers = (
+        Header(f"{level} {kind}", kind, "%", 1, group=title)
+        for level, title in levels.items() for kind in kinds
+    )  # fmt: skip
+    yield as_printed(evidence, PAPER, ReportTable(
+        "table-12", "Accepting less than the outside option", wide.sort(place, "player"),
+        (Header("player", "Agent"), *headers),
+        "Turn level: of offers below the outside option. Game level: of matches with such offers.",
+        printed="Table 12",
+    ))  # fmt: skip
+
+
+def providers(evidence: Evidence, one: Analysis) -> Iterator[ReportTable]:
+    """Tables 13 and 14: what providers give in equilibrium, and how often each is a best reply.
+
+    By the construction of appendix K.1.
+
+    Args:
+        evidence: may ask for the printed values.
+        one: the game of all configurations, which weigh alike.
+    """
+    readings = [one for one in (one.providers.readings if one.providers else ())
+                if one.name == "mixtures"]  # fmt: skip
+    for reading in readings:
+        assert one.providers is not None
+        names = list(one.providers.members)
+        if reading.given is not None:
+            given = [spread.estimate if spread.mean is None else spread.mean
+                     for spread in reading.given]  # fmt: skip
+            errors = [spread.error for spread in reading.given]
+            yield as_printed(evidence, PAPER, ReportTable(
+                "table-13", "Value given in equilibrium",
+                pl.DataFrame({"provider": names, "given": given, f"given{ERROR}": errors}),
+                (Header("provider", "Family"), Header("given", "Mean", "points", 2)),
+                f"{reading.about} In parentheses, the standard deviation over draws.",
+                printed="Table 13",
+            ))  # fmt: skip
+        columns = zip(*reading.responses, strict=True)
+        replies = {f"reply {name}": of for name, of in zip(names, columns, strict=True)}
+        yield as_printed(evidence, PAPER, ReportTable(
+            "table-14", "Best replies among providers",
+            pl.DataFrame({"provider": names, **replies}),
+            (Header("provider", "Best reply"),
+             *(Header(f"reply {name}", name, "", 2, group="Replied to") for name in names)),
+            f"{reading.about} Shares of draws in which the row is a best reply to the column.",
+            printed="Table 14",
+        ))  # fmt: skip

@@ -1,0 +1,100 @@
+"""The report of a study, from the parts on its games to the page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from cheaptalk.records import Status, Store
+from cheaptalk.records.judgements import judges_of
+from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.pages import PORT
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.findings import findings, write_findings
+from cheaptalk.reports.recipes.parts import Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.study.game import game_part, scores_by_game
+from cheaptalk.reports.study.judges import judges_part
+from cheaptalk.rules import game_title
+from cheaptalk.studies.lookup import reads_study
+from cheaptalk.text import capital
+
+NAME = "report"
+
+
+@reads_study
+def study_recipe(store: Store, study: str) -> Recipe:
+    """What a study's report is made of: a part for each of its games, its judges, its design.
+
+    Raises:
+        StoreError: there is no such study.
+    """
+    parts = [game_part(game) for game in sorted(Evidence(store, study).places)]
+    if judges_of(store, study):
+        parts.append(RecipePart("Judges", "", judges_part))
+    title = "report of a study"
+    return Recipe(NAME, title, "", (*parts, GAMES))
+
+
+@reads_study
+def report(
+    store: Store,
+    study: str,
+    out: Path | str,
+    *,
+    as_published: bool = False,
+    sample: int = 3,
+    port: int = PORT,
+) -> None:
+    """Write a study's report as one HTML file that works offline.
+
+    It holds what is in the store now: a study under way or with failed matches is reported as
+    far as it is, and the page says so. The same store gives the same page. An existing file is
+    replaced at the end, whole.
+
+    Args:
+        study: the name of a study in the store.
+        out: the file to write.
+        as_published: compute measures as the published systems' code does, where that differs.
+        sample: transcripts in the page, for each pairing and way of ending.
+        port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: a game is not installed, a measure failed, or the file cannot be written.
+    """
+    found = findings(store, study, study_recipe(store, study), as_published=as_published)
+    write_findings(found, out, sample=sample, port=port)
+
+
+def games_played(evidence: Evidence) -> Iterator[ReportTable]:
+    """How many matches of each game there are, in how many configurations and deals."""
+    games = evidence.once(scores_by_game)
+    if not games:
+        raise Lacking("no match of this study has begun")
+    statuses = dict.fromkeys(status for game in games.values() for status in game.statuses)
+    rows = [
+        {
+            "game": name, "title": game_title(name), "pairings": game.pairings.height,
+            "configurations": game.configurations, "deals": game.deals,
+            "valid": 100 * game.answers["ok"] / game.answers["all"]
+            if game.answers["all"] and not evidence.imported else None,
+        } | {status.value: game.counts.get(status.value, 0) for status in statuses}
+        for name, game in games.items()
+    ]  # fmt: skip
+    valid = [] if evidence.imported else [Header("valid", "Valid at first try", "% of answers", 1)]
+    yield ReportTable(
+        "games", "Games", pl.DataFrame(rows, infer_schema_length=None),
+        (
+            Header("title", "Game"),
+            *(Header(status.value, capital(status.value), "matches", 0) for status in statuses),
+            Header("pairings", "Pairings", "", 0),
+            Header("configurations", "Configurations", "", 0), Header("deals", "Deals", "", 0),
+            *valid,
+        ),
+        leads=lambda row: Lead(row["game"], {}),
+        cells=lambda row, key: Lead(row["game"], {"status": key} if key in set(Status) else {}),
+    )  # fmt: skip
+
+
+GAMES = RecipePart("What was played", "", games_played, design=True)

@@ -1,0 +1,92 @@
+"""GAMA-Bench's tables in the paper's form, from one store of games that were played here."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.tables import ReportTable
+
+MODEL = {"model": "vllm/gpt-3.5-turbo-0125", "temperature": 1}
+PLAYERS = {
+    "default": MODEL,
+    "cold": MODEL | {"temperature": 0},
+    "v2": MODEL | {"style": "v2"},
+    "thinks": MODEL | {"chain_of_thought": "step_by_step"},
+    "selfish": MODEL | {"persona": "selfish"},
+    "other": {"model": "vllm/llama-3.1-70b-instruct"},
+}
+
+
+class Guessers:
+    """Models that choose 20, but 0 when cold."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        chosen = 0 if call.settings.temperature == 0 else 20
+        return Reply(text=json.dumps({"chosen_number": chosen, "tokens_contributed": chosen}))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """A study of two games, one of them in two settings, with players under all treatments."""
+    path = tmp_path_factory.mktemp("gama") / "store.sqlite"
+    study = {
+        "name": "treatments", "pairing": "self", "deals": 2, "players": PLAYERS,
+        "games": [{"game": "guess_the_average", "fixed": {"players": 2, "rounds": 2},
+                   "grid": {"ratio": ["2/3", "4/3"], "told": ["nothing", "smart"]}},
+                  {"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
+    }  # fmt: skip
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.studies.parse_study(study, "here"), store, models=Guessers())
+        return findings(store, "treatments", "gama", draws=100)
+
+
+def texts(table: ReportTable) -> list[list[str]]:
+    return [table.headings, *map(table.texts, table.rows)]
+
+
+def test_treatments_are_told_by_the_settings_of_players(found: Findings) -> None:
+    """A version of the prompts that the study leaves out is the one recorded, v1."""
+    name = "Guess 2/3 of the Average"
+    shown = {table: texts(found.tables[table])[:2] for table in ("table-5", "table-6", "table-7")}
+    assert shown == {
+        "table-5": [["Game", "0.0", "1.0", "Average"], [name, "100.0", "80.0", "90.0 (14.1)"]],
+        "table-6": [["Game", "V1 (Default)", "V2", "Average"],
+                    [name, "80.0", "80.0", "80.0 did not vary"]],
+        "table-7": [["Game", "Default", "CoT", "Selfish"], [name, "80.0", "80.0", "80.0"]],
+    }  # fmt: skip
+    assert "Overall" in [row[0] for row in texts(found.tables["table-5"])]
+    assert "Overall" not in [row[0] for row in texts(found.tables["table-6"])]
+
+
+def test_players_without_treatment_stand_in_tables_1_4_and_8(found: Findings) -> None:
+    assert found.tables["table-1"].headings == ["Game", "GPT-3.5: 0125", "LLaMA-3.1: 70B"]
+    assert {name for name in found.tables if name.startswith(("table-4", "table-10"))} == {
+        "table-4", "table-10"
+    }  # fmt: skip
+    assert found.tables["table-10"].printed == "Table 10"
+    assert found.tables["table-4"].titles == ["Game", "T1 (Default)", "T2", "Average"]
+
+
+def test_table_8_has_the_settings_that_the_paper_varies_and_no_other(found: Findings) -> None:
+    assert texts(found.tables["table-8-guess-the-average"]) == [
+        ["Player", "R: 2/3", "R: 4/3", "Average"],
+        ["gpt-3.5-0125", "80.0", "20.0", "50.0 (42.4)"],
+        ["llama-3.1-70b", "80.0", "20.0", "50.0 (42.4)"],
+    ]
+
+
+def test_only_those_asked_for_stand_in_the_paper_s_tables(tmp_path: Path) -> None:
+    study = {
+        "name": "some", "pairing": "self",
+        "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 1}}],
+        "players": {"free": {"strategy": "equilibrium"}, "lot": {"strategy": "random"}},
+    }  # fmt: skip
+    with ct.Store.open(tmp_path / "store.sqlite", create=True) as store:
+        ct.run(ct.studies.parse_study(study, "here"), store)
+        some = findings(store, "some", "gama", draws=100, options={"players": "lot"})
+    assert some.tables["table-1"].titles == ["Game", "lot"]
+    assert some.tables["leaderboard"].frame.height == 2

@@ -1,0 +1,26 @@
+"""Printed values beside ours."""
+
+import polars as pl
+
+from cheaptalk.papers.printed import beside
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+
+
+def test_printed_values_stand_behind_ours_row_by_row() -> None:
+    frame = pl.DataFrame(
+        {"model": ["gpt-4o", "ours"], "gain": [0.5, 0.25], "gain.error": [0.1, 0.2]}
+    )
+    table = ReportTable(
+        "t", "T", frame, (Header("model", "Model"), Header("gain", "Gain", places=2))
+    )
+    values = pl.DataFrame(
+        {"model": ["GPT 4o", "Llama", "of no gain"], "gain": [0.75, 1.0, None],
+         "gain.low": [0.5, None, None], "gain.high": [1.0, None, None], "loss": [1, 2, 3]}
+    )  # fmt: skip
+    both = beside(table, values)
+    assert both.headings == ["Model", "Gain", "Gain, printed"]
+    assert [both.texts(row) for row in both.rows] == [
+        ["gpt-4o", "0.50 (0.10)", "0.75 0.50 to 1.00"],
+        ["ours", "0.25 (0.20)", ""],
+        ["Llama", "", "1.00"],
+    ]

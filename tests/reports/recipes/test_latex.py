@@ -1,0 +1,82 @@
+"""Tables in LaTeX: they fit on a page, whatever is in them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cheaptalk.reports.recipes.latex import latex
+from cheaptalk.reports.recipes.tables import Header, ReportTable
+
+PAGE = r"""\documentclass{article}
+\usepackage{booktabs,longtable,array,amssymb}
+\usepackage[T1]{fontenc}
+\begin{document}
+%s
+\end{document}
+"""
+
+
+def table_of(
+    columns: int, rows: int = 3, *, text: str = "model", spread: bool = True
+) -> ReportTable:
+    """Rows named by a text, with numbers and intervals in pairs of columns under a heading."""
+    names = [f"x{place}" for place in range(columns)]
+    frame = pl.DataFrame({"who": [f"{text} {row}" for row in range(rows)]}).with_columns(
+        *(pl.lit(1234.5 + place).alias(name) for place, name in enumerate(names)),
+        *(pl.lit(1000.25).alias(f"{name}.low") for name in names),
+        *(pl.lit(1500.75).alias(f"{name}.high") for name in names),
+    )
+    headers = [
+        Header(name, f"Effect {place}", "points", 2, group=f"Family {place // 2}", spread=spread)
+        for place, name in enumerate(names)
+    ]
+    return ReportTable("effects", "Effects", frame, (Header("who", "Model"), *headers))
+
+
+def test_headings_stand_over_their_columns() -> None:
+    lines = latex(table_of(4, spread=False)).splitlines()
+    assert r" & \multicolumn{2}{c}{Family 0} & \multicolumn{2}{c}{Family 1} \\" in lines
+    assert r"\cmidrule(lr){2-3}" in lines
+    assert r"\cmidrule(lr){4-5}" in lines
+
+
+def test_bold_numbers_and_stars() -> None:
+    frame = pl.DataFrame(
+        {"who": ["a"], "x": [-0.5], "x.bold": [True], "x.stars": ["**"], "x.error": [0.25]}
+    )
+    table = ReportTable("t", "T", frame, (Header("who", "Who"), Header("x", "X", places=2)))
+    assert r"a & $\mathbf{-0.50}$$^{**}$ ($0.25$) \\" in latex(table)
+    apart = Header("x", "X", places=2, spread=False)
+    assert r"a & $\mathbf{-0.50}$$^{**}$ \\" in latex(
+        ReportTable("t", "T", frame, (Header("who", "Who"), apart))
+    )
+
+
+def test_a_wide_table_is_broken_between_headings_and_each_panel_says_what_rows_are() -> None:
+    written = latex(table_of(12))
+    panels = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", written, re.DOTALL)
+    assert len(panels) > 1
+    assert all("model 1 & " in panel for panel in panels)
+    over = [name for panel in panels for name in re.findall(r"\{c\}\{(Family \d)\}", panel)]
+    assert over == [f"Family {place}" for place in range(6)]
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no LaTeX")
+@pytest.mark.parametrize(
+    "table",
+    [table_of(2), table_of(12), table_of(12, 60), table_of(3, text="a long name of a model, " * 4)],
+    ids=["narrow", "wide", "wide and long", "long names"],
+)
+def test_nothing_is_wider_than_a_page(table: ReportTable, tmp_path: Path) -> None:
+    (tmp_path / "page.tex").write_text(PAGE % latex(table))
+    for _ in range(2):  # what goes on over pages finds its widths in the second run
+        made = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],  # noqa: S607
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert made.returncode == 0, made.stdout[-1500:]
+    assert "Overfull \\hbox" not in made.stdout
