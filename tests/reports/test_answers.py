@@ -80,7 +80,8 @@ def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
     assert said.text.startswith("Who does best as Left cannot be told yet: ann")
     needed = float(f"{20 * margin.more:.2g}")
     assert f"about {needed:,.0f} matches like these 20 would tell" in said.text
-    assert said.short == "it cannot be told yet who does best as Left; rival alone as Right"
+    tell = f"(about {needed:,.0f} matches would tell)"
+    assert said.short == f"it cannot be told yet who does best as Left {tell}; rival alone as Right"
     many = played(round(10 * margin.more), ann=lambda deal: deal % 5 + 0.5,
                   bob=lambda deal: (deal + 2) % 5)  # fmt: skip
     assert next(margins(many, "left")).told

@@ -45,8 +45,7 @@ def _reached(found: Games) -> Answer:
 
 
 def _share(row: Mapping[str, Any]) -> str:
-    spread = estimate(row, "ratio").spread(2)
-    return fixed(row["ratio"], 2) + (f" ({spread})" if spread else "")
+    return fixed(row["ratio"], 2) + estimate(row, "ratio").within(2)
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:

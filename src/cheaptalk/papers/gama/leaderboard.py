@@ -108,18 +108,20 @@ def _first(wide: pl.DataFrame) -> Answer:
     if ranked.is_empty():
         return Answer("Who is first cannot be told: nobody has played all games that others have.")
     first, *others = ranked.rows(named=True)
-    name, value = first["player"], fixed(first[OVERALL], 1)
-    spread = estimate(first, OVERALL).spread(1)
-    own = f"{name} (overall {value}{f', {spread}' if spread else ''})"
+    name = first["player"]
+    scored = f"{fixed(first[OVERALL], 1)} of 100{estimate(first, OVERALL).within(1)}"
     if not others:
-        return Answer(f"{own} is alone: nobody else has played all games.")
+        return Answer(f"{name} has {scored}, and nobody else has played all games.")
     second, ahead = others[0], fixed(first[OVERALL] - others[0][OVERALL], 1)
     if first["sure"] == "1 to 1":
-        return Answer(f"{own} is first, {ahead} ahead of {second['player']}: of all ranks together "
-                      "that one holds with 95 % confidence.")  # fmt: skip
+        return Answer(
+            f"{name} is first with {scored}, {ahead} ahead of {second['player']}; with 95 % "
+            "confidence nobody else is."
+        )
     return Answer(
-        f"Who is first cannot be told yet: {own} is {ahead} ahead of {second['player']}, and its "
-        f"ranks that hold with 95 % confidence are {first['sure']}; play more deals."
+        f"Who is first cannot be told yet: {name}, with {scored}, is {ahead} ahead of "
+        f"{second['player']}, and its rank is {first['sure']} with 95 % confidence; play more "
+        "deals."
     )
 
 

@@ -90,8 +90,8 @@ def _change(lineage: pl.DataFrame, number: ShownNumber) -> str:
 
 
 def _score(row: dict[str, Any], number: ShownNumber) -> str:
-    spread = estimate(row, number.key).spread(number.places)
-    return fixed(row[number.key], number.places) + (f" ({spread})" if spread else "")
+    places = number.places
+    return fixed(row[number.key], places) + estimate(row, number.key).within(places)
 
 
 def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:

@@ -159,7 +159,7 @@ def answer(one: Analysis) -> Answer:
     if low <= 0:
         return Answer(
             f"Whom people would choose cannot be told yet: {', '.join(told)}; more matches would "
-            "tell, and --next says which.",
+            "tell, and cheaptalk metagame --next says which.",
             f"cannot be told yet: {', '.join(told)}",
         )
     return Answer(f"{chosen}.", ", ".join(told))

@@ -16,7 +16,7 @@ from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_overview import PLAYED
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.reports.study.roles import by_player
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, suggest
@@ -166,7 +166,7 @@ def _changes(
             "that stand for each other with --as NEW=OLD"
         )
     frame = with_holm(frame, "p.corrected")
-    yield _changed(frame, other)
+    yield _changed(frame, evidence.study, other.study)
     yield _charts(game, frame, other)
     yield _table(game, frame, evidence, other, paired)
 
@@ -222,20 +222,30 @@ def _rows(
                 }  # fmt: skip
 
 
-def _changed(frame: pl.DataFrame, other: Evidence) -> Answer:
+def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
     """Whose gains changed beyond doubt, and how many other scores."""
     sure = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
-    said = [
-        f"{row[WHO]} as {row['role']} has {row['score']} changed by {_hover_text(row)}"
-        for row in sure.filter("gain").rows(named=True)
-    ]
-    others = counted(sure.filter(~pl.col("gain")).height, "other score")
+    said = [_moved(row) for row in sure.filter("gain").rows(named=True)]
     tested = counted(frame["p"].drop_nulls().len(), "difference")
     if sure.is_empty():
         nothing = "nothing can be told to have changed"
-        return Answer(f"In {other.study}, {nothing}, of {tested}.", nothing)
+        return Answer(f"From {before} to {after}, {nothing}, of {tested}.", nothing)
     gains = "; ".join(said) or "no gain can be told to have changed"
-    return Answer(f"In {other.study}, {gains}; so have {others}.", f"{len(sure)} scores changed")
+    told = f"From {before} to {after}, {gains}"
+    others = sure.filter(~pl.col("gain")).height
+    also = f"; {counted(others, 'other score')} changed, too" if others else ""
+    return Answer(f"{told}{also}.", f"{counted(len(sure), 'score')} changed")
+
+
+def _moved(row: Mapping[str, Any]) -> str:
+    """Whose score rose or fell, and by how much."""
+    by, low, high = row["difference"], row["difference.low"], row["difference.high"]
+    found = Estimate(by, low, high)
+    if by < 0:
+        found = Estimate(-by, high and -high, low and -low)
+    way, places = "fell" if by < 0 else "rose", row["decimals"]
+    size = f"{fixed(abs(by), places)}{found.within(places)}"
+    return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {size}"
 
 
 def _table(

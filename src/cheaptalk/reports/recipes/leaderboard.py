@@ -284,12 +284,12 @@ def _first(board: pl.DataFrame) -> Answer:
     """Who stands first, by how much, and whether that is sure."""
     first, second, *_ = board.rows(named=True)
     ahead = fixed(first[OVERALL] - second[OVERALL], 2)
-    spread = estimate(first, OVERALL).spread(2)
-    who = f"{first['player']} ({fixed(first[OVERALL], 2)}{f', {spread}' if spread else ''})"
+    stands = f"{fixed(first[OVERALL], 2)} standard deviations above the average"
+    who = f"{first['player']}, {stands}{estimate(first, OVERALL).within(2)},"
     if first["sure"] == "1 to 1":
         return Answer(
-            f"{who} stands first, {ahead} standard deviations ahead of {second['player']}, and is "
-            "so with 95 % confidence.",
+            f"{who} stands first, {ahead} ahead of {second['player']}; with 95 % confidence nobody "
+            "else does.",
             f"{first['player']} is first",
         )
     errors = [row[f"{OVERALL}.error"] for row in (first, second)]
@@ -301,8 +301,8 @@ def _first(board: pl.DataFrame) -> Answer:
             "the two are as good as equal"
         )  # fmt: skip
     return Answer(
-        f"Who stands first cannot be told yet: {who} is {ahead} standard deviations ahead of "
-        f"{second['player']}, and its ranks at once are {first['sure']}; {tell}.",
+        f"Who stands first cannot be told yet: {who} is {ahead} ahead of {second['player']}, "
+        f"and with 95 % confidence its rank is {first['sure']}; {tell}.",
         "it cannot be told yet who is first",
     )
 

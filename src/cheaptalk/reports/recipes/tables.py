@@ -78,6 +78,16 @@ class Estimate(NamedTuple):
             return interval_text(self.value, self.low, self.high, self.clusters, places, few=few)
         return "" if self.error is None else f"({fixed(self.error, places)})"
 
+    def within(self, places: int) -> str:
+        """The interval in brackets as it stands in a sentence; nothing where there is none.
+
+        >>> Estimate(0.5, 0.25, 0.75).within(2), Estimate(0.5).within(2)
+        (' (0.25 to 0.75)', '')
+        """
+        if self.low is None or self.high is None or self.low == self.high:
+            return ""
+        return f" ({fixed(self.low, places)} to {fixed(self.high, places)})"
+
     def told(self, places: int, counts: tuple[str, str]) -> str:
         """All that is known of the number, as it is told where somebody points at it.
 

@@ -1,6 +1,7 @@
 """Who did best in a game, by how much, and whether that can be told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import starmap
 from typing import NamedTuple
 
 import polars as pl
@@ -48,21 +49,34 @@ class Margin(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """What is said of one role; ``head`` in half a line, without the role."""
+    """What is said of one role.
+
+    Attributes:
+        head: the same in half a line, without the role.
+        tell: how many matches would tell, where that cannot be told yet and can be said.
+    """
 
     text: str
     head: str
     role: str
+    tell: float | None = None
 
 
 def answer(game: GameScores) -> Answer:
     """Who did best in each role, by how much, or how many matches would tell."""
     found = [_of_role(game, role) for role in game.roles]
-    heads = dict.fromkeys(one.head for one in found)
-    short = "; ".join(
-        head + " and".join(one.role for one in found if one.head == head) for head in heads
-    )
+    heads: dict[str, list[_Sentence]] = {}
+    for one in found:
+        heads.setdefault(one.head, []).append(one)
+    short = "; ".join(starmap(_in_half_a_line, heads.items()))
     return Answer(" ".join(one.text for one in found), short)
+
+
+def _in_half_a_line(head: str, said: Sequence[_Sentence]) -> str:
+    """What is said alike of several roles, with the matches that would tell it of all."""
+    tell = max(one.tell or 0 for one in said)
+    told = f" (about {tell:,.0f} matches would tell)" if tell else ""
+    return head + " and".join(one.role for one in said) + told
 
 
 def margins(game: GameScores, role: str) -> Iterator[Margin]:
@@ -134,7 +148,7 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     return _Sentence(
         f"Who does best{where} cannot be told yet: {best} ({what}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
-        "it cannot be told yet who does best", where,
+        "it cannot be told yet who does best", where, _matches_to_tell(closest, game.scored.height),
     )  # fmt: skip
 
 
@@ -151,12 +165,20 @@ def _within(one: Margin, places: int) -> str:
 
 
 def _would_tell(one: Margin, matches: int) -> str:
-    """How many matches would tell, to two digits."""
+    """How many matches would tell, in words."""
     if one.more is None:
         return "more deals may tell"
     if one.deals < FEW_DEALS:
         return "how many matches would tell cannot be said of so few"
-    needed = matches * max(one.more, 1.2)
-    if needed > 1e7:
+    needed = _matches_to_tell(one, matches)
+    if needed is None:
         return "the two are as good as equal"
-    return f"about {float(f'{needed:.2g}'):,.0f} matches like these {matches:,} would tell"
+    return f"about {needed:,.0f} matches like these {matches:,} would tell"
+
+
+def _matches_to_tell(one: Margin, matches: int) -> float | None:
+    """How many matches would tell, to two digits; None where that cannot be said, or none would."""
+    if one.more is None or one.deals < FEW_DEALS:
+        return None
+    needed = matches * max(one.more, 1.2)
+    return None if needed > 1e7 else float(f"{needed:.2g}")
