@@ -15,7 +15,6 @@ demo: $(VENV)/.installed-report ## Play a study of all games between scripted pl
 	@mkdir -p demo
 	$(BIN)/cheaptalk run quickstart --store demo/demo.sqlite
 	$(BIN)/cheaptalk report quickstart --store demo/demo.sqlite --out demo/report.html
-	@echo "The report is at $(CURDIR)/demo/report.html"
 
 test: check ## Check style, types and layers, then run all tests that need nothing but Python
 	$(PYTEST) -m "not ($(SPECIAL))"

@@ -318,12 +318,13 @@ def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate):
         state = watch(store.path, "small")
-        order = orders.Order(id="0", run="earlier", action="stop")
+        earlier = orders.Order(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.orders")
         (folder / "!.json").mkdir()
         os.mkfifo(folder / "#.json")
-        (folder / "0.json").write_text(order.model_dump_json())
-        (folder / "1.json").write_bytes(b"\xff\x00{")
+        for name, order in (("0", earlier.model_dump_json().encode()), ("1", b"\xff\x00{")):
+            (store.path.parent / name).write_bytes(order)
+            (store.path.parent / name).rename(folder / f"{name}.json")  # whole, as orders come
         later = eventually(store, lambda later: later.replies)
         assert list(later.replies) == ["1"]
         assert (later.state, later.run) == ("running", state.run)

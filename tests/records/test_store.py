@@ -20,7 +20,7 @@ from alembic.script import ScriptDirectory
 
 import cheaptalk as ct
 from cheaptalk.models import Usage
-from cheaptalk.records import Status, Store, StoreError
+from cheaptalk.records import NoStore, Status, Store, StoreError
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import paid_by_others, spent
 from cheaptalk.records.store import migration, migrations, schema, sqlite
@@ -243,10 +243,13 @@ def test_a_place_without_a_store_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+def test_an_empty_file_becomes_a_store_only_where_one_is_to_be_made(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
-    with Store.open(path) as store:
+    with pytest.raises(NoStore, match=r"there is no store at .*empty"):
+        Store.open(path)
+    assert [(one.name, one.stat().st_size) for one in tmp_path.iterdir()] == [("empty", 0)]
+    with Store.open(path, create=True) as store:
         Shelf(store).add("m")
     with Store.open(path) as store:
         assert [record.id for record in store.records()] == ["m"]

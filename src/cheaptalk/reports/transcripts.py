@@ -210,12 +210,17 @@ def _messages(asked: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield "question", asked["question"]
 
 
+MOST_SAMPLED = 300
+"""Transcripts of a game that a page holds at most."""
+
+
 def sampled(
     frames: Mapping[str, pl.DataFrame], number: int, chance: Chance, by: Sequence[str] = ()
 ) -> list[str]:
     """Ids of so many matches that ended of every pairing and status, drawn at random.
 
-    Every pairing has a stream of its own, so that what is drawn depends on its matches alone.
+    Every pairing has a stream of its own, so that what is drawn depends on its matches alone. Of a
+    game with very many pairings, :data:`MOST_SAMPLED` are drawn in all.
 
     Args:
         by: columns that tell matches of a pairing apart, such as ``configuration``; so many are
@@ -227,8 +232,14 @@ def sampled(
         apart = [*players, "status", *by]
         ended = frame.filter(pl.col("status") != Status.LIVE.value)
         groups = ended.group_by(apart).agg(pl.col("match").sort()).sort(apart)
-        for *place, ids in groups.iter_rows():
-            chosen += chance("transcripts", game, *place).shuffled(ids)[:number]
+        drawn = [
+            match
+            for *place, ids in groups.iter_rows()
+            for match in chance("transcripts", game, *place).shuffled(ids)[:number]
+        ]
+        if len(drawn) > MOST_SAMPLED:
+            drawn = chance("transcripts", game).shuffled(drawn)[:MOST_SAMPLED]
+        chosen += drawn
     return chosen
 
 

@@ -25,7 +25,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.printing import escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
-SHOWN = 200
+SHOWN = 50
 """Seatings that are listed; ``--json`` lists all."""
 
 

@@ -11,7 +11,7 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 RECIPE: Recipe = Recipe(
     "chips",
     "chip trading",
-    "Strategic Tradeoffs Between Humans and AI in Multi-Agent Bargaining",
+    "Strategic Tradeoffs Between Humans and AI in Multi-Agent Bargaining (Qian et al. 2025)",
     (
         PLAYED,
         RecipePart("Surplus turn by turn", "Figure 2", trajectories),

@@ -20,7 +20,8 @@ from cheaptalk.reports.recipes.study_overview import PLAYED, Activity
 RECIPE: Recipe = Recipe(
     "glee",
     "markets, players and pairs of GLEE",
-    "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments",
+    "GLEE: A Unified Framework and Benchmark for Language-based Economic Environments "
+    "(Shapira et al. 2024)",
     (
         PLAYED,
         RecipePart("What was collected", "Table 6", collected, (Activity, Decisions), design=True),

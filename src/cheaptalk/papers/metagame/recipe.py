@@ -15,7 +15,8 @@ from cheaptalk.reports.recipes.study_overview import PLAYED
 RECIPE: Recipe = Recipe(
     "metagame",
     "the meta-game of bargaining agents",
-    "Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game Analysis",
+    "Measuring Competition and Cooperation in LLM Bargaining: An Empirical Meta-Game Analysis "
+    "(Smithline et al. 2025)",
     (
         PLAYED,
         RecipePart("Strategic landscape", "Figures 1 and 4 to 21, Tables 1 to 5 and 15", landscape),

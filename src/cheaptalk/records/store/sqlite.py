@@ -69,7 +69,7 @@ class SqliteBackend(Backend):
             StoreError: there is none, or it cannot be there.
         """
         path = Path(url.partition(":///")[2])
-        if not path.exists() and not create:
+        if not create and _is_empty(path):
             raise NoStore(f"there is no store at {path}; name one with --store or CHEAPTALK_STORE")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(f"{path} is no place for a store file; name one with --store")
@@ -202,6 +202,12 @@ def is_writable(path: Path) -> bool:
     """Whether a store can be written here; SQLite also writes files beside it."""
     folder = os.access(path.absolute().parent, os.W_OK)
     return folder and (not path.exists() or os.access(path, os.W_OK))
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether there is nothing to read at a path, in the file or in its log."""
+    files = (path, Path(f"{path}-wal"))
+    return not any(file.is_dir() or (file.exists() and file.stat().st_size) for file in files)
 
 
 def address(path: Path) -> sa.URL:

@@ -20,6 +20,8 @@ WANTED, FREEDOM = ".wanted", ".freedom"
 """What is added to a column's name, as the ends of its interval are, for its standard error, how
 many observations and clusters are behind it, how many clusters would do where these are too few,
 and degrees of freedom. Any of these columns can be absent."""
+MOST_ROWS = 300
+"""Rows of a table that a page shows; files hold all."""
 BOLD, STARS = ".bold", ".stars"
 """What is added to a column's name for whether it is printed bold, and for the stars behind it."""
 
@@ -235,6 +237,11 @@ class ReportTable(Printed):
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of the frame."""
         return self.frame.iter_rows(named=True)
+
+    @property
+    def first(self) -> list[dict[str, Any]]:
+        """The rows that a page shows, :data:`MOST_ROWS` at most."""
+        return self.frame.head(MOST_ROWS).to_dicts()
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.frame), 'row')}: {self.title}")
