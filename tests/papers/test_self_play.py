@@ -23,7 +23,7 @@ from cheaptalk.reports.charts.chart import Line
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.rules import Chance, Decide, play
 from cheaptalk.statistics import mean_intervals
-from cheaptalk.web.viewer import _wanted
+from cheaptalk.web.viewer.viewer import _wanted
 from tests.fakes import REFUSAL, Canned
 from tests.judges.judged import always, judge_of
 from tests.reports.browser import Tab, browse

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     """A filter of the provider's finally stopped the question or the answer."""
     TIMED_OUT = "timed_out"
     """No answer came before the deadline."""
+    STOOD_IN = "stood_in"
+    """Answered by the one who stands in for a person, who gave no answer before the deadline."""
     PROVIDER_ERROR = "provider_error"
     """The provider failed: an error of the harness, never scored as play."""
 
@@ -48,6 +50,7 @@ class PersonCall(BaseModel):
         how: how it is to be answered.
         form: the JSON schema of the answer.
         problem: why the previous answer was refused, if it was.
+        deadline: seconds in which it is to be answered; None for as long as it takes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +61,7 @@ class PersonCall(BaseModel):
     how: str
     form: dict[str, Any]
     problem: str | None = None
+    deadline: float | None = None
 
 
 Call: TypeAlias = ModelCall | PersonCall

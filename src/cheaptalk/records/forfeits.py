@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cheaptalk.players import Kind
 from cheaptalk.text import plain
 
-VALID = (Kind.OK, Kind.REPAIRED)
+VALID = (Kind.OK, Kind.REPAIRED, Kind.STOOD_IN)
 """Kinds of answers that are one."""
 
 

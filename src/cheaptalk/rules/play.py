@@ -115,11 +115,17 @@ def _name(decide: Decide) -> str:
     return str(name or type(function).__name__)
 
 
-async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | None]]) -> Table:
+async def play_async(
+    table: Table,
+    answer: Callable[[Asked], Awaitable[Action | None]],
+    watch: Callable[[Table], None] = lambda _: None,
+) -> Table:
     """Play a table to its end with answers that take time, asking all open seats at once.
 
-    ``answer`` returns None where the seat finally failed to answer. When it raises, the other
-    seats asked at the same time are still heard out before the first error is passed on.
+    Args:
+        answer: returns None where the seat finally failed to answer. When it raises, the other
+            seats asked at the same time are still heard out before the first error is passed on.
+        watch: called at the beginning, whenever an answer is given, and at the end.
     """
 
     async def settle(ask: Ask) -> None:
@@ -128,7 +134,9 @@ async def play_async(table: Table, answer: Callable[[Asked], Awaitable[Action | 
             table.forfeit(ask.seat)
         else:
             table.answer(ask.seat, action)
+        watch(table)
 
+    watch(table)
     while not table.over:
         results = await asyncio.gather(
             *(settle(ask) for ask in table.pending.values()), return_exceptions=True

@@ -1,3 +1,3 @@
-from .viewer import listen, make_viewer, serve
+from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = ["listen", "make_viewer", "serve"]

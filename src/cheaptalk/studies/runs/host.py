@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
 from pathlib import Path
+from typing import TypeAlias
 
 from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_purse
 from cheaptalk.calls.cache import open_cache
@@ -52,6 +53,14 @@ def match_row(rows: StudyRows, match: PlannedMatch, end: Ended) -> NewMatch:
     return NewMatch(match.id, number, match.dealt.key, match.repeat, seats, end)
 
 
+Watch: TypeAlias = Callable[[Table], None]
+"""Looks at a table whenever something has happened there."""
+
+
+def unwatched(_table: Table) -> None:
+    """Look at nothing."""
+
+
 class ProviderFailed(Exception):
     """A call failed for good: an error of the harness, not of play."""
 
@@ -71,15 +80,18 @@ class LiveMatch:
         made = {place: one.spec.player(game, sources) for place, one in seated.items()}
         self.players: dict[str, Player] = {seat.name: made[seat.place] for seat in game.seats}
 
-    async def play(self) -> Ended:
+    async def play(self, watch: Watch) -> Ended:
         """Play to the end.
+
+        Args:
+            watch: called with the table at the beginning and whenever an answer is given.
 
         Raises:
             Halted: the run stops; the match stays live.
             ReplayMismatch: what is recorded does not fit; the match is left untouched.
         """
         try:
-            await play_async(self.table, self.desk.pace.answering(self.answer))
+            await play_async(self.table, self.desk.pace.answering(self.answer), watch)
         except (ProviderFailed, MatchSpent) as error:
             return failed(str(error), self.match.seed)
         order = list(self.specs)
@@ -137,12 +149,14 @@ class Host:
         return MatchCounts(self._begun, done, failed)
 
     async def play(
-        self, match: PlannedMatch, ask_person: AskPerson | None = None
+        self, match: PlannedMatch, ask_person: AskPerson | None = None, watch: Watch = unwatched
     ) -> Ended | ReplayMismatch | None:
         """Play a match to its end, from where the ledger has it.
 
         Args:
             ask_person: asks the people at this table; by default whoever asks for the host.
+            watch: called with the table at the beginning, whenever an answer is given, and at the
+                end.
 
         Returns:
             How it ended, which is stored by then; a mismatch where what is recorded does not fit,
@@ -156,14 +170,14 @@ class Host:
         live = {"status": Status.LIVE.value} | begun
         await self.desk.ledger.begin(self.rows.id, row | live)
         self._begun += 1
-        end = await self._to_its_end(match, ask_person)
+        end = await self._to_its_end(match, ask_person, watch)
         if isinstance(end, Ended):
             await self.desk.ledger.finish(self.rows.id, match_row(self.rows, match, end))
             self.counts[end.status] += 1
         return end
 
     async def _to_its_end(
-        self, match: PlannedMatch, ask_person: AskPerson | None
+        self, match: PlannedMatch, ask_person: AskPerson | None, watch: Watch
     ) -> Ended | ReplayMismatch | None:
         sources = self.sources
         if ask_person is not None:
@@ -171,7 +185,7 @@ class Host:
         try:
             live = LiveMatch(match, self.desk, sources)
             self.desk.begun.add(match.id)
-            return await live.play()
+            return await live.play(watch)
         except Halted as halt:
             self.desk.halt(str(halt))
             return None
