@@ -57,7 +57,7 @@ format: $(VENV)/.installed-dev ## Mend what ruff can mend
 	$(BIN)/ruff format
 
 lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for the newest)
-	$(BUILD_NEEDS) | $(COMPILE) --extra report --output-file requirements/report.txt
+	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
 		--constraint requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra lm --output-file requirements/lm.txt \

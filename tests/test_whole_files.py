@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cheaptalk.records import Store
 from cheaptalk.whole_files import read_whole, whole_file
 
 
@@ -28,6 +29,15 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a directory") as caught, whole_file(inside):
         pass
     assert caught.value.filename == str(inside)
+
+
+def test_no_text_replaces_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    Store.open(path, create=True).close()
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="it is a store of matches"), whole_file(path) as file:
+        file.write("text")
+    assert path.read_bytes() == before
 
 
 def test_folders_on_the_way_are_made(tmp_path: Path) -> None:

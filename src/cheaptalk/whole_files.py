@@ -13,6 +13,18 @@ LONGEST = 2**28
 """Bytes of the longest file that is read at once; devices have no end."""
 
 
+STORE = b"SQLite format 3\0"
+"""How stores begin that are files."""
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file that is there is a store, or another database."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(STORE)) == STORE
+
+
 @contextmanager
 def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
     """A text file that takes its place once all is written; until then what was there stays.
@@ -24,7 +36,7 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
         new: whether no such file may be there.
 
     Raises:
-        FileExistsError: it is there, and was to be new.
+        FileExistsError: it is there, and was to be new, or is a store, which no text replaces.
         OSError: it cannot be written; nothing is left of it.
     """
     if new and path.exists():
@@ -33,6 +45,8 @@ def whole_file(path: Path, *, new: bool = False) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8", newline="") as file:
             yield file
         return
+    if is_store(path):
+        raise FileExistsError(errno.EEXIST, "it is a store of matches", str(path))
     with whole_path(path) as half, half.open("x", encoding="utf-8", newline="") as file:
         yield file
 

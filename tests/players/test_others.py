@@ -76,6 +76,17 @@ def test_a_person_who_gives_no_answer_forfeits() -> None:
     assert answer == Answer(None, Kind.TIMED_OUT)
 
 
+def test_who_stands_in_for_a_person_answers_where_no_answer_comes_in_time() -> None:
+    stand_in = Scripted(BOX.strategies["own_card"].with_settings(plus=4))
+    away = Person(GAME, style_in(BOX), 30, stand_in)
+    calls, answer = think(away, table().asked("left"), Reply(failure=Failure.TIMED_OUT))
+    assert answer == Answer(guess(7, "I think so."), Kind.STOOD_IN)
+    assert isinstance(calls[0], PersonCall)
+    assert calls[0].deadline == 30
+    _, answer = think(away, table().asked("left"), '{"number": 5, "message": ""}')
+    assert answer == Answer(guess(5), Kind.OK)
+
+
 def test_a_person_hears_what_is_new_since_their_last_answer() -> None:
     played = table()
     assert len(since_answer(played.asked("left"))) == 1

@@ -160,7 +160,7 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
     where = ("--store", str(store))
     done = cheaptalk("compare", "first", "second", *where, "--out", "page.html")
     assert done.status == 0, done.err
-    assert done.out.startswith("From first to second, ")
+    assert done.out.startswith("Bargaining: From first to second, ")
     assert "\nBargaining: second less first\n" in done.out
     assert "second less first" in (tmp_path / "page.html").read_text()
     told = cheaptalk("compare", "first", "second", *where, "--json")
@@ -177,6 +177,26 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
         wrong = cheaptalk("compare", *arguments, *where)
         assert wrong.status == 2
         assert sentence in wrong.said
+
+
+def test_what_is_in_the_way_is_not_replaced_and_nothing_else_is_written(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "study.yaml").write_text("mine")
+    kept = store.read_bytes()
+    for options, sentence in (
+        (("--out", str(store)), "is a store, which is not replaced"),
+        (("--out", "study.yaml"), "study.yaml is there, and such a file is not replaced"),
+        (("--out", "page.html", "--tables", "file"), "file is a file; name a folder"),
+        (("--out", "page.html", "--figures", "file"), "file is a file; name a folder"),
+    ):
+        done = cheaptalk("compare", "first", "second", "--store", str(store), *options)
+        assert done.status == 2
+        assert sentence in " ".join(done.said.split())
+    assert store.read_bytes() == kept
+    assert (tmp_path / "study.yaml").read_text() == "mine"
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_nothing_in_common_is_said_and_fails(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.evidence import check_players
+from cheaptalk.reports.recipes.evidence import check_models, check_scripts
 from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
 
@@ -209,6 +209,17 @@ def test_the_order_in_which_matches_were_stored_changes_no_digit(
 def test_one_name_for_two_models_is_refused() -> None:
     cool = {"model": "openai/gpt", "temperature": 0.2}
     same: dict[str, Any] = {"a": {"gpt": cool}, "b": {"gpt": cool, "fair": {"strategy": "x"}}}
-    check_players(same | {"c": {"fair": {"strategy": "y"}}})
+    check_models(same | {"c": {"fair": {"strategy": "y"}}})
     with pytest.raises(ct.CheaptalkError, match="gpt is not the same in a and d: temperature"):
-        check_players(same | {"d": {"gpt": cool | {"temperature": 1.0}}})
+        check_models(same | {"d": {"gpt": cool | {"temperature": 1.0}}})
+
+
+def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
+    def at(game: str, share: float) -> dict[str, Any]:
+        return {"game": game, "strategy": "fixed_demand", "settings": {"share": share}}
+
+    first = {"a": {"hard": [at("bargaining", 0.7), at("bargaining", 0.8)]}}
+    for fits in ([at("bargaining", 0.7)], [at("negotiation", 0.1)], []):
+        check_scripts(first | {"b": {"hard": fits, "soft": [at("bargaining", 0.1)]}})
+    with pytest.raises(ct.CheaptalkError, match="hard is not the same in a and b: it plays barg"):
+        check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})

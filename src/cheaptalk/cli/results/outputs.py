@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import file_to_write
+from cheaptalk.cli.shared.options import file_to_write, folder_to_write
 from cheaptalk.cli.shared.printing import hint, print_json, say
 
 PageOption = Annotated[
@@ -20,7 +20,7 @@ PageOption = Annotated[
 ]
 TablesOption = Annotated[
     Path | None,
-    typer.Option("--tables", help="Write the tables, as CSV and LaTeX.", callback=file_to_write),
+    typer.Option("--tables", help="Write the tables, as CSV and LaTeX.", callback=folder_to_write),
 ]
 
 
@@ -28,7 +28,7 @@ FiguresOption = Annotated[
     Path | None,
     typer.Option(
         "--figures", help="Write the charts for a paper here, as SVG and PDF.",
-        callback=file_to_write,
+        callback=folder_to_write,
     ),
 ]  # fmt: skip
 
@@ -68,8 +68,8 @@ def hand_over(
 
 def _say_all(found: ct.reports.Findings, shown: Mapping[str, ct.reports.ReportTable]) -> None:
     """The answers, the tables and what is missing."""
-    for answer in found.answers.values():
-        say(f"{answer}\n")
+    for title, answer in found.answers.items():
+        say(f"{title}: {answer}\n")
     for table in shown.values():
         say(f"{table}\n", whole=True)
         for note in table.remarks:

@@ -24,6 +24,7 @@ from cheaptalk.cli.shared.options import (
     StoredArgument,
     StoreOption,
     file_to_write,
+    folder_to_write,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -59,7 +60,7 @@ def report(
         typer.Option(
             "--tables",
             help="Write the tables here too, as CSV and LaTeX.",
-            callback=file_to_write,
+            callback=folder_to_write,
         ),
     ] = None,
     figures: FiguresOption = None,

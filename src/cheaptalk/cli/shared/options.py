@@ -13,6 +13,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
+from cheaptalk.whole_files import is_store
 
 DEFAULT_STORE = "cheaptalk.sqlite"
 PORT = 8642
@@ -127,11 +128,26 @@ def file_to_write(path: Path | None) -> Path | None:
     """What is to be written, as an option names it; ``-`` is no name of a file.
 
     Raises:
-        BadParameter: it is ``-``.
+        BadParameter: it is ``-``, or what it would replace is a store, or YAML as studies are.
     """
     if path == Path("-"):
         raise typer.BadParameter("it writes files, and not to standard output; name one, not -")
+    if path is not None and is_store(path):
+        raise typer.BadParameter(f"{path} is a store, which is not replaced; name another file")
+    if path is not None and path.suffix in (".yaml", ".yml") and path.is_file():
+        raise typer.BadParameter(f"{path} is there, and such a file is not replaced; name another")
     return path
+
+
+def folder_to_write(path: Path | None) -> Path | None:
+    """A folder to write files into, as an option names it.
+
+    Raises:
+        BadParameter: it is a file, or ``-``.
+    """
+    if path is not None and path.is_file():
+        raise typer.BadParameter(f"{path} is a file; name a folder, which is made if need be")
+    return file_to_write(path)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -43,11 +43,11 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
 
     Where a game was played in several settings and one of them is the paper's, only that one
     counts; else all do, and a note says so. Of imported games, the paper's experiments stand
-    apart. Each score is a mean over runs, with a 95 % interval
-    clustered by deal (CR1, Student's t) and cut to what a score can be. Overall is the mean of the
-    games' means, its interval by Welch and Satterthwaite from the games' errors. Behind a rank
-    stand the ranks that the player has in 95 % of bootstrap draws over deals, game by game; with
-    five deals of a game these are a little too sure.
+    apart. Each score is a mean over runs, with a 95 % interval clustered by deal (CR1, Student's t)
+    and cut to what a score can be. Overall is the mean of the games' means, its interval by Welch
+    and Satterthwaite from the games' errors; over games of which one never varied for a player
+    there is none. Behind a rank stand the ranks that the player has in 95 % of bootstrap draws over
+    deals, game by game; with five deals of a game these are a little too sure.
     """
     runs = default_runs(default_players(scored(evidence)))
     found = scores(runs)

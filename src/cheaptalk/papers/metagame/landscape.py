@@ -39,7 +39,7 @@ def landscape(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts | Dr
     mixed_first = sorted(evidence.once(analyses), key=lambda one: not _mixed(one))
     for one in mixed_first:
         if _mixed(one) or not _mixed(mixed_first[0]):
-            yield Answer(*(f"{one.name}: {text}" for text in parts.answer(one)))
+            yield Answer(*(f"{_called(one)}: {text}" for text in parts.answer(one)))
     for one in mixed_first:
         prefix = anchor(one.name)
         yield from _drawn(one)
@@ -51,6 +51,13 @@ def landscape(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts | Dr
         for one in agents[paper_tables.LLM_ONLY]:
             yield from _drawn(one, ", language models alone")
     yield from paper_tables.landscapes(evidence, agents)
+
+
+def _called(one: Analysis) -> str:
+    """A game's name; of several games mixed, with theirs."""
+    if one.selected is None or not _mixed(one):
+        return one.name
+    return f"{one.name} ({', '.join(one.selected.configurations)} mixed)"
 
 
 def _mixed(one: Analysis) -> bool:

@@ -76,8 +76,7 @@ class Played(NamedTuple):
         """
         first, *rest = names = [name_of(one) for one in (study, *others)]
         with Store.opened(store) as opened:
-            specs = {one: opened.study(one, counted=False).spec for one in names}
-            check_players({one: spec.get("players") or {} for one, spec in specs.items()})
+            check_players(opened, names)
             frames = [
                 match_frames(opened, one, only=measures_shown(places_of(opened, one)))
                 for one in names

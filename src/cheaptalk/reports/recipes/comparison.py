@@ -1,6 +1,7 @@
 """Two studies side by side: what changed, on the same deals where both played them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -101,6 +102,7 @@ def compare(
                     known = suggest(label, evidence.labels)
                     raise CheaptalkError(f"no player {known} in {evidence.study}")
         recipe = comparison(second, renamed, list(Evidence(store, study).places))
+        recipe = replace(recipe, heading=f"{second.study} compared with {study}")
         return findings(store, study, recipe, as_published=as_published)
 
 
@@ -119,14 +121,14 @@ def comparison(
         RecipePart(game_title(game), "", partial(_changes, other, game, renamed or {}))
         for game in dict.fromkeys([*other.frames, *games])
     )
-    about = f"{capital(other.study)} beside the study that this page describes."
+    about = f"The study {other.study} beside the one that this page describes."
     title = f"a comparison with {other.study}"
     return Recipe(
         "compare",
         title,
         about,
         (PLAYED, *parts),
-        heading=f"Compared: {other.study}",
+        heading=f"{other.study} compared",
         players=tuple(other.labels),
     )
 
@@ -225,16 +227,20 @@ def _rows(
 def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
     """Whose gains changed beyond doubt, and how many other scores."""
     sure = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
+    alike = frame.filter(pl.col("p").is_null() & (pl.col("difference") != 0)).height
+    always = f"; {counted(alike, 'score')} changed by the same throughout" if alike else ""
     said = [_moved(row) for row in sure.filter("gain").rows(named=True)]
     tested = counted(frame["p"].drop_nulls().len(), "difference")
     if sure.is_empty():
         nothing = "nothing can be told to have changed"
-        return Answer(f"From {before} to {after}, {nothing}, of {tested}.", nothing)
+        if not alike and not frame["p"].drop_nulls().len():
+            return Answer(f"From {before} to {after}, nothing changed at all.", "nothing changed")
+        return Answer(f"From {before} to {after}, {nothing}, of {tested}{always}.", nothing)
     gains = "; ".join(said) or "no gain can be told to have changed"
     told = f"From {before} to {after}, {gains}"
     others = sure.filter(~pl.col("gain")).height
     also = f"; {counted(others, 'other score')} changed, too" if others else ""
-    return Answer(f"{told}{also}.", f"{counted(len(sure), 'score')} changed")
+    return Answer(f"{told}{also}{always}.", f"{counted(len(sure), 'score')} changed")
 
 
 def _moved(row: Mapping[str, Any]) -> str:
@@ -279,7 +285,8 @@ def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
         rows = part.to_dicts()
         names = [f"{row[WHO]} as {row['role']}" for row in rows]
         said, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
-        panel = dots(str(score), rows[0]["unit"], names, rows, "difference", [*said], leads)
+        unit = " ".join(filter(None, ("difference in", rows[0]["unit"])))
+        panel = dots(str(score), unit, names, rows, "difference", [*said], leads)
         panels.append(panel)
     caption = f"To the right of the line {other.study} is higher. Whiskers are 95 % intervals."
     return Charts(f"compare-{game}-figures", "Differences", panels, caption)

@@ -9,7 +9,9 @@ import polars as pl
 
 from cheaptalk.frames.matches import SCORED, Observer, observed_frames
 from cheaptalk.records import MatchRecord, Store
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.queries import overview, places_of
+from cheaptalk.records.store.reader import specs_of
 from cheaptalk.rules import CheaptalkError, game_box
 from cheaptalk.text import plain
 
@@ -19,28 +21,58 @@ DRAWS = 1_000
 """Bootstrap draws unless told otherwise."""
 
 
-def check_players(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """See that a name stands for one model in all studies that are taken together.
-
-    Args:
-        studies: the players of each study by label, as it writes them.
+def check_players(store: Store, studies: Sequence[str]) -> None:
+    """See that a name stands for one player in all studies that are taken together.
 
     Raises:
-        CheaptalkError: a label is a model whose settings differ between two studies.
+        StoreError: there is no such study.
+        CheaptalkError: a label is a model whose settings differ between two studies, or another
+            script at the same game.
     """
+    written = {one: store.study(one, counted=False).spec.get("players") or {} for one in studies}
+    check_models(written)
+    check_scripts({one: specs_of(store, one) for one in studies})
+
+
+def check_models(studies: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """The same of models, by the players of each study as it writes them."""
     known: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for study, players in studies.items():
         for label, spec in players.items():
             if "model" not in spec:
-                continue  # a script may have another strategy for another game
+                continue
             first, other = known.setdefault(label, (study, spec))
             differ = [key for key in {**other, **spec} if other.get(key) != spec.get(key)]
             if differ:
                 names = ", ".join(map(plain, differ))
-                raise CheaptalkError(
-                    f"{label} is not the same in {first} and {study}: {names} differ, and a mean "
-                    "over both would be of neither; take one study, or name the players apart"
-                )
+                raise _not_the_same(label, first, study, f"{names} differ")
+
+
+def check_scripts(studies: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
+    """The same of scripts, by the settings that each label has in each study.
+
+    A script may have another strategy for another game or role, and a study need not seat it in
+    all of them.
+    """
+    known: dict[tuple[str, str], tuple[str, set[str]]] = {}
+    for study, players in studies.items():
+        for label, specs in players.items():
+            scripts: dict[str, set[str]] = {}
+            for spec in specs:
+                if "strategy" in spec:
+                    scripts.setdefault(spec["game"], set()).add(standard_json(spec))
+            for game, ours in scripts.items():
+                first, theirs = known.setdefault((label, game), (study, ours))
+                if not (ours <= theirs or theirs <= ours):
+                    why = f"it plays {plain(game)} with other settings"
+                    raise _not_the_same(label, first, study, why)
+
+
+def _not_the_same(label: str, first: str, study: str, why: str) -> CheaptalkError:
+    return CheaptalkError(
+        f"{label} is not the same in {first} and {study}: {why}, and a mean over both would be of "
+        "neither; take one study, or name the players apart"
+    )
 
 
 @dataclass(frozen=True, eq=False)

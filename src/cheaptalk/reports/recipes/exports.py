@@ -37,6 +37,8 @@ ENDINGS = {
     STARS: "The stars that are printed behind it.",
 }
 """What a column holds that is named after another one, by what its name ends in."""
+DIGITS = 12
+"""Of numbers in files."""
 SAME_UNIT = (LOW, HIGH, ERROR)
 
 
@@ -83,8 +85,18 @@ def codebook(tables: Mapping[str, ReportTable]) -> Iterator[CodebookRow]:
     for name, table in tables.items():
         told = (f"{table.printed}." if table.printed else "", table.caption, *table.notes)
         yield CodebookRow(name, "", table.title, "", " ".join(filter(None, told)))
-        for column, plain in plain_names(table.frame.columns).items():
+        for column, plain in plain_names(_shown_first(table).columns).items():
             yield CodebookRow(name, plain, *_told(table, column))
+
+
+def _shown_first(table: ReportTable) -> pl.DataFrame:
+    """A table's frame with what is shown before all else, each with what belongs to it."""
+    keys = [one.key for one in table.columns]
+    own = [
+        name for key in dict.fromkeys(keys) for name in table.frame.columns
+        if name == key or (name.startswith(f"{key}.") and name not in keys)
+    ]  # fmt: skip
+    return table.frame.select(*dict.fromkeys([*own, *table.frame.columns]))
 
 
 def _told(table: ReportTable, column: str) -> tuple[str, str, str]:
@@ -102,7 +114,11 @@ def _told(table: ReportTable, column: str) -> tuple[str, str, str]:
 
 
 def _csv(frame: pl.DataFrame, raw: bool) -> str:
-    """A frame as CSV; texts are such that no spreadsheet takes them for formulas, unless raw."""
+    """A frame as CSV; texts are such that no spreadsheet takes them for formulas, unless raw.
+
+    Numbers have :data:`DIGITS` digits, so that the order in which they were added does not show.
+    """
+    frame = frame.with_columns(pl.selectors.float().round_sig_figs(DIGITS))
     texts = pl.selectors.string().map_elements(spreadsheet_text, return_dtype=pl.String)
     return (frame if raw else frame.with_columns(texts)).write_csv()
 
@@ -114,7 +130,7 @@ def write_tables(
     *,
     raw_cells: bool = False,
 ) -> list[Path]:
-    """Write every table as ``NAME.csv``, unrounded, and ``NAME.tex``, as it is printed.
+    """Write every table as ``NAME.csv``, with twelve digits, and ``NAME.tex``, as it is printed.
 
     What columns of the CSV files hold is said in ``codebook.csv``, a :class:`CodebookRow` each;
     their names are those of the frame as :func:`plain_names` has them.
@@ -130,7 +146,8 @@ def write_tables(
     """
     folder, files = Path(folder), {}
     for name, table in tables.items():
-        frame = table.frame.rename(plain_names(table.frame.columns))
+        frame = _shown_first(table)
+        frame = frame.rename(plain_names(frame.columns))
         files[f"{name}.csv"] = _csv(frame, raw_cells)
         files[f"{name}.tex"] = latex(table, f"{prefix}-{name}" if prefix else name) + "\n"
     rows = pl.DataFrame(list(codebook(tables)), CodebookRow._fields, orient="row")

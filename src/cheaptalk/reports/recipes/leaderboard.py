@@ -51,7 +51,7 @@ def leaderboard(
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: a game or player is in none of the studies, or a model has other settings
+        CheaptalkError: a game or player is in none of the studies, or a player has other settings
             in another one.
         ValueError: there is no study, or there are too few draws.
     """
@@ -60,7 +60,7 @@ def leaderboard(
     names = list(dict.fromkeys(map(name_of, studies)))
     with Store.opened(store) as opened:
         evidence = [Evidence(opened, name) for name in names]
-        check_players({one.study: one.players for one in evidence})
+        check_players(opened, names)
         for what, wanted, known in (
             ("player", new, sorted({label for one in evidence for label in one.labels})),
             ("game", games, sorted({game for one in evidence for game in one.places})),
