@@ -21,6 +21,7 @@ from cheaptalk.cli.shared.options import (
     LinkedPortOption,
     StoreOption,
     file_to_write,
+    page_to_write,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -146,7 +147,7 @@ def metagame(
             "--out",
             "--report",
             help="Write a page with tables and graphs, as HTML.",
-            callback=file_to_write,
+            callback=page_to_write,
         ),
     ] = None,
     export: Annotated[

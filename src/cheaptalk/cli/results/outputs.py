@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.options import file_to_write, folder_to_write
+from cheaptalk.cli.shared.options import folder_to_write, page_to_write
 from cheaptalk.cli.shared.printing import hint, print_json, say
 
 PageOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", help="Write a page with tables and charts, as HTML.", callback=file_to_write
+        "--out", help="Write a page with tables and charts, as HTML.", callback=page_to_write
     ),
 ]
 TablesOption = Annotated[

@@ -23,8 +23,8 @@ from cheaptalk.cli.shared.options import (
     RawCellsOption,
     StoredArgument,
     StoreOption,
-    file_to_write,
     folder_to_write,
+    page_to_write,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -42,7 +42,7 @@ def report(
             "--out",
             help="The file to write.",
             show_default="STUDY-report.html",
-            callback=file_to_write,
+            callback=page_to_write,
         ),
     ] = None,
     as_published: PublishedOption = False,

@@ -128,15 +128,24 @@ def file_to_write(path: Path | None) -> Path | None:
     """What is to be written, as an option names it; ``-`` is no name of a file.
 
     Raises:
-        BadParameter: it is ``-``, or what it would replace is a store, or YAML as studies are.
+        BadParameter: it is ``-``, or what it would replace is a store.
     """
     if path == Path("-"):
         raise typer.BadParameter("it writes files, and not to standard output; name one, not -")
     if path is not None and is_store(path):
         raise typer.BadParameter(f"{path} is a store, which is not replaced; name another file")
+    return path
+
+
+def page_to_write(path: Path | None) -> Path | None:
+    """A page to write, as an option names it.
+
+    Raises:
+        BadParameter: it would replace a store, or YAML as studies are; or it is ``-``.
+    """
     if path is not None and path.suffix in (".yaml", ".yml") and path.is_file():
         raise typer.BadParameter(f"{path} is there, and such a file is not replaced; name another")
-    return path
+    return file_to_write(path)
 
 
 def folder_to_write(path: Path | None) -> Path | None:
