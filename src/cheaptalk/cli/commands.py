@@ -72,6 +72,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "Play a game yourself at the terminal; each match is recorded and "
             "counted like any other.",
         ),
+        "serve": Entry(
+            "studies.serve:serve",
+            "Let people play in the browser: against models and scripts, and with one another.",
+        ),
     },
     "Studies": {
         "plan": Entry(

@@ -19,6 +19,7 @@ from cheaptalk.styles import CODECS, Style, Unreadable, style
 MEDIA: Registry[str] = Registry("way to ask a person", "cheaptalk.people", instances(str))
 """How people are asked, by name: each says how one plays so."""
 TERMINAL = "a person plays with: cheaptalk play"
+BROWSER = "people play with: cheaptalk serve"
 
 
 class Person:
@@ -126,15 +127,16 @@ class PersonSeat(SeatSpec):
             seated = self.away.seat(game, place)
             if seated is None:
                 raise ValueError(f"away: whoever stands in cannot play {place} of {game.name}")
-            noted["away"] = RosterEntry(form=seated)
+            noted["away"] = RosterEntry.model_validate(seated)
         return self.model_copy(update=noted)
 
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Person:
         """The person at a game."""
-        stand_in = None if self.away is None else self._stands_in(game).player(game, sources)
+        stand_in = None if self.away is None else self.stands_in(game).player(game, sources)
         return Person(game, style(game.name, self.style), self.deadline, stand_in)
 
-    def _stands_in(self, game: Game) -> SeatSpec:
+    def stands_in(self, game: Game) -> SeatSpec:
+        """Who answers in the person's place at a game, where somebody does."""
         assert self.away is not None
         form = self.away.form
         seated = [form] if isinstance(form, SeatSpec) else (
@@ -146,7 +148,7 @@ class PersonSeat(SeatSpec):
         """How one plays, where nobody asks people; else what whoever stands in lacks."""
         if sources.ask_person is None:
             return MEDIA.find(self.person)
-        return None if self.away is None else self._stands_in(game).missing(game, sources)
+        return None if self.away is None else self.stands_in(game).missing(game, sources)
 
     def unbatchable(self) -> str:
         """People do not wait for a day."""

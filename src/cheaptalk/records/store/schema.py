@@ -29,7 +29,7 @@ from cheaptalk.records.store.column_types import (
     Words,
 )
 
-REVISION = "0007"
+REVISION = "0008"
 """The newest migration; a store of a later one is refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -138,6 +138,15 @@ purchases: Table = Table(
     Column("unpriced", Whole, nullable=False),
     Column("uncounted", Whole, nullable=False),
     Column("implausible", Whole, nullable=False),
+)
+
+rooms: Table = Table(
+    "rooms",
+    metadata,
+    Column("code", Words, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("kept", Shaped(dict[str, Any]), nullable=False, comment="who came, and how far it is"),
+    Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
 calls: Table = Table(

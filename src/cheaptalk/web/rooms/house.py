@@ -1,0 +1,213 @@
+"""A house: all rooms of a study, opened, joined, played over a host, and taken up again."""
+
+import asyncio
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from cheaptalk.records import Ended, Store
+from cheaptalk.records.record import SETTLED
+from cheaptalk.records.rooms import keep_room, kept_rooms
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.runs.host import Host
+from cheaptalk.web.rooms.links import new_code, new_name
+from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.sittings import CLOSING
+
+LOG = logging.getLogger(__name__)
+
+
+class NotHere(CheaptalkError):
+    """What is asked for does not go: the room is full, gone or under way."""
+
+
+class House:
+    """The rooms of a study.
+
+    Args:
+        host: plays the matches.
+        offers: the tables that can be opened, by name.
+    """
+
+    def __init__(self, host: Host, offers: Mapping[str, Offer]) -> None:
+        self.host = host
+        self.offers = offers
+        self.guests: dict[str, Guest] = {}
+        self.rooms: dict[str, Room] = {}
+        self._met: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self._repeats: Counter[tuple[str, tuple[str, ...], int]] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def store(self) -> Store:
+        return self.host.desk.store
+
+    def take_up(self) -> None:
+        """Open the rooms that were kept, and go on with the matches that had begun."""
+        for code, kept in kept_rooms(self.store, self.host.rows.id):
+            offer = self.offers.get(kept["offer"])
+            if offer is None:
+                LOG.warning("room %s is of a table that the study no longer has", code)
+                continue
+            for name in filter(None, kept["guests"].values()):
+                self.guests.setdefault(name, Guest(name))
+            room = self.rooms[code] = Room.of(code, kept, offer, self.guests)
+            for guest in filter(None, room.guests.values()):
+                guest.room = room
+            if room.stage is not Stage.WAITING:
+                self._note(room)
+            if room.stage is Stage.PLAYING:
+                self._begin(room)
+
+    def guest(self, name: str | None = None) -> Guest:
+        """Somebody by name, or somebody new."""
+        name = name or new_name()
+        return self.guests.setdefault(name, Guest(name))
+
+    async def open(self, offer: Offer, guest: Guest, place: str | None = None) -> Room:
+        """Open a room for somebody, which begins as soon as its places are taken.
+
+        Raises:
+            NotHere: they are in a match that is under way, or the place is none for people.
+        """
+        self._leave_behind(guest)
+        place = place or offer.people[0]
+        if place not in offer.people:
+            raise NotHere(f"{place} is no place for people at this table")
+        room = Room(new_code(), offer, dict.fromkeys(offer.people))
+        self.rooms[room.code] = room
+        await self._sit(room, place, guest)
+        return room
+
+    async def join(self, room: Room, guest: Guest) -> None:
+        """Let somebody take a free place.
+
+        Raises:
+            NotHere: there is none, or they are in a match that is under way.
+        """
+        if guest.room is room:
+            return
+        self._leave_behind(guest)
+        self.sweep(room)
+        if room.stage is not Stage.WAITING or not room.free:
+            raise NotHere("this table is full; open another one")
+        await self._sit(room, room.free[0], guest)
+
+    async def fill(self, room: Room) -> None:
+        """Begin with stand-ins in the places that nobody came for.
+
+        Raises:
+            NotHere: the match has begun, or nobody can stand in.
+        """
+        self.sweep(room)
+        if room.stage is not Stage.WAITING:
+            raise NotHere("the match has begun")
+        if not set(room.free) <= set(room.offer.stand_ins):
+            raise NotHere("nobody can stand in at this table")
+        room.filled = tuple(room.free)
+        await self._start(room)
+
+    async def leave(self, guest: Guest) -> None:
+        """Let somebody go: from a room that waits at once; from a match for good."""
+        room = guest.room
+        if room is None:
+            return
+        if room.stage is Stage.WAITING:
+            room.guests[room.place_of(guest)] = None
+            guest.room = None
+            if not any(room.guests.values()):
+                room.stage = Stage.OVER
+        elif room.stage is Stage.PLAYING:
+            room.sittings[room.place_of(guest)].leave()
+        await self._keep(room)
+        room.ring()
+        guest.bell.ring()
+
+    def sweep(self, room: Room) -> None:
+        """Free the places of those who are no longer there while others wait."""
+        if room.stage is Stage.WAITING:
+            for place, guest in room.guests.items():
+                if guest is not None and not guest.present:
+                    room.guests[place], guest.room = None, None
+
+    async def close(self) -> None:
+        """Stop all matches where they are; they go on when the house is opened again."""
+        for room in self.rooms.values():
+            for sitting in room.sittings.values():
+                sitting.halt(CLOSING)
+        self.host.desk.halt(CLOSING)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _leave_behind(self, guest: Guest) -> None:
+        """Take leave of the room before.
+
+        Raises:
+            NotHere: a match is under way there.
+        """
+        room = guest.room
+        if room is None or room.over:
+            return
+        if room.stage is Stage.WAITING:
+            room.guests[room.place_of(guest)] = None
+            room.ring()
+        elif not room.sittings[room.place_of(guest)].left:
+            raise NotHere("your match is under way; play it to its end, or leave it")
+
+    async def _sit(self, room: Room, place: str, guest: Guest) -> None:
+        guest.here()
+        room.guests[place], guest.room = guest, room
+        if room.free:
+            await self._keep(room)
+            room.ring()
+        else:
+            await self._start(room)
+
+    async def _start(self, room: Room) -> None:
+        """Choose a deal that nobody here has met, and play."""
+        room.deal = self._new_deal(room)
+        room.repeat = self._repeats[self._table(room)]
+        room.stage = Stage.PLAYING
+        self._note(room)
+        room.seat_people()
+        await self._keep(room)
+        self._begin(room)
+
+    def _new_deal(self, room: Room) -> int:
+        configuration = room.offer.configuration.digest
+        guests = [one.name for one in room.guests.values() if one is not None]
+        met = set[int]().union(*(self._met[name, configuration] for name in guests))
+        return next(number for number in range(len(met) + 1) if number not in met)
+
+    def _table(self, room: Room) -> tuple[str, tuple[str, ...], int]:
+        """What tells matches on a deal apart but for their repeats."""
+        seating = room.match.seating
+        return room.offer.configuration.digest, tuple(one.digest for one in seating), room.deal
+
+    def _note(self, room: Room) -> None:
+        """Remember who has met which deal."""
+        for guest in filter(None, room.guests.values()):
+            self._met[guest.name, room.offer.configuration.digest].add(room.deal)
+        self._repeats[self._table(room)] = max(self._repeats[self._table(room)], room.repeat + 1)
+
+    def _begin(self, room: Room) -> None:
+        task = asyncio.create_task(self._play(room))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _play(self, room: Room) -> None:
+        try:
+            end = await self.host.play(room.match, room.ask, room.watch)
+        except Exception:
+            LOG.exception("room %s", room.code)
+            room.stage = Stage.BROKEN
+        else:
+            if end is None:  # the server stops; the match goes on when it is back
+                return
+            over = isinstance(end, Ended) and end.status in SETTLED
+            room.stage = Stage.OVER if over else Stage.BROKEN
+        await self._keep(room)
+        room.ring()
+
+    async def _keep(self, room: Room) -> None:
+        await self.host.desk.ledger.write(keep_room(self.host.rows.id, room.code, room.kept()))

@@ -1,0 +1,111 @@
+"""What can be played in a house: tables of a study with places for people in the browser."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cheaptalk.players import PersonSeat
+from cheaptalk.records import player_digest
+from cheaptalk.records.identity import match_digest
+from cheaptalk.rules import Game
+from cheaptalk.studies.plans.matches import (
+    Configuration,
+    Dealt,
+    NumberedDeals,
+    PlannedMatch,
+    match_of,
+)
+from cheaptalk.studies.plans.plan import Plan
+from cheaptalk.studies.plans.seating import Seated
+
+MEDIUM = "browser"
+"""How people are asked here, as a study names it: ``{person: browser}``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A table that can be opened: a game with its parameters, and who sits where.
+
+    Attributes:
+        configuration: the game.
+        deals: of the study, then further ones without end.
+        seating: by place, in order; people are those who are asked in the browser.
+    """
+
+    configuration: Configuration
+    deals: Sequence[Dealt]
+    seating: tuple[Seated, ...]
+
+    @cached_property
+    def name(self) -> str:
+        """Of the offer, in addresses; equal offers of two runs have one name."""
+        players = (one.digest for one in self.seating)
+        return match_digest(self.configuration.digest, "", "", 0, players)[:12]
+
+    @property
+    def game(self) -> Game:
+        return self.configuration.game
+
+    @cached_property
+    def seated(self) -> dict[str, Seated]:
+        """Who sits in which place; people by what the study calls them."""
+        return dict(zip(self.game.places, self.seating, strict=True))
+
+    @cached_property
+    def people(self) -> tuple[str, ...]:
+        """The places for people."""
+        return tuple(place for place, one in self.seated.items() if for_people(one))
+
+    @cached_property
+    def stand_ins(self) -> dict[str, Seated]:
+        """Who can take a place that no person came for, by place."""
+        found = {}
+        for place in self.people:
+            spec = self.seated[place].spec
+            if isinstance(spec, PersonSeat) and spec.away is not None:
+                seat = spec.stands_in(self.game)
+                found[place] = Seated(f"stand-in {player_digest(seat)[:6]}", seat)
+        return found
+
+    def deal(self, number: int) -> Dealt:
+        """A deal by its number; beyond those of the study they go on."""
+        if number < len(self.deals):
+            return self.deals[number]
+        start = self.deals[0].seed.rpartition("/")[0]
+        return NumberedDeals(start, number + 1)[number]
+
+    def match(self, deal: int, repeat: int, filled: Sequence[str] = ()) -> PlannedMatch:
+        """A match at this table.
+
+        Args:
+            filled: places whose stand-ins play in place of people.
+        """
+        seating = tuple(
+            self.stand_ins[place] if place in filled else one for place, one in self.seated.items()
+        )
+        return match_of(self.configuration, self.deal(deal), seating, repeat)
+
+
+def for_people(seated: Seated) -> bool:
+    """Whether this is a place for somebody in the browser."""
+    return isinstance(seated.spec, PersonSeat) and seated.spec.person == MEDIUM
+
+
+def offers_of(planned: Plan) -> dict[str, Offer]:
+    """The tables of a plan with places for people, by name, in the plan's order."""
+    return {offer.name: offer for offer in _offers(planned)}
+
+
+def by_game(offers: Mapping[str, Offer]) -> dict[str, list[Offer]]:
+    """The same by the name of the game."""
+    found: dict[str, list[Offer]] = {}
+    for offer in offers.values():
+        found.setdefault(offer.game.name, []).append(offer)
+    return found
+
+
+def _offers(planned: Plan) -> Iterator[Offer]:
+    for block in planned.matches.blocks:
+        for seating in block.seatings:
+            if any(map(for_people, seating)):
+                yield Offer(block.configuration, block.deals, tuple(seating))

@@ -1,0 +1,153 @@
+"""A person at a table: the questions that are open, their answers, and whether they are there."""
+
+import asyncio
+import hashlib
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from cheaptalk.calls.budget import Halted
+from cheaptalk.models import Failure, Reply
+from cheaptalk.players import PersonCall
+from cheaptalk.rules import Table
+
+PRESENT = 40.0
+"""Seconds after which somebody of whom nothing was heard is not there."""
+CLOSING = "the server is being stopped"
+
+
+class Bell:
+    """Rings when something has happened that somebody's page shows.
+
+    Attributes:
+        number: how often it rang.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._rung = asyncio.Event()
+
+    def ring(self) -> None:
+        """Wake all who wait."""
+        self.number += 1
+        self._rung.set()
+        self._rung = asyncio.Event()
+
+    async def after(self, number: int, seconds: float) -> int:
+        """Wait until it has rung more often than ``number``, or for so long; how often it rang."""
+        if self.number == number:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._rung.wait(), seconds)
+        return self.number
+
+
+@dataclass
+class Question:
+    """A question that waits for a person's answer.
+
+    Attributes:
+        key: names it, the same after a restart; an answer to another question does not count.
+        due: when the answer must have come, in seconds since 1970; None without a deadline.
+        asked: when it was put, in seconds since 1970.
+    """
+
+    key: str
+    call: PersonCall
+    due: float | None
+    answer: "asyncio.Future[str]"
+    asked: float = field(default_factory=time.time)
+
+
+class Sitting:
+    """A person's place in a match.
+
+    Attributes:
+        place: where they sit.
+        open: the questions that wait, by seat: a place may have several.
+        away: whether they gave no answer in time, so that whoever stands in plays until they are
+            back.
+        left: whether they have left the table for good.
+        refused: the answer, as fields of its form, that was refused last.
+    """
+
+    def __init__(self, place: str, bell: Bell) -> None:
+        self.place = place
+        self.bell = bell
+        self.open: dict[str, Question] = {}
+        self.away = False
+        self.left = False
+        self.refused: dict[str, str] = {}
+        self.halted: str | None = None
+        self._asked: Counter[str] = Counter()
+
+    async def ask(self, call: PersonCall, table: Table) -> Reply:
+        """Put a question to the person and wait for the answer.
+
+        Raises:
+            Halted: the server stops.
+        """
+        if self.halted:
+            raise Halted(self.halted)
+        if self.left or self.away:
+            return self._none("left the table" if self.left else "away since an earlier question")
+        asked = time.time()
+        due = None if call.deadline is None else asked + call.deadline
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.open[call.seat] = Question(self._key(call, table), call, due, waiting, asked)
+        self.bell.ring()
+        try:
+            text = await asyncio.wait_for(waiting, call.deadline)
+        except TimeoutError:
+            self.away = not self.left
+            seconds = 0 if call.deadline is None else call.deadline
+            return self._none("left" if self.left else f"no answer in {seconds:g} seconds")
+        finally:
+            del self.open[call.seat]
+            self.bell.ring()
+        return Reply(text=text, seconds=round(time.time() - asked, 4))
+
+    @property
+    def question(self) -> Question | None:
+        """The question to be answered first."""
+        return next(iter(self.open.values()), None)
+
+    def answer(self, key: str, text: str, fields: dict[str, str]) -> bool:
+        """Answer a question; whether it was open still."""
+        for question in self.open.values():
+            if question.key == key and not question.answer.done():
+                self.refused = fields
+                question.answer.set_result(text)
+                return True
+        return False
+
+    def leave(self) -> None:
+        """Leave the table: no question is put any more."""
+        self.left = True
+        for question in self.open.values():
+            if not question.answer.done():
+                question.answer.set_exception(TimeoutError())
+
+    def back(self) -> None:
+        """Be there again: the next question is put."""
+        self.away = False
+        self.bell.ring()
+
+    def halt(self, why: str) -> None:
+        """Stop waiting; the question is put again when the match goes on."""
+        self.halted = why
+        for question in self.open.values():
+            if not question.answer.done():
+                question.answer.set_exception(Halted(why))
+
+    def _none(self, why: str) -> Reply:
+        return Reply(failure=Failure.TIMED_OUT, detail=why)
+
+    def _key(self, call: PersonCall, table: Table) -> str:
+        """What names a question: where it stands, what was wrong, and how often it was just that.
+
+        It is the same after a restart, so that what is on a page still counts.
+        """
+        said = f"{table.requests}/{call.seat}/{call.problem or ''}"
+        self._asked[said] += 1
+        return hashlib.sha256(f"{said}/{self._asked[said]}".encode()).hexdigest()[:16]

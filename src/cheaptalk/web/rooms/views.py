@@ -1,0 +1,128 @@
+"""What a person's page shows of their table: only what their seat was told, asked and answered."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cheaptalk.players import PersonSeat
+from cheaptalk.records import StoreError
+from cheaptalk.rules import Action, Moment, Table
+from cheaptalk.styles import style
+from cheaptalk.styles.templates import Teller
+from cheaptalk.text import plain, readable
+from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.sittings import Question
+
+
+class Entry(NamedTuple):
+    """Something that happened, as the seat lived through it.
+
+    Attributes:
+        text: what the seat was told or asked.
+        answer: what it answered; None where it was told, ``""`` where it gave no answer.
+    """
+
+    text: str
+    answer: str | None = None
+
+
+class TableView(NamedTuple):
+    """A table as one person sees it.
+
+    Attributes:
+        me: what the person is called.
+        briefing: what they were told first, which stays at hand.
+        log: what has happened since, oldest first.
+        question: what they are asked now; None while they are not.
+        asking: what the question says.
+        waits_for: whom the table waits for, by name.
+        over: whether the match has ended.
+        payoff: what the person got; None where the match did not finish.
+        unit: what it is counted in.
+        away, left: whether they gave no answer in time, or have left.
+    """
+
+    me: str
+    briefing: str
+    log: Sequence[Entry]
+    question: Question | None
+    asking: str
+    waits_for: Sequence[str]
+    over: bool
+    payoff: float | None
+    unit: str
+    away: bool
+    left: bool
+    forfeited: Sequence[str]
+
+
+def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
+    """The table of a room as somebody who sits there sees it; None before it has begun.
+
+    Raises:
+        StoreError: the match was played, and is no longer in the store.
+    """
+    place = room.place_of(guest)
+    table = room.table
+    if table is None and room.stage is Stage.OVER:
+        table = room.table = _replayed(house, room)
+    if table is None:
+        return None
+    sitting = room.sittings[place]
+    question = sitting.question
+    seat = question.call.seat if question else _last_seat(table, place)
+    spec = room.offer.seated[place].spec
+    assert isinstance(spec, PersonSeat)
+    teller = style(table.game.name, spec.style).to(table.game, seat)
+    heard = table.heard[seat]
+    entries = list(_entries(teller, heard[1:]))
+    names = [table.game.called(one.place) for one in table.game.seats if one.name in table.pending]
+    outcome = table.outcome
+    paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
+    return TableView(
+        table.game.called(place),
+        teller.tell(heard[0].event) if heard else "",
+        entries,
+        question,
+        question.call.question if question else "",
+        list(dict.fromkeys(names)),
+        table.over,
+        paid,
+        type(table.game).payoff_units().get(table.game.places[place], ""),
+        sitting.away,
+        sitting.left,
+        [_called(table, one) for one in sorted(table.forfeited)],
+    )
+
+
+def _replayed(house: House, room: Room) -> Table | None:
+    """The table of a match that ended before the server was started."""
+    try:
+        return house.store.find(room.match.id).replay()
+    except StoreError:
+        return None
+
+
+def _last_seat(table: Table, place: str) -> str:
+    """The seat of a place that heard most, where it has several."""
+    seats = [one.name for one in table.game.seats if one.place == place]
+    return max(reversed(seats), key=lambda name: len(table.heard[name]))
+
+
+def _called(table: Table, seat: str) -> str:
+    return next(table.game.called(one.place) for one in table.game.seats if one.name == seat)
+
+
+def _entries(teller: Teller, heard: Sequence[Moment]) -> Iterator[Entry]:
+    for moment in heard:
+        yield Entry(
+            teller.tell(moment.event), None if moment.action is None else said(moment.action)
+        )
+
+
+def said(action: Action) -> str:
+    """An answer in a line: ``Alice gain 60, Bob gain 40``."""
+    given = {name: value for name, value in action if value not in (None, "")}
+    if len(given) == 1:
+        return readable(next(iter(given.values())))
+    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in given.items())

@@ -1,0 +1,258 @@
+"""People at tables in the browser: every game by its pages, and nothing that is lost."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cheaptalk.players import Kind
+from cheaptalk.records import Status, Store
+from cheaptalk.studies import parse_study
+from cheaptalk.studies.study import Study
+from cheaptalk.web import demo
+from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
+from cheaptalk.web.rooms.offers import Offer
+from tests.web.walker import EARNED, QUESTION, Rooms, Walker, open_house
+
+
+def played(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | None = None) -> Any:
+    """What comes of playing in the rooms of a study."""
+
+    async def main() -> Any:
+        async with open_house(study or demo(), where) as rooms:
+            return await play(rooms)
+
+    return asyncio.run(main())
+
+
+def offer(rooms: Rooms, game: str, people: int = 1) -> Offer:
+    return next(
+        one for one in rooms.house.offers.values()
+        if one.game.name == game and len(one.people) == people
+    )  # fmt: skip
+
+
+def bargaining(**person: Any) -> Study:
+    """Bargaining of four rounds with a person on either side."""
+    players = {"you": {"person": "browser"} | person, "bot": {"strategy": "random"}}
+    game = {"game": "bargaining", "fixed": {"horizon": 4, "messages": True}}
+    pairing = [["you", "bot"], ["you", "you"]]
+    return parse_study(
+        {"name": "people", "games": [game], "players": players, "pairing": pairing}, "here"
+    )
+
+
+def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> dict[str, tuple[str, float]]:
+        ends = {}
+        for one in rooms.house.offers.values():
+            if len(one.people) == 1:
+                walker = await rooms.sit(one)
+                earned = EARNED.search(await walker.play())
+                assert earned is not None
+                match = walker.room.match
+                ends[match.id] = (one.people[0], float(earned[1].replace(",", "")))
+        return ends
+
+    ends = played(tmp_path / "s.sqlite", play)
+    with Store.open(tmp_path / "s.sqlite") as store:
+        records = {one.id: one for one in store.records("demo", bodies=True)}
+    assert records.keys() == ends.keys()
+    assert len({one.game for one in records.values()}) == 14
+    for id_, (place, earned) in ends.items():
+        assert records[id_].status is Status.FINISHED
+        assert (records[id_].payoffs or {})[place] == pytest.approx(earned, rel=1e-9)
+        assert records[id_].replay().over
+
+
+def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        first = await rooms.sit(offer(rooms, "chip_trading", 3))
+        code = first.room.code
+        assert f">{code}</b>" in await first.page()
+        second = await rooms.join(code)
+        assert "waiting for others" in await second.page()
+        third = await rooms.join(code.lower())
+        late = await rooms.client.post(f"/join/{code}")
+        assert late.status_code == 409
+        pages = await asyncio.gather(*(one.play() for one in (first, second, third)))
+        assert all(EARNED.search(page) for page in pages)
+        again = await rooms.sit(offer(rooms, "chip_trading"), me=first.path.rpartition("/")[2])
+        assert again.guest is first.guest
+        assert again.room.deal != third.room.deal
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
+    where, study = tmp_path / "s.sqlite", bargaining()
+
+    async def begin(rooms: Rooms) -> tuple[str, str, str]:
+        one, other = offer(rooms, "bargaining", 1), offer(rooms, "bargaining", 2)
+        walker = await rooms.sit(one)
+        await walker.until(">Your turn<")
+        sent = await walker.post(
+            {"question": walker.question.key} | {"alice_gain": "9999", "bob_gain": "1"}
+            | {"message": "Mine <b>& yours"}
+        )  # fmt: skip
+        assert sent.status_code == 303
+        await walker.until("was rejected", ">The game is over<")
+        waiting = await rooms.sit(other)
+        return walker.path, waiting.path, waiting.room.code
+
+    path, lobby, code = played(where, begin, study)
+
+    async def go_on(rooms: Rooms) -> str:
+        walker = Walker(rooms, path)
+        page = await walker.until(">Your turn<", ">The game is over<")
+        assert "9,999" in page
+        assert "Mine &lt;b&gt;&amp; yours" in page
+        assert code in await Walker(rooms, lobby).page()
+        await walker.play()
+        return walker.room.match.id
+
+    id_ = played(where, go_on, study)
+
+    async def look_back(rooms: Rooms) -> str:
+        return await Walker(rooms, path).page()
+
+    assert "The game is over" in played(where, look_back, study)
+    with Store.open(where) as store:
+        answers = [one for one in store.find(id_).answers if one.seat == "alice"]
+    assert answers[0].action is not None
+    assert answers[0].action["message"] == "Mine <b>& yours"
+
+
+def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        page = await walker.until(">Your turn<")
+        shown = QUESTION.search(page)
+        assert shown is not None
+        fields = {"question": shown[1], "chosen_number": "7"}
+        await asyncio.gather(*(walker.post(fields) for _ in range(5)))
+        await walker.post(fields)
+        table = walker.room.table
+        assert table is not None
+        assert [one.action.chosen_number for one in table.given if one.seat == "player_1"] == [7]  # type: ignore[union-attr]
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_what_does_not_count_is_asked_again_with_what_was_written(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        await walker.until(">Your turn<")
+        for wrong in ("1000", "seven", "", "<script>", "\x00\u202e"):
+            await walker.post({"question": walker.question.key, "chosen_number": wrong})
+            page = await walker.until("That does not count")
+            assert "<script>" not in page
+        await walker.post({"question": walker.question.key, "chosen_number": "1000"})
+        assert 'value="1000"' in await walker.page()
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None:
+    study = bargaining(deadline=0.2, away={"strategy": "random"})
+
+    async def play(rooms: Rooms) -> str:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        page = await walker.until("You were away", "The game is over")
+        if "You were away" in page:
+            await walker.post({}, "back")
+        await walker.until("The game is over")
+        return walker.room.match.id
+
+    id_ = played(tmp_path / "s.sqlite", play, study)
+    with Store.open(tmp_path / "s.sqlite") as store:
+        record = store.find(id_)
+    assert record.kinds["alice"][Kind.STOOD_IN] >= 1
+    assert record.status is Status.FINISHED
+
+
+def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> str:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        await walker.post({}, "leave")
+        page = await walker.until("The game is over")
+        assert "since Alice gave no answer" in page
+        return walker.room.match.id
+
+    id_ = played(tmp_path / "s.sqlite", play, bargaining())
+    with Store.open(tmp_path / "s.sqlite") as store:
+        assert store.find(id_).status is Status.FORFEITED
+
+
+def test_links_are_nobodys_but_their_owners() -> None:
+    now = [1_000.0]
+    links = Links(b"key", lasts=10, now=lambda: now[0])
+    token = links.token("0" * 16)
+    assert links.guest(token) == "0" * 16
+    other = Links(b"other", now=lambda: now[0]).token("0" * 16)
+    for bad in ("", "x", token[:-1], token.replace("0", "1", 1), other, f"{token}.{token}"):
+        with pytest.raises(BadLink):
+            links.guest(bad)
+    now[0] += 11
+    with pytest.raises(ExpiredLink):
+        links.guest(token)
+
+
+def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        page = await walker.until(">Your turn<")
+        client = rooms.client
+        for answer, status, said in (
+            (await client.get("/p/forged"), 403, "never given out"),
+            (await client.get("/nowhere"), 404, "nothing here"),
+            (await client.get("/games/chess"), 404, "nothing here"),
+            (await client.post("/open", data={"offer": "no"}), 404, "nothing here"),
+            (await client.get("/join/NOCODE"), 404, "no table with this code"),
+            (await walker.post({"message": "x" * 100_000}), 413, "too long"),
+            (await walker.post({}, "dance"), 404, "nothing here"),
+            (await walker.post({}, "fill"), 409, "has begun"),
+            (
+                await client.post(f"{walker.path}/leave", headers={"Sec-Fetch-Site": "cross-site"}),
+                403, "another page",
+            ),
+        ):  # fmt: skip
+            assert (answer.status_code, said in answer.text) == (status, True), answer.text
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert QUESTION.findall(await walker.page()) == QUESTION.findall(page)
+        answers = [await walker.post({}) for _ in range(60)]
+        assert answers[-1].status_code == 429
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_no_page_tells_what_only_another_seat_knows(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        first = await rooms.sit(offer(rooms, "chip_trading", 3))
+        others = [await rooms.join(first.room.code) for _ in range(2)]
+        pages: dict[str, list[str]] = {}
+        while True:
+            ended = 0
+            for walker in (first, *others):
+                page = await walker.page()
+                pages.setdefault(walker.room.place_of(walker.guest), []).append(page)
+                ended += "The game is over" in page
+                if ">Your turn<" in page:
+                    await walker.answer(page)
+            if ended == 3:
+                break
+        table = first.room.table
+        assert table is not None
+        for place, seen in pages.items():
+            told = {
+                cents for text in re.findall(r"chip is worth \$(0\.\d\d|1\.00)", " ".join(seen))
+                for cents in [round(100 * float(text))]
+            }  # fmt: skip
+            own = {50, *table.deal.values[place].values()}  # type: ignore[attr-defined]
+            assert told == own
+
+    played(tmp_path / "s.sqlite", play)

@@ -1,0 +1,152 @@
+"""People who play by their pages alone: they read a page, fill in its form and send it."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+
+from cheaptalk.records import Store
+from cheaptalk.rules import Action, game_box
+from cheaptalk.studies import plan
+from cheaptalk.studies.runs.host import open_host
+from cheaptalk.studies.study import Study
+from cheaptalk.web import Links, make_rooms
+from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.offers import Offer, offers_of
+from cheaptalk.web.rooms.rooms import Guest, Room
+from cheaptalk.web.rooms.sittings import Question
+
+LINKS = Links(b"the key of the tests")
+QUESTION = re.compile(r'name="question" value="(\w+)"')
+EARNED = re.compile(r'class="earned"><b>([^<]*)')
+PATIENCE = 1_000
+"""Times that a page is looked at again."""
+
+
+class Rooms(NamedTuple):
+    """A house, and the way to its pages."""
+
+    house: House
+    client: httpx2.AsyncClient
+
+    async def sit(self, offer: Offer, **more: str) -> "Walker":
+        """Open a table and sit down at it."""
+        opened = await self.client.post("/open", data={"offer": offer.name, **more})
+        assert opened.status_code == 303, opened.text
+        return Walker(self, opened.headers["location"])
+
+    async def join(self, code: str) -> "Walker":
+        """Join a table by its code."""
+        joined = await self.client.post(f"/join/{code}")
+        assert joined.status_code == 303, joined.text
+        return Walker(self, joined.headers["location"])
+
+
+@asynccontextmanager
+async def open_house(study: Study, where: Path) -> AsyncIterator[Rooms]:
+    """The rooms of a study over a store, closed at the end as by a server that is stopped."""
+    with Store.open(where, create=True) as store:
+        async with open_host(study, store, ask_person=nobody) as host:
+            house = House(host, offers_of(plan(study)))
+            house.take_up()
+            transport = httpx2.ASGITransport(make_rooms(house, LINKS, "tests"))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+                try:
+                    yield Rooms(house, client)
+                finally:
+                    await house.close()
+
+
+async def nobody(call: object) -> Any:
+    """Ask nobody: each room asks its own people."""
+    raise AssertionError(call)
+
+
+class Walker:
+    """Somebody with a link, who knows what their page shows.
+
+    Legal answers are those of the game's random strategy, which sees what the seat sees.
+    """
+
+    def __init__(self, rooms: Rooms, path: str) -> None:
+        self.rooms = rooms
+        self.path = path
+
+    @property
+    def guest(self) -> Guest:
+        return self.rooms.house.guests[LINKS.guest(self.path.rpartition("/")[2])]
+
+    @property
+    def room(self) -> Room:
+        assert self.guest.room is not None
+        return self.guest.room
+
+    @property
+    def question(self) -> Question:
+        question = self.room.sittings[self.room.place_of(self.guest)].question
+        assert question is not None
+        return question
+
+    async def page(self) -> str:
+        """The page as it now is, the table having had a moment to go on."""
+        await asyncio.sleep(0.001)
+        page = await self.rooms.client.get(self.path)
+        assert page.status_code == 200, page.text
+        return page.text
+
+    async def until(self, *words: str) -> str:
+        """The page when it shows one of these."""
+        for _ in range(PATIENCE):
+            page = await self.page()
+            if any(word in page for word in words):
+                return page
+            await asyncio.sleep(0.005)
+        raise AssertionError(f"{words} in none of {PATIENCE} pages, the last: {page}")
+
+    async def post(self, fields: Mapping[str, str], deed: str = "answer") -> httpx2.Response:
+        """Send a form."""
+        return await self.rooms.client.post(f"{self.path}/{deed}", data=dict(fields))
+
+    async def answer(self, page: str) -> httpx2.Response:
+        """Answer the question of a page legally."""
+        shown = QUESTION.search(page)
+        assert shown is not None
+        return await self.post({"question": shown[1], **self.legal()})
+
+    def legal(self) -> dict[str, str]:
+        """A legal answer to the open question, as the fields of its form."""
+        table = self.room.table
+        assert table is not None
+        asked = table.asked(self.question.call.seat)
+        action = game_box(table.game.name).strategies["random"].function(asked)
+        assert isinstance(action, Action)
+        return posted(action)
+
+    async def play(self) -> str:
+        """Play to the end; the last page."""
+        while True:
+            page = await self.until(">Your turn<", ">The game is over<", "cannot go on")
+            if ">Your turn<" not in page:
+                return page
+            sent = await self.answer(page)
+            assert sent.status_code == 303, sent.text
+
+
+def posted(action: Action) -> dict[str, str]:
+    """An action as a person would fill it in."""
+    fields = {}
+    for name, value in action.model_dump(mode="json").items():
+        match value:
+            case None:
+                continue
+            case list():
+                fields[name] = ", ".join(map(str, value))
+            case dict():
+                fields[name] = "\n".join(f"{key}: {number}" for key, number in value.items())
+            case _:
+                fields[name] = str(value)
+    return fields
