@@ -160,7 +160,7 @@ def test_the_command_prints_writes_and_names_what_is_wrong(
     where = ("--store", str(store))
     done = cheaptalk("compare", "first", "second", *where, "--out", "page.html")
     assert done.status == 0, done.err
-    assert done.out.startswith("Bargaining: From first to second, ")
+    assert done.out.startswith("Bargaining: From “first” to “second”, ")
     assert "\nBargaining: second less first\n" in done.out
     assert "second less first" in (tmp_path / "page.html").read_text()
     told = cheaptalk("compare", "first", "second", *where, "--json")

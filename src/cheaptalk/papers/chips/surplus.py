@@ -40,8 +40,8 @@ def _reached(found: Games) -> Answer:
         rows = ratios.filter(variant=one.name).sort("ratio", descending=True).rows(named=True)
         told = [f"{row['population']} {_share(row)}" for row in rows[:2]]
         if told:
-            said.append(f"{one.name}: {', then '.join(told)}")
-    return Answer(f"Of what could be gained, tables gain: {'; '.join(said)}.")
+            said.append(f"with {one.name} {', then '.join(told)}")
+    return Answer(f"Gained as a share of what could be: {'; '.join(said)}.")
 
 
 def _share(row: Mapping[str, Any]) -> str:

@@ -38,8 +38,7 @@ def landscape(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts | Dr
     """
     mixed_first = sorted(evidence.once(analyses), key=lambda one: not _mixed(one))
     for one in mixed_first:
-        if _mixed(one) or not _mixed(mixed_first[0]):
-            yield Answer(*(f"{_called(one)}: {text}" for text in parts.answer(one)))
+        yield Answer(*(f"{_called(one)}: {text}" for text in parts.answer(one)))
     for one in mixed_first:
         prefix = anchor(one.name)
         yield from _drawn(one)

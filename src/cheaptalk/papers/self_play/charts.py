@@ -68,7 +68,7 @@ def _lines(frame: pl.DataFrame, number: ShownNumber, reach: tuple[float, float])
         if rows[0]["iteration"] is None:
             said, value = _hover_text(rows[0], number), rows[0][number.key]
             marks = [Mark(end, value, said, size=1) for end in reach]
-            yield Line(marks, str(series), place, DASHES[1])
+            yield Line(marks, str(series), "soft", DASHES[1])
         else:
             marks = [
                 Mark(row["iteration"], row[number.key], _hover_text(row, number),

@@ -151,15 +151,17 @@ def answer(one: Analysis) -> Answer:
         f"{called(one.labels[at])} {_percent(shares[at])}"
         for at in order if number(shares[at]) >= 0.005
     ][:4]  # fmt: skip
-    chosen = f"If everybody chose whom to have play, they would choose {', '.join(told)}"
+    chosen = f"At equilibrium people choose {', '.join(told)}"
+    if len(told) == 1 and number(shares[first]) >= 0.995:
+        chosen = f"At equilibrium everybody chooses {called(one.labels[first])}"
     low = shares[first].low
     if not one.draws or low is None:
         why = one.unsure or "there are no draws"
         return Answer(f"{chosen}; how sure that is cannot be told: {why}.", ", ".join(told))
     if low <= 0:
         return Answer(
-            f"Whom people would choose cannot be told yet: {', '.join(told)}; more matches would "
-            "tell, and cheaptalk metagame --next says which.",
+            f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}; more "
+            "matches would tell (cheaptalk metagame --next lists them).",
             f"cannot be told yet: {', '.join(told)}",
         )
     return Answer(f"{chosen}.", ", ".join(told))

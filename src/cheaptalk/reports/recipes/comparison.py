@@ -102,7 +102,7 @@ def compare(
                     known = suggest(label, evidence.labels)
                     raise CheaptalkError(f"no player {known} in {evidence.study}")
         recipe = comparison(second, renamed, list(Evidence(store, study).places))
-        recipe = replace(recipe, heading=f"{second.study} compared with {study}")
+        recipe = replace(recipe, heading=f"“{second.study}” compared with “{study}”")
         return findings(store, study, recipe, as_published=as_published)
 
 
@@ -121,7 +121,7 @@ def comparison(
         RecipePart(game_title(game), "", partial(_changes, other, game, renamed or {}))
         for game in dict.fromkeys([*other.frames, *games])
     )
-    about = f"The study {other.study} beside the one that this page describes."
+    about = f"The study “{other.study}” beside the one that this page describes."
     title = f"a comparison with {other.study}"
     return Recipe(
         "compare",
@@ -228,6 +228,7 @@ def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
     """Whose gains changed beyond doubt, and how many other scores."""
     sure = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
     alike = frame.filter(pl.col("p").is_null() & (pl.col("difference") != 0)).height
+    before, after = f"“{before}”", f"“{after}”"
     always = f"; {counted(alike, 'score')} changed by the same throughout" if alike else ""
     said = [_moved(row) for row in sure.filter("gain").rows(named=True)]
     tested = counted(frame["p"].drop_nulls().len(), "difference")
@@ -240,7 +241,8 @@ def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
     told = f"From {before} to {after}, {gains}"
     others = sure.filter(~pl.col("gain")).height
     also = f"; {counted(others, 'other score')} changed, too" if others else ""
-    return Answer(f"{told}{also}{always}.", f"{counted(len(sure), 'score')} changed")
+    rule = f" (Holm's rule for {tested})"
+    return Answer(f"{told}{also}{always}{rule}.", f"{counted(len(sure), 'score')} changed")
 
 
 def _moved(row: Mapping[str, Any]) -> str:

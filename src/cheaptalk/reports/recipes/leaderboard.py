@@ -74,7 +74,7 @@ def leaderboard(
             parts.append(RecipePart("How ranks moved", "", board.moves))
         recipe = Recipe(
             "leaderboard", "a leaderboard", f"All games of {', '.join(names)}.", tuple(parts),
-            heading=f"Leaderboard of {', '.join(names)}",
+            heading=f"Leaderboard of {', '.join(f'“{one}”' for one in names)}",
             players=tuple(label for one in evidence for label in one.labels),
         )  # fmt: skip
         return findings(opened, names[-1], recipe, draws=draws, seed=seed)
@@ -286,6 +286,12 @@ def _first(board: pl.DataFrame) -> Answer:
     ahead = fixed(first[OVERALL] - second[OVERALL], 2)
     stands = f"{fixed(first[OVERALL], 2)} standard deviations above the average"
     who = f"{first['player']}, {stands}{estimate(first, OVERALL).within(2)},"
+    if first["sure"] == "1 to 1" and first[f"{OVERALL}.low"] is None:
+        return Answer(
+            f"{who} stands first, {ahead} ahead of {second['player']}; how sure that is cannot be "
+            "told, since nothing varied in some of the games.",
+            f"{first['player']} is first",
+        )
     if first["sure"] == "1 to 1":
         return Answer(
             f"{who} stands first, {ahead} ahead of {second['player']}; with 95 % confidence nobody "
@@ -310,11 +316,14 @@ def _first(board: pl.DataFrame) -> Answer:
 def _unvaried(found: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
     """Who has no interval over all games, since one of them never varied."""
     still = found.filter(pl.col("z.error") == 0)
+    players: dict[str, list[str]] = {}
     for (player,), part in still.group_by("player", maintain_order=True):
         own = board.filter(player=player)
         if own[f"{OVERALL}.low"].item() is None and found.filter(player=player).height > 1:
-            games = ", ".join(map(game_title, part["game"]))
-            yield f"{player} has no interval over all games: nothing varied in {games}."
+            games = " and ".join(map(game_title, part["game"]))
+            players.setdefault(games, []).append(str(player))
+    for games, who in players.items():
+        yield f"No interval over all games for {', '.join(who)}: nothing varied in {games}."
 
 
 def _dots(board: pl.DataFrame) -> Chart:

@@ -13,12 +13,12 @@ from cheaptalk.players import Kind
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Shown
+from cheaptalk.reports.recipes.parts import Answer, Shown
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.rules import SHARE, counted
 from cheaptalk.statistics import mean_intervals
 from cheaptalk.studies.lookup import reads_study
-from cheaptalk.text import capital
+from cheaptalk.text import capital, fixed
 
 SHARES = ("same", "alike", "precision", "recall")
 
@@ -182,6 +182,7 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
     deals.
     """
     for judge in judge_sections(evidence.store, evidence.study):
+        yield _found(judge)
         labels = [] if judge.rubric.scale else judge.rubric.labels
         rows = [
             {"player": one.player, "items": one.items, "none": one.invalid}
@@ -200,6 +201,32 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
             ),
             judge.rubric.question, tuple(_remarks(judge)), counts=("item", "deal"),
         )  # fmt: skip
+
+
+def _found(judge: JudgeSection) -> Answer:
+    """What the judge said of all players together, and how far it agrees with others."""
+    everybody, what = judge.players[-1], "share found" if judge.rubric.scale is None else "mean"
+    known = everybody.estimate or Estimate(None)
+    said = "no verdict"
+    if known.value is not None:
+        said = f"{what} {fixed(known.value, 3)}{known.within(3)}"
+    agreed = [
+        f"; against {judge.names[one.reference]} Cohen's kappa {fixed(one.kappa.value, 2)}"
+        f"{Estimate(one.kappa.value, one.kappa.low, one.kappa.high).within(2)}, "
+        f"{_worth(one.kappa)}"
+        for one in judge.agreements[:1] if one.items and one.kappa.value is not None
+    ]  # fmt: skip
+    short = f"{said}{agreed[0] if agreed else ''}"
+    return Answer(f"{judge.name}: {short}.", short)
+
+
+def _worth(kappa: Interval) -> str:
+    """Whether a judge is better than chance, in words."""
+    if kappa.low is None or kappa.high is None:
+        return "on too few deals to tell"
+    if kappa.low > 0:
+        return "better than chance"
+    return "worse than chance" if kappa.high < 0 else "no better than chance as far as can be told"
 
 
 def _spread_out(one: Estimate | None) -> dict[str, float | None]:
