@@ -287,7 +287,7 @@ def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
         rows = part.to_dicts()
         names = [f"{row[WHO]} as {row['role']}" for row in rows]
         said, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
-        unit = " ".join(filter(None, ("difference in", rows[0]["unit"])))
+        unit = ", ".join(filter(None, ("difference", rows[0]["unit"])))
         panel = dots(str(score), unit, names, rows, "difference", [*said], leads)
         panels.append(panel)
     caption = f"To the right of the line {other.study} is higher. Whiskers are 95 % intervals."

@@ -116,8 +116,8 @@ class _Board:
         board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
         yield _first(board)
-        yield Charts("leaderboard-overall", "Overall", [_dots(board)],
-                     "Whiskers are 95 % intervals.")  # fmt: skip
+        told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
+        yield Charts("leaderboard-overall", "Overall", [_dots(board)], told)
         yield ReportTable(
             "leaderboard", "Leaderboard", board,
             (
