@@ -114,9 +114,11 @@ def _first(wide: pl.DataFrame) -> Answer:
         return Answer(f"{name} has {scored}, and nobody else has played all games.")
     second, ahead = others[0], fixed(first[OVERALL] - others[0][OVERALL], 1)
     if first["sure"] == "1 to 1":
+        how_sure = "with 95 % confidence nobody else is"
+        if first[f"{OVERALL}.low"] is None:
+            how_sure = "how sure that is cannot be told, since nothing varied in some of the games"
         return Answer(
-            f"{name} is first with {scored}, {ahead} ahead of {second['player']}; with 95 % "
-            "confidence nobody else is."
+            f"{name} is first with {scored}, {ahead} ahead of {second['player']}; {how_sure}."
         )
     return Answer(
         f"Who is first cannot be told yet: {name}, with {scored}, is {ahead} ahead of "
