@@ -103,7 +103,7 @@ def sit_everywhere(written: Any) -> None:
         ({"model": "vllm/x", "tries": 0}, "greater than or equal to 1"),
         ({"model": "vllm/x", "deadline": 0}, "greater than 0"),
         ({"model": "vllm/x", "style": "plan"}, 'unknown style of bargaining "plan" (did you mean'),
-        ({"person": "browser"}, "should be terminal, not browser"),
+        ({"person": "phone"}, "should be browser or terminal, not phone"),
         ({"person": "terminal", "name": "Ann"}, 'unknown key "name"'),
         ({"recorded": 5}, "valid string"),
     ],
