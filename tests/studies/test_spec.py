@@ -130,7 +130,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "players.a.temperature: should be less than or equal to 2, not 9",
     ),
     (spec(players={"a": {"model": "opnai/x"}}), 'players.a.model: unknown provider "opnai" (did'),
-    (spec(players={"a": {"person": "tv"}}), "players.a.person: should be browser or terminal, not tv"),
+    (spec(players={"a": {"person": "tv"}}), "players.a.person: should be browser or terminal"),
     (spec(pairing="everyone"), 'pairing: "everyone" is no pairing: write all, self, a list of'),
     (spec(pairing=None), "pairing: null is no pairing"),
     (spec(pairing=[]), "pairing: [] is no pairing"),

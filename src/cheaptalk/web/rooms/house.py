@@ -71,7 +71,7 @@ class House:
         Raises:
             NotHere: they are in a match that is under way, or the place is none for people.
         """
-        self._leave_behind(guest)
+        await self._leave_behind(guest)
         place = place or offer.people[0]
         if place not in offer.people:
             raise NotHere(f"{place} is no place for people at this table")
@@ -88,7 +88,7 @@ class House:
         """
         if guest.room is room:
             return
-        self._leave_behind(guest)
+        await self._leave_behind(guest)
         self.sweep(room)
         if room.stage is not Stage.WAITING or not room.free:
             raise NotHere("this table is full; open another one")
@@ -139,7 +139,7 @@ class House:
         self.host.desk.halt(CLOSING)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _leave_behind(self, guest: Guest) -> None:
+    async def _leave_behind(self, guest: Guest) -> None:
         """Take leave of the room before.
 
         Raises:
@@ -149,8 +149,7 @@ class House:
         if room is None or room.over:
             return
         if room.stage is Stage.WAITING:
-            room.guests[room.place_of(guest)] = None
-            room.ring()
+            await self.leave(guest)
         elif not room.sittings[room.place_of(guest)].left:
             raise NotHere("your match is under way; play it to its end, or leave it")
 
