@@ -13,6 +13,7 @@
       part("log", document).replaceWith(part("log", page));
       const now = part("turn", document), next = part("turn", page);
       if (!now.dataset.question || now.dataset.question !== next.dataset.question) now.replaceWith(next);
+      if (!page.querySelector(".leave")) document.querySelector(".leave")?.remove();
     }
     document.title = page.title;
     prepare();
