@@ -85,6 +85,7 @@ def with_mean_bounds(
     """A frame with the bounds of mean payoffs over some places of a role, row by row.
 
     They lie within those of a single place: where one of ten wins, the mean over all ten is 0.1.
+    There are none where nobody comes near them; see :attr:`.Game.payoffs_reach_bounds`.
 
     Args:
         frame: matches.
@@ -106,7 +107,7 @@ def with_mean_bounds(
             [*known.places.values()].count(role), size,
         ))
         for key, size in sizes.iter_rows()
-        if (known := rules[key]) is not None
+        if (known := rules[key]) is not None and known.payoffs_reach_bounds
     ]  # fmt: skip
     kinds = {"configuration": pl.String, filled: pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     found = pl.DataFrame(rows, kinds, orient="row")
@@ -128,7 +129,9 @@ def _ends(game: str, parameters: Mapping[str, Any]) -> dict[str, float]:
     box, rules = game_box(game), _rules(game, parameters)
     if rules is None:
         return {}
-    limits = {f"payoff.{role}": ends for role, ends in rules.payoff_bounds().items()}
+    limits: dict[str, Bounds] = {}
+    if rules.payoffs_reach_bounds:
+        limits = {f"payoff.{role}": ends for role, ends in rules.payoff_bounds().items()}
     limits |= {name: one.limits(rules) for name, one in box.measures.items() if one.limits}
     ends = (((name + LEAST, least), (name + MOST, most)) for name, (least, most) in limits.items())
     return dict(pair for pairs in ends for pair in pairs)

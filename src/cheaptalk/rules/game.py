@@ -197,6 +197,10 @@ class Game(Value):
     payoff_unit: ClassVar[str | tuple[str, ...]] = ""
     """What payoffs are counted in, such as dollars, for those who read them; of each role in order
     where they differ."""
+    payoffs_reach_bounds: ClassVar[bool] = True
+    """Whether players may well come to the ends of :meth:`payoff_bounds`. False where these only
+    keep out what nobody does, such as a price of a hundred times the product's worth: payoffs that
+    did not vary then have no interval, in place of one that reaches there."""
     tries: ClassVar[int] = 3
     """How often a model is asked in all, unless its seat says otherwise, before it forfeits."""
     forfeit: ClassVar[str] = "The match ends as forfeited by that seat and is no part of the score."

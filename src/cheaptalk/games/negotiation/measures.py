@@ -5,7 +5,6 @@ Bob, and p_f = (V_A + V_B) / 2 the fairest price. A series by stage gives the pr
 """
 
 from collections.abc import Iterator
-from functools import partial
 from math import inf
 
 from cheaptalk.games.negotiation.events import Price
@@ -71,21 +70,6 @@ def rounds(result: Result) -> float:
     return float(result.outcome.stage)
 
 
-def _gain_limits(role: str, game: Negotiation) -> tuple[float, float]:
-    least, most = game.payoff_bounds()[role]
-    return least / game.scale, most / game.scale
-
-
-def _fairness_limits(game: Negotiation) -> tuple[float, float]:
-    """From the price furthest from the fairest one to that one."""
-    fairest = (game.seller_factor + game.buyer_factor) / 2
-    return min(1 - 4 * (end - fairest) ** 2 for end in _price_limits(game)), 1.0
-
-
-def _price_limits(game: Negotiation) -> tuple[float, float]:
-    return 0.0, float(game.scale * game.price_limit) / game.scale
-
-
 def _stages(game: Negotiation) -> tuple[float, float]:
     return 1.0, float(game.horizon.rounds)
 
@@ -97,14 +81,12 @@ MEASURES = (
         alice_gain,
         role="alice",
         unit="multiples of the scale",
-        limits=partial(_gain_limits, "alice"),
     ),
     Measure(
         "bob_gain",
         bob_gain,
         role="bob",
         unit="multiples of the scale",
-        limits=partial(_gain_limits, "bob"),
     ),
     Measure("efficiency", efficiency, unit="share of matches", bounds=SHARE),
     Measure(
@@ -113,9 +95,8 @@ MEASURES = (
         published_fairness,
         unit="1 is even",
         bounds=(-inf, 1.0),
-        limits=_fairness_limits,
     ),
-    Measure("price", price, unit="multiples of the scale", bounds=COUNT, limits=_price_limits),
+    Measure("price", price, unit="multiples of the scale", bounds=COUNT),
     Measure("rounds", rounds, unit="rounds", bounds=COUNT, limits=_stages),
 )
 

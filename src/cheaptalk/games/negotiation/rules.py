@@ -43,6 +43,7 @@ class Negotiation(Game):
 
     name = "negotiation"
     payoff_unit = "dollars"
+    payoffs_reach_bounds = False
     roles = ("alice", "bob")
     events = (Briefing, Turn, PricePosted, PriceRejected, Sold, LeftForJohn, NoTrade)
     actions = (Price, SpokenPrice, Reply, ReplyOrJohn)
