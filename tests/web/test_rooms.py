@@ -10,19 +10,20 @@ import pytest
 
 from cheaptalk.players import Kind
 from cheaptalk.records import Status, Store
-from cheaptalk.studies import parse_study
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web import demo
+from cheaptalk.web import demo, key_beside
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
-from tests.web.walker import EARNED, QUESTION, Rooms, Walker, open_house
+from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 
 def played(where: Path, play: Callable[[Rooms], Awaitable[Any]], study: Study | None = None) -> Any:
     """What comes of playing in the rooms of a study."""
 
     async def main() -> Any:
-        async with open_house(study or demo(), where) as rooms:
+        async with visited(study or demo(), where) as rooms:
             return await play(rooms)
 
     return asyncio.run(main())
@@ -188,18 +189,65 @@ def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
         assert store.find(id_).status is Status.FORFEITED
 
 
-def test_links_are_nobodys_but_their_owners() -> None:
-    now = [1_000.0]
-    links = Links(b"key", lasts=10, now=lambda: now[0])
-    token = links.token("0" * 16)
-    assert links.guest(token) == "0" * 16
-    other = Links(b"other", now=lambda: now[0]).token("0" * 16)
-    for bad in ("", "x", token[:-1], token.replace("0", "1", 1), other, f"{token}.{token}"):
+def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:
+    links = Links(b"key")
+    token = links.token("ann")
+    assert links.guest(token) == "ann"
+    for bad in ("", "x", token[:-1], token.replace("ann", "bob"), Links(b"other").token("ann")):
         with pytest.raises(BadLink):
             links.guest(bad)
-    now[0] += 11
     with pytest.raises(ExpiredLink):
-        links.guest(token)
+        Links(b"key", lasts=-1).guest(token)
+    store = str(tmp_path / "s.sqlite")
+    key = key_beside(store)
+    assert key_beside(store) == key != key_beside(str(tmp_path / "other"))
+    assert Path(f"{store}.key").stat().st_mode & 0o077 == 0
+    Path(f"{store}.key").write_bytes(b"")
+    with pytest.raises(CheaptalkError, match="is no key"):
+        key_beside(store)
+
+
+@pytest.mark.parametrize(
+    ("players", "sentence"),
+    [
+        ({"a": {"strategy": "random"}}, "people has no player in the browser"),
+        ({"a": {"person": "terminal"}}, "players.a: at tables in the browser people are asked"),
+        (
+            {"a": {"person": "browser"}, "b": {"model": "openai/gpt-4o"}},
+            "players.b: .*OPENAI_API_KEY",
+        ),
+    ],
+)
+def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, players: dict[str, Any], sentence: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    written = {"name": "people", "games": [{"game": "bargaining"}], "players": players}
+
+    async def play(rooms: Rooms) -> None:
+        raise AssertionError("it was served")
+
+    with pytest.raises(StudyError, match=sentence):
+        played(tmp_path / "s.sqlite", play, parse_study(written, "here"))
+
+
+def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        first = await rooms.sit(offer(rooms, "chip_trading", 3))
+        code, asleep = first.room.code, first.guest
+        asleep.seen = 0.0
+        await rooms.client.get(f"/join/{code}")
+        assert asleep not in first.room.guests.values()
+        assert "waiting for others" in await first.page()
+        assert asleep in first.room.guests.values()
+        asleep.seen = 0.0
+        for _ in range(3):
+            await rooms.join(code)
+        late = await rooms.client.get(first.path)
+        assert (late.status_code, "while you were away" in late.text) == (409, True)
+        assert "Choose a game" in await first.page()
+
+    played(tmp_path / "s.sqlite", play)
 
 
 def test_bad_requests_get_pages_and_change_nothing(tmp_path: Path) -> None:

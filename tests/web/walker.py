@@ -5,18 +5,16 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx2
 
 from cheaptalk.records import Store
 from cheaptalk.rules import Action, game_box
-from cheaptalk.studies import plan
-from cheaptalk.studies.runs.host import open_host
 from cheaptalk.studies.study import Study
-from cheaptalk.web import Links, make_rooms
+from cheaptalk.web import Links, make_rooms, open_house
 from cheaptalk.web.rooms.house import House
-from cheaptalk.web.rooms.offers import Offer, offers_of
+from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.rooms import Guest, Room
 from cheaptalk.web.rooms.sittings import Question
 
@@ -47,23 +45,13 @@ class Rooms(NamedTuple):
 
 
 @asynccontextmanager
-async def open_house(study: Study, where: Path) -> AsyncIterator[Rooms]:
+async def visited(study: Study, where: Path) -> AsyncIterator[Rooms]:
     """The rooms of a study over a store, closed at the end as by a server that is stopped."""
     with Store.open(where, create=True) as store:
-        async with open_host(study, store, ask_person=nobody) as host:
-            house = House(host, offers_of(plan(study)))
-            house.take_up()
-            transport = httpx2.ASGITransport(make_rooms(house, LINKS, "tests"))
+        async with open_house(study, store) as house:
+            transport = httpx2.ASGITransport(make_rooms(house, LINKS))
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
-                try:
-                    yield Rooms(house, client)
-                finally:
-                    await house.close()
-
-
-async def nobody(call: object) -> Any:
-    """Ask nobody: each room asks its own people."""
-    raise AssertionError(call)
+                yield Rooms(house, client)
 
 
 class Walker:
@@ -87,7 +75,7 @@ class Walker:
 
     @property
     def question(self) -> Question:
-        question = self.room.sittings[self.room.place_of(self.guest)].question
+        question = self.room.sitting(self.guest).question
         assert question is not None
         return question
 

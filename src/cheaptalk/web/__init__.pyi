@@ -1,15 +1,16 @@
-from .rooms.links import Links, key_at
-from .rooms.server import demo, make_rooms, open_rooms, serve_rooms
+from .rooms.house import open_house
+from .rooms.links import Links, key_beside
+from .rooms.server import demo, make_rooms, serve_rooms
 from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = [
     "Links",
     "demo",
-    "key_at",
+    "key_beside",
     "listen",
     "make_rooms",
     "make_viewer",
-    "open_rooms",
+    "open_house",
     "serve",
     "serve_rooms",
 ]

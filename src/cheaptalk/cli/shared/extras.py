@@ -32,13 +32,16 @@ for name in sys.argv[1:]:
 """A program that imports modules one after the other and says of each how that went."""
 
 
+WEB = ("fastapi", "itsdangerous", "uvicorn")
+
+
 def extras() -> dict[str, tuple[str, ...]]:
     """The modules that each optional part of the installation needs."""
     return {
-        "analysis": ("numpy", "polars", "scipy"),
+        "analysis": ("numpy", "polars", "scipy", *WEB),
         "figures": ("reportlab", "svglib"),
         "predict": ("catboost", "sklearn", "xgboost"),
-        "web": ("fastapi", "uvicorn"),
+        "web": WEB,
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,8 +34,8 @@ def serve(
     with needing("analysis"):
         listen, serve_rooms = ct.web.listen, ct.web.serve_rooms
     chosen = study or ct.web.demo()
-    links = ct.web.Links(ct.web.key_at(Path(f"{store}.key")))
     with ct.Store.open(store, create=True) as opened, listen(port) as there:
+        links = ct.web.Links(ct.web.key_beside(store))
         host, taken = there.getsockname()
         say(f"Open http://{host}:{taken}/ (Ctrl-C ends it; matches under way go on next time)")
-        asyncio.run(serve_rooms(chosen, opened, links, "cheaptalk", there))
+        asyncio.run(serve_rooms(chosen, opened, links, there))

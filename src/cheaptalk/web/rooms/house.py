@@ -3,15 +3,21 @@
 import asyncio
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 
+from cheaptalk.models import Reply
+from cheaptalk.players import PersonCall
 from cheaptalk.records import Ended, Store
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.rooms import keep_room, kept_rooms
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies.runs.host import Host
+from cheaptalk.studies import StudyError, check, plan
+from cheaptalk.studies.runs.host import Host, open_host
+from cheaptalk.studies.study import Study
 from cheaptalk.web.rooms.links import new_code, new_name
-from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.offers import MEDIUM, Offer, offers_of
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import CLOSING
 
@@ -108,28 +114,42 @@ class House:
         room.filled = tuple(room.free)
         await self._start(room)
 
+    async def come_back(self, guest: Guest) -> None:
+        """Let somebody have a place again that was given up while they were not there.
+
+        Raises:
+            NotHere: all places have been taken.
+        """
+        room = guest.room
+        if room is None or guest in room.guests.values():
+            return
+        if room.stage is not Stage.WAITING or not room.free:
+            guest.room = None
+            raise NotHere("others have taken the places while you were away; open another table")
+        await self._sit(room, room.free[0], guest)
+
     async def leave(self, guest: Guest) -> None:
         """Let somebody go: from a room that waits at once; from a match for good."""
         room = guest.room
         if room is None:
             return
         if room.stage is Stage.WAITING:
-            room.guests[room.place_of(guest)] = None
+            room.guests |= {place: None for place, one in room.guests.items() if one is guest}
             guest.room = None
             if not any(room.guests.values()):
                 room.stage = Stage.OVER
         elif room.stage is Stage.PLAYING:
-            room.sittings[room.place_of(guest)].leave()
+            room.sitting(guest).leave()
         await self._keep(room)
         room.ring()
         guest.bell.ring()
 
     def sweep(self, room: Room) -> None:
-        """Free the places of those who are no longer there while others wait."""
+        """Free the places of those who are no longer there, until they come back."""
         if room.stage is Stage.WAITING:
             for place, guest in room.guests.items():
                 if guest is not None and not guest.present:
-                    room.guests[place], guest.room = None, None
+                    room.guests[place] = None
 
     async def close(self) -> None:
         """Stop all matches where they are; they go on when the house is opened again."""
@@ -150,7 +170,7 @@ class House:
             return
         if room.stage is Stage.WAITING:
             await self.leave(guest)
-        elif not room.sittings[room.place_of(guest)].left:
+        elif not room.sitting(guest).left:
             raise NotHere("your match is under way; play it to its end, or leave it")
 
     async def _sit(self, room: Room, place: str, guest: Guest) -> None:
@@ -209,4 +229,36 @@ class House:
         room.ring()
 
     async def _keep(self, room: Room) -> None:
+        """Keep a room as it now is."""
         await self.host.desk.ledger.write(keep_room(self.host.rows.id, room.code, room.kept()))
+
+
+@asynccontextmanager
+async def open_house(study: Study | Path | str, store: Store | Path) -> AsyncIterator[House]:
+    """The rooms of a study over its store, with the matches under way going on.
+
+    Raises:
+        StudyError: the study has nobody who plays in the browser, somebody who plays elsewhere, or
+            a model that cannot be reached.
+        StoreError: the store is held by somebody else, or cannot be written.
+    """
+    planned = plan(study)
+    offers = offers_of(planned)
+    if not offers:
+        raise StudyError(
+            f"{planned.study.name} has no player in the browser; write one as "
+            f"LABEL: {{person: {MEDIUM}}}"
+        )
+    async with open_host(planned.study, store, ask_person=_nobody) as host:
+        check(planned, host.desk.store, ask_person=_nobody)
+        house = House(host, offers)
+        house.take_up()
+        try:
+            yield house
+        finally:
+            await house.close()
+
+
+async def _nobody(call: PersonCall) -> Reply:
+    """Ask nobody: each room asks its own people."""
+    raise AssertionError(call)

@@ -1,16 +1,20 @@
 """Signed links: who somebody is, told by the address that they were given and nothing else."""
 
 import hashlib
-import hmac
-import re
 import secrets
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-LASTS = 90 * 24 * 3600.0
+from itsdangerous import BadSignature, SignatureExpired, TimestampSigner
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.whole_files import whole_path
+
+LASTS = 90 * 24 * 3600
 """Seconds for which a link leads somewhere."""
-FORM = re.compile(r"([0-9a-f]{16})\.([0-9a-f]{8,12})\.([0-9a-f]{32})")
+SHORTEST = 32
+"""Bytes of a key."""
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Of codes that people read to one another: none that is taken for another."""
 
 
 class BadLink(Exception):
@@ -21,18 +25,27 @@ class ExpiredLink(Exception):
     """A link whose time is over."""
 
 
-def key_at(path: Path) -> bytes:
-    """The key that signs links, made where there is none; only its owner can read the file.
+def key_beside(store: str) -> bytes:
+    """The key that signs links to a store's tables, from a file that only its owner can read.
 
-    Whoever has it can be anybody at the tables of its store.
+    It is ``STORE.key`` beside a store that is a file, else ``cheaptalk.key`` in this folder, made
+    where there is none. Whoever has it can be anybody at the tables.
 
     Raises:
-        OSError: the file can neither be read nor made.
+        CheaptalkError: the file holds no key, or cannot be read or made.
     """
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_bytes(secrets.token_bytes(32))
-    return path.read_bytes()
+    path = Path("cheaptalk.key" if "://" in store else f"{store}.key")
+    try:
+        if not path.exists():
+            with whole_path(path) as half:
+                half.touch(mode=0o600)
+                half.write_bytes(secrets.token_bytes(SHORTEST))
+        key = path.read_bytes()
+    except OSError as error:
+        raise CheaptalkError(f"{path}: {error.strerror}; links are signed with it") from error
+    if len(key) < SHORTEST:
+        raise CheaptalkError(f"{path} is no key: it has fewer than {SHORTEST} bytes; move it away")
+    return key
 
 
 class Links:
@@ -41,20 +54,15 @@ class Links:
     Args:
         key: secret.
         lasts: seconds after which a link expires.
-        now: seconds since 1970.
     """
 
-    def __init__(
-        self, key: bytes, lasts: float = LASTS, now: Callable[[], float] = time.time
-    ) -> None:
-        self.key = key
+    def __init__(self, key: bytes, lasts: int = LASTS) -> None:
+        self.signer = TimestampSigner(key, salt="cheaptalk.rooms", digest_method=hashlib.sha256)
         self.lasts = lasts
-        self.now = now
 
     def token(self, guest: str) -> str:
         """What stands in the link of a guest."""
-        said = f"{guest}.{int(self.now() + self.lasts):08x}"
-        return f"{said}.{self._mac(said)}"
+        return self.signer.sign(guest).decode()
 
     def guest(self, token: str) -> str:
         """Whose link it is.
@@ -63,25 +71,17 @@ class Links:
             BadLink: nobody's.
             ExpiredLink: it was somebody's.
         """
-        written = FORM.fullmatch(token)
-        said = token.rpartition(".")[0]
-        if written is None or not hmac.compare_digest(self._mac(said), written[3]):
-            raise BadLink
-        if int(written[2], 16) < self.now():
-            raise ExpiredLink
-        return written[1]
-
-    def _mac(self, said: str) -> str:
-        return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()[:32]
+        try:
+            return self.signer.unsign(token, max_age=self.lasts).decode()
+        except SignatureExpired as error:
+            raise ExpiredLink from error
+        except BadSignature as error:
+            raise BadLink from error
 
 
 def new_name() -> str:
-    """The name of a new guest or room, which nobody can guess."""
+    """The name of a new guest, which nobody can guess."""
     return secrets.token_hex(8)
-
-
-CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Of codes that people read to one another: none that is taken for another."""
 
 
 def new_code() -> str:

@@ -17,6 +17,7 @@ from cheaptalk.studies.plans.matches import (
 )
 from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.plans.seating import Seated
+from cheaptalk.studies.study import StudyError
 
 MEDIUM = "browser"
 """How people are asked here, as a study names it: ``{person: browser}``."""
@@ -92,7 +93,17 @@ def for_people(seated: Seated) -> bool:
 
 
 def offers_of(planned: Plan) -> dict[str, Offer]:
-    """The tables of a plan with places for people, by name, in the plan's order."""
+    """The tables of a plan with places for people, by name, in the plan's order.
+
+    Raises:
+        StudyError: somebody is asked elsewhere than in the browser.
+    """
+    for player in planned.players().values():
+        if isinstance(player.spec, PersonSeat) and not for_people(player):
+            raise StudyError(
+                f"players.{player.label}: at tables in the browser people are asked there; write "
+                f"{{person: {MEDIUM}}}"
+            )
     return {offer.name: offer for offer in _offers(planned)}
 
 

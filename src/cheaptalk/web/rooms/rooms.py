@@ -72,7 +72,6 @@ class Room:
     filled: tuple[str, ...] = ()
     deal: int = 0
     repeat: int = 0
-    opened: float = field(default_factory=time.time)
     table: Table | None = None
     sittings: dict[str, Sitting] = field(default_factory=dict)
 
@@ -95,6 +94,10 @@ class Room:
     def place_of(self, guest: Guest) -> str:
         """Where somebody sits."""
         return next(place for place, one in self.guests.items() if one is guest)
+
+    def sitting(self, guest: Guest) -> Sitting:
+        """Somebody's place in the match."""
+        return self.sittings[self.place_of(guest)]
 
     def ring(self) -> None:
         """Tell all who are here that something has happened."""
@@ -131,7 +134,7 @@ class Room:
         return {
             "offer": self.offer.name, "stage": self.stage.value, "filled": list(self.filled),
             "guests": {place: one and one.name for place, one in self.guests.items()},
-            "deal": self.deal, "repeat": self.repeat, "opened": self.opened,
+            "deal": self.deal, "repeat": self.repeat,
             "left": [place for place, one in self.sittings.items() if one.left],
         }  # fmt: skip
 
@@ -143,7 +146,6 @@ class Room:
         made = cls(
             code, offer, {place: guests.get(name) for place, name in kept["guests"].items()},
             Stage(kept["stage"]), tuple(kept["filled"]), kept["deal"], kept["repeat"],
-            kept["opened"],
         )  # fmt: skip
         made.seat_people()
         for place in kept["left"]:

@@ -3,9 +3,7 @@
 import hashlib
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from functools import cache
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,24 +12,26 @@ import jinja2
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 
+from cheaptalk.loopback import HOST
 from cheaptalk.records import Store
-from cheaptalk.rules import counted, game_title
-from cheaptalk.studies import plan
-from cheaptalk.studies.runs.host import open_host
+from cheaptalk.reports.pages import environment
 from cheaptalk.studies.study import Study, load_study
-from cheaptalk.text import capital, fixed, plain
+from cheaptalk.text import capital
 from cheaptalk.web.rooms.forms import answer_text, fields, option_label
-from cheaptalk.web.rooms.house import House, NotHere
+from cheaptalk.web.rooms.house import House, NotHere, open_house
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
-from cheaptalk.web.rooms.offers import by_game, offers_of
+from cheaptalk.web.rooms.offers import by_game
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import Bell, Question, Sitting
 from cheaptalk.web.rooms.views import table_view
 
 HERE = Path(__file__).parent
+STATIC = HERE / "static"
 LONGEST = 64_000
 """Bytes of a form."""
 BEAT = 15.0
@@ -48,47 +48,41 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-
-
-@cache
-def static_file(name: str) -> tuple[bytes, str]:
-    """A file of ours and its digest, which stands in its address."""
-    data = (HERE / "static" / name).read_bytes()
-    return data, hashlib.sha256(data).hexdigest()[:12]
 
 
 def static_path(name: str) -> str:
-    """Where a file of ours is; another text has another address."""
-    return f"/static/{static_file(name)[1]}/{name}"
+    """Where a file of ours is; another text has another address, so that no old one is shown."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
+    return f"/static/{name}?{digest[:12]}"
 
 
 def templates() -> jinja2.Environment:
     """The templates of pages, everything in them escaped."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    made.filters |= {
-        "capital": capital, "counted": counted, "fixed": fixed, "game_title": game_title,
-        "option_label": option_label, "plain": plain,
+    made = environment(HERE / "templates")
+    made.filters["option_label"] = option_label
+    made.globals |= {
+        "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
+        "style": static_path("rooms.css"),
     }  # fmt: skip
-    made.globals |= {"static_path": static_path, "fields": fields, "Stage": Stage}
     return made
 
 
-def make_rooms(house: House, links: Links, title: str) -> FastAPI:
+def make_rooms(
+    house: House, links: Links, title: str = "cheaptalk", hosts: Sequence[str] = ("*",)
+) -> FastAPI:
     """The rooms as a web application.
 
     Args:
         title: what stands over all pages.
+        hosts: the names of this server that requests may have.
     """
     app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.mount("/static", StaticFiles(directory=STATIC))
     pages = _Pages(house, links, title)
     for error in (404, 405, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink):
         app.add_exception_handler(error, pages.refused)
     app.get("/")(pages.gallery)
-    app.get("/static/{digest}/{name}")(pages.static)
     app.get("/games/{name}")(pages.game)
     app.post("/open")(pages.open)
     app.get("/join/{code}")(pages.invitation)
@@ -108,6 +102,7 @@ class _Pages:
         self.links = links
         self.title = title
         self.templates = templates()
+        self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
         self.openings = Limit(40, 1)
 
@@ -120,21 +115,11 @@ class _Pages:
         status, said = _refusal(error)
         return self.render("refused.html.jinja", status, said=said)
 
-    async def static(self, digest: str, name: str) -> Response:
-        if name not in {one.name for one in (HERE / "static").iterdir()}:
-            raise HTTPException(404)
-        data, now = static_file(name)
-        if digest != now:
-            raise HTTPException(404)
-        forever = {"Cache-Control": "public, max-age=31536000, immutable"}
-        kind = TYPES[Path(name).suffix]
-        return Response(data, media_type=kind, headers=HEADERS | forever)
-
     async def gallery(self) -> Response:
-        return self.render("gallery.html.jinja", games=by_game(self.house.offers), me="")
+        return self.render("gallery.html.jinja", games=self.games, me="")
 
     async def game(self, name: str, me: str = "") -> Response:
-        offers = by_game(self.house.offers).get(name)
+        offers = self.games.get(name)
         if offers is None:
             raise HTTPException(404)
         return self.render("game.html.jinja", offers=offers, game=offers[0].game, me=me)
@@ -163,10 +148,11 @@ class _Pages:
     async def guest(self, request: Request, token: str) -> Response:
         """The one page of a guest: where they are, whatever that is."""
         guest = self.known(token)
+        await self.house.come_back(guest)
         room = guest.room
         values: dict[str, Any] = {"token": token, "guest": guest, "number": guest.bell.number}
         if room is None:
-            return self.render("gallery.html.jinja", games=by_game(self.house.offers), me=token)
+            return self.render("gallery.html.jinja", games=self.games, me=token)
         if room.stage is Stage.WAITING:
             link = str(request.url_for("invitation", code=room.code))
             return self.render("lobby.html.jinja", room=room, link=link, **values)
@@ -189,28 +175,28 @@ class _Pages:
         posted = await self.posted(request, self.posts, guest.name)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
-            sitting = room.sittings[room.place_of(guest)]
-            question, key = sitting.question, posted.pop("question", "")
-            if question is not None and question.key == key:
+            sitting = room.sitting(guest)
+            question = sitting.waiting(posted.pop("question", ""))
+            if question is not None:
                 kept = _kept(room, sitting, question)
-                if sitting.answer(key, answer_text(question.call.form, posted), posted):
-                    await _until(kept, guest.bell)
+                sitting.answer(question, answer_text(question.call.form, posted), posted)
+                await _until(kept, guest.bell)
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, come back, or begin with stand-ins."""
+        """Leave, say that one is back, begin with stand-ins, or have done with what is over."""
         guest = self.known(token)
         await self.posted(request, self.posts, guest.name)
         room = guest.room
         if deed == "leave":
             await self.house.leave(guest)
         elif deed == "back" and room is not None and room.sittings:
-            room.sittings[room.place_of(guest)].back()
+            room.sitting(guest).back()
         elif deed == "fill" and room is not None:
             await self.house.fill(room)
-        elif deed == "away" and room is not None and room.over:
+        elif deed == "done" and room is not None and room.over:
             guest.room = None
-        elif deed not in ("back", "fill", "away"):
+        elif deed not in ("back", "fill", "done"):
             raise HTTPException(404)
         return self.to_page_of(guest, token)
 
@@ -319,29 +305,16 @@ def demo() -> Study:
     return load_study(HERE / "demo.yaml")
 
 
-@asynccontextmanager
-async def open_rooms(
-    study: Study | Path | str, store: Store, links: Links, title: str
-) -> AsyncIterator[FastAPI]:
-    """The rooms of a study over its store, with the matches under way going on."""
-    async with open_host(study, store, ask_person=_nobody) as host:
-        house = House(host, offers_of(plan(study)))
-        house.take_up()
-        try:
-            yield make_rooms(house, links, title)
-        finally:
-            await house.close()
-
-
-async def _nobody(call: object) -> Any:
-    """Ask nobody: each room asks its own people."""
-    raise AssertionError(call)
-
-
 async def serve_rooms(
-    study: Study | Path | str, store: Store, links: Links, title: str, there: socket.socket
+    study: Study | Path | str, store: Store, links: Links, there: socket.socket
 ) -> None:
-    """Serve the rooms until stopped."""
-    async with open_rooms(study, store, links, title) as app:
+    """Serve the rooms of a study until stopped.
+
+    Raises:
+        StudyError: the study cannot be served; see :func:`.open_house`.
+        StoreError: the store is held by somebody else, or cannot be written.
+    """
+    async with open_house(study, store) as house:
+        app = make_rooms(house, links, hosts=(HOST, "localhost"))
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve(sockets=[there])

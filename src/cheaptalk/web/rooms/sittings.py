@@ -5,7 +5,7 @@ import hashlib
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cheaptalk.calls.budget import Halted
 from cheaptalk.models import Failure, Reply
@@ -49,14 +49,12 @@ class Question:
     Attributes:
         key: names it, the same after a restart; an answer to another question does not count.
         due: when the answer must have come, in seconds since 1970; None without a deadline.
-        asked: when it was put, in seconds since 1970.
     """
 
     key: str
     call: PersonCall
     due: float | None
     answer: "asyncio.Future[str]"
-    asked: float = field(default_factory=time.time)
 
 
 class Sitting:
@@ -90,18 +88,17 @@ class Sitting:
         if self.halted:
             raise Halted(self.halted)
         if self.left or self.away:
-            return self._none("left the table" if self.left else "away since an earlier question")
+            return _none("left the table" if self.left else "away since an earlier question")
         asked = time.time()
         due = None if call.deadline is None else asked + call.deadline
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.open[call.seat] = Question(self._key(call, table), call, due, waiting, asked)
+        self.open[call.seat] = Question(self._key(call, table), call, due, waiting)
         self.bell.ring()
         try:
             text = await asyncio.wait_for(waiting, call.deadline)
         except TimeoutError:
             self.away = not self.left
-            seconds = 0 if call.deadline is None else call.deadline
-            return self._none("left" if self.left else f"no answer in {seconds:g} seconds")
+            return _none("left the table" if self.left else f"no answer in {call.deadline} seconds")
         finally:
             del self.open[call.seat]
             self.bell.ring()
@@ -112,14 +109,20 @@ class Sitting:
         """The question to be answered first."""
         return next(iter(self.open.values()), None)
 
-    def answer(self, key: str, text: str, fields: dict[str, str]) -> bool:
-        """Answer a question; whether it was open still."""
-        for question in self.open.values():
-            if question.key == key and not question.answer.done():
-                self.refused = fields
-                question.answer.set_result(text)
-                return True
-        return False
+    def waiting(self, key: str) -> Question | None:
+        """The question of this name, if it still waits for its answer."""
+        waiting = (one for one in self.open.values() if not one.answer.done())
+        return next((one for one in waiting if one.key == key), None)
+
+    def answer(self, question: Question, text: str, fields: dict[str, str]) -> None:
+        """Answer a question that waits.
+
+        Args:
+            text: the answer as the player reads it.
+            fields: as they were filled in, to be shown again where it is refused.
+        """
+        self.refused = fields
+        question.answer.set_result(text)
 
     def leave(self) -> None:
         """Leave the table: no question is put any more."""
@@ -140,9 +143,6 @@ class Sitting:
             if not question.answer.done():
                 question.answer.set_exception(Halted(why))
 
-    def _none(self, why: str) -> Reply:
-        return Reply(failure=Failure.TIMED_OUT, detail=why)
-
     def _key(self, call: PersonCall, table: Table) -> str:
         """What names a question: where it stands, what was wrong, and how often it was just that.
 
@@ -151,3 +151,8 @@ class Sitting:
         said = f"{table.requests}/{call.seat}/{call.problem or ''}"
         self._asked[said] += 1
         return hashlib.sha256(f"{said}/{self._asked[said]}".encode()).hexdigest()[:16]
+
+
+def _none(why: str) -> Reply:
+    """That there is no answer."""
+    return Reply(failure=Failure.TIMED_OUT, detail=why)

@@ -40,6 +40,7 @@ class TableView(NamedTuple):
         payoff: what the person got; None where the match did not finish.
         unit: what it is counted in.
         away, left: whether they gave no answer in time, or have left.
+        forfeited: who ended the match by giving no answer, by name.
     """
 
     me: str
@@ -68,7 +69,7 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
         table = room.table = _replayed(house, room)
     if table is None:
         return None
-    sitting = room.sittings[place]
+    sitting = room.sitting(guest)
     question = sitting.question
     seat = question.call.seat if question else _last_seat(table, place)
     spec = room.offer.seated[place].spec
