@@ -144,7 +144,7 @@ def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None
 
 @pytest.mark.parametrize("extra", extras())
 def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
-    others = {"predict": ("analysis",), "analysis": ("web",), "figures": ("report",)}.get(extra, ())
+    others = {"predict": ("analysis",), "figures": ("report",)}.get(extra, ())
     assert set(extras()[extra]) == declared(extra) - declared(*others)
 
 

@@ -267,7 +267,7 @@ def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
             Header("player", "Player"), Header("z", "Standing", f"{UNIT}, in what it played", 3),
             Header("lacks", "Has no match in"),
         ),
-        "Players who lack what those above have; cheaptalk run plays what their studies lack.",
+        "Players who lack what those above have; a study that seats them there plays it.",
     )  # fmt: skip
 
 
