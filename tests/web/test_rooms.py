@@ -13,7 +13,7 @@ from cheaptalk.records import Status, Store
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study
-from cheaptalk.web import demo, key_beside
+from cheaptalk.web import demo, key_beside, open_house
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
@@ -224,11 +224,13 @@ def test_a_study_that_cannot_be_served_is_refused_before_anybody_comes(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     written = {"name": "people", "games": [{"game": "bargaining"}], "players": players}
 
-    async def play(rooms: Rooms) -> None:
-        raise AssertionError("it was served")
+    async def open_it() -> None:
+        async with open_house(parse_study(written, "here"), tmp_path / "s.sqlite"):
+            raise AssertionError("it was served")
 
     with pytest.raises(StudyError, match=sentence):
-        played(tmp_path / "s.sqlite", play, parse_study(written, "here"))
+        asyncio.run(open_it())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_who_was_away_from_a_lobby_has_a_place_again_if_there_is_one(tmp_path: Path) -> None:

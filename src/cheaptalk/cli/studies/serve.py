@@ -33,9 +33,13 @@ def serve(
         raise typer.BadParameter("name a study, or take --demo", param_hint="STUDY")
     with needing("analysis"):
         listen, serve_rooms = ct.web.listen, ct.web.serve_rooms
-    chosen = study or ct.web.demo()
-    with ct.Store.open(store, create=True) as opened, listen(port) as there:
-        links = ct.web.Links(ct.web.key_beside(store))
-        host, taken = there.getsockname()
-        say(f"Open http://{host}:{taken}/ (Ctrl-C ends it; matches under way go on next time)")
-        asyncio.run(serve_rooms(chosen, opened, links, there))
+
+    async def main() -> None:
+        with listen(port) as there:
+            async with ct.web.open_house(study or ct.web.demo(), store) as house:
+                links = ct.web.Links(ct.web.key_beside(store))
+                host, taken = there.getsockname()
+                say(f"Open http://{host}:{taken}/ (Ctrl-C ends it; matches go on next time)")
+                await serve_rooms(house, links, there)
+
+    asyncio.run(main())

@@ -160,7 +160,7 @@ def _certainty(one: Margin) -> tuple[float, float]:
 def _within(one: Margin, places: int) -> str:
     few = f", on only {counted(one.deals, 'deal')}" if one.deals < FEW_DEALS else ""
     if one.low is None or one.high is None:
-        return f" ({'one deal' if one.deals == 1 else 'the same on every deal'}{few if one.deals > 1 else ''})"
+        return " (one deal)" if one.deals == 1 else f" (the same on every deal{few})"
     return f" (95 % interval {fixed(one.low, places)} to {fixed(one.high, places)}{few})"
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.records import Ended, Store
+from cheaptalk.records import Ended, NoStore, Store
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.rooms import keep_room, kept_rooms
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.studies import StudyError, check, plan
+from cheaptalk.studies import Plan, check, plan
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.study import Study
 from cheaptalk.web.rooms.links import new_code, new_name
-from cheaptalk.web.rooms.offers import MEDIUM, Offer, offers_of
+from cheaptalk.web.rooms.offers import Offer, offers_of
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import CLOSING
 
@@ -234,29 +234,36 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(study: Study | Path | str, store: Store | Path) -> AsyncIterator[House]:
+async def open_house(study: Study | Path | str, store: Store | Path | str) -> AsyncIterator[House]:
     """The rooms of a study over its store, with the matches under way going on.
+
+    Args:
+        study: a study, its file or a preset's name.
+        store: where its matches are kept, or the store's file or URL; made where there is none.
 
     Raises:
         StudyError: the study has nobody who plays in the browser, somebody who plays elsewhere, or
-            a model that cannot be reached.
+            a model that cannot be reached; nothing is written then.
         StoreError: the store is held by somebody else, or cannot be written.
     """
     planned = plan(study)
     offers = offers_of(planned)
-    if not offers:
-        raise StudyError(
-            f"{planned.study.name} has no player in the browser; write one as "
-            f"LABEL: {{person: {MEDIUM}}}"
-        )
+    _check(planned, store)
     async with open_host(planned.study, store, ask_person=_nobody) as host:
-        check(planned, host.desk.store, ask_person=_nobody)
         house = House(host, offers)
         house.take_up()
         try:
             yield house
         finally:
             await house.close()
+
+
+def _check(planned: Plan, store: Store | Path | str) -> None:
+    try:
+        with Store.opened(store) as there:
+            check(planned, there, ask_person=_nobody)
+    except NoStore:
+        check(planned, None, ask_person=_nobody)
 
 
 async def _nobody(call: PersonCall) -> Reply:

@@ -96,7 +96,7 @@ def offers_of(planned: Plan) -> dict[str, Offer]:
     """The tables of a plan with places for people, by name, in the plan's order.
 
     Raises:
-        StudyError: somebody is asked elsewhere than in the browser.
+        StudyError: nobody plays in the browser, or somebody is asked elsewhere.
     """
     for player in planned.players().values():
         if isinstance(player.spec, PersonSeat) and not for_people(player):
@@ -104,7 +104,13 @@ def offers_of(planned: Plan) -> dict[str, Offer]:
                 f"players.{player.label}: at tables in the browser people are asked there; write "
                 f"{{person: {MEDIUM}}}"
             )
-    return {offer.name: offer for offer in _offers(planned)}
+    found = {offer.name: offer for offer in _offers(planned)}
+    if not found:
+        raise StudyError(
+            f"{planned.study.name} has no player in the browser; write one as LABEL: "
+            f"{{person: {MEDIUM}}}"
+        )
+    return found
 
 
 def by_game(offers: Mapping[str, Offer]) -> dict[str, list[Offer]]:

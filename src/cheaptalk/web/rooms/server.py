@@ -17,12 +17,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from fastapi.staticfiles import StaticFiles
 
 from cheaptalk.loopback import HOST
-from cheaptalk.records import Store
 from cheaptalk.reports.pages import environment
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
 from cheaptalk.web.rooms.forms import answer_text, fields, option_label
-from cheaptalk.web.rooms.house import House, NotHere, open_house
+from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import by_game
@@ -305,16 +304,8 @@ def demo() -> Study:
     return load_study(HERE / "demo.yaml")
 
 
-async def serve_rooms(
-    study: Study | Path | str, store: Store, links: Links, there: socket.socket
-) -> None:
-    """Serve the rooms of a study until stopped.
-
-    Raises:
-        StudyError: the study cannot be served; see :func:`.open_house`.
-        StoreError: the store is held by somebody else, or cannot be written.
-    """
-    async with open_house(study, store) as house:
-        app = make_rooms(house, links, hosts=(HOST, "localhost"))
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-        await uvicorn.Server(config).serve(sockets=[there])
+async def serve_rooms(house: House, links: Links, there: socket.socket) -> None:
+    """Serve the rooms of a house on this machine until stopped."""
+    app = make_rooms(house, links, hosts=(HOST, "localhost"))
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+    await uvicorn.Server(config).serve(sockets=[there])
