@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,10 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
         answers = [one for one in store.find(id_).answers if one.seat == "alice"]
     assert answers[0].action is not None
     assert answers[0].action["message"] == "Mine <b>& yours"
+    with closing(sqlite3.connect(where)) as connection, connection:
+        connection.execute("delete from members")
+        connection.execute("delete from matches")
+    assert "cannot go on" in played(where, look_back, study)
 
 
 def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """What a person's page shows of their table: only what their seat was told, asked and answered."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cheaptalk.players import PersonSeat
-from cheaptalk.records import StoreError
-from cheaptalk.rules import Action, Moment, Table
+from cheaptalk.rules import Action, CheaptalkError, Moment, Table
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
 from cheaptalk.text import plain, readable
@@ -13,13 +13,15 @@ from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import Question
 
+LOG = logging.getLogger(__name__)
+
 
 class Entry(NamedTuple):
     """Something that happened, as the seat lived through it.
 
     Attributes:
         text: what the seat was told or asked.
-        answer: what it answered; None where it was told, ``""`` where it gave no answer.
+        answer: what it answered; None where it was told, or gave no answer.
     """
 
     text: str
@@ -58,15 +60,19 @@ class TableView(NamedTuple):
 
 
 def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
-    """The table of a room as somebody who sits there sees it; None before it has begun.
+    """The table of a room as somebody who sits there sees it.
 
-    Raises:
-        StoreError: the match was played, and is no longer in the store.
+    None before it has begun, and where the match was played and can no longer be shown; the room
+    is broken then.
     """
     place = room.place_of(guest)
     table = room.table
     if table is None and room.stage is Stage.OVER:
-        table = room.table = _replayed(house, room)
+        try:
+            table = room.table = house.store.find(room.match.id).replay()
+        except CheaptalkError as error:
+            LOG.warning("room %s cannot be shown: %s", room.code, error)
+            room.stage = Stage.BROKEN
     if table is None:
         return None
     sitting = room.sitting(guest)
@@ -94,14 +100,6 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
         sitting.left,
         [_called(table, one) for one in sorted(table.forfeited)],
     )
-
-
-def _replayed(house: House, room: Room) -> Table | None:
-    """The table of a match that ended before the server was started."""
-    try:
-        return house.store.find(room.match.id).replay()
-    except StoreError:
-        return None
 
 
 def _last_seat(table: Table, place: str) -> str:
