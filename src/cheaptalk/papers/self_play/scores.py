@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from cheaptalk.papers.self_play.stages import (
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
+    OTHERS,
     OWN,
     PEOPLE,
     PERCENT,
@@ -28,6 +30,7 @@ from cheaptalk.papers.self_play.stages import (
 )
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.margins import margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
 from cheaptalk.reports.recipes.tables import BOLD, COUNT, Header, ReportTable, estimate
@@ -58,40 +61,59 @@ GROUP = ("weight", "objective", "lineage", "partner")
 def _risen(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
     """What self-play did to scores; without iterations, who scores most with its copy."""
     alone = frame.filter(partner=ITSELF).drop_nulls(number.key)
-    by = ["objective", "lineage"] if sides.staged else ["objective"]
-    told = {
-        names: _change(part, number) if sides.staged else _highest(part, number)
-        for names, part in alone.group_by(by, maintain_order=True)
-    }
-    said = [" ".join(filter(None, (f"{names[0]}:", text))) for names, text in told.items() if text]
+    if sides.staged:
+        said = _changes(sides.frame.filter(partner=ITSELF), alone, number)
+    else:
+        said = [
+            f"{names[0]}: {_highest(part, number)}"
+            for names, part in alone.group_by("objective", maintain_order=True)
+        ]
     if not said:
         return Answer("What self-play does to scores cannot be told: nobody met its copy.")
     where = "Among people" if set(alone["player"]) <= sides.people else "In self-play"
-    return Answer(f"{where}, {'; '.join(said)}.")
+    return Answer(f"{where}, {'; '.join(said)}.{_with_others(sides, frame, number)}")
+
+
+def _with_others(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> str:
+    """How the scores of iterations changed with other players."""
+    met = frame.filter(partner=OTHERS).drop_nulls(number.key)
+    said = _changes(sides.frame.filter(partner=OTHERS), met, number)
+    return f" With other players, {'; '.join(said)}." if said else ""
 
 
 def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
     best = players.sort(number.key, descending=True).row(0, named=True)
-    return f"{best['player']} scores most, {_score(best, number)}"
+    within = estimate(best, number.key).within(number.places)
+    return f"{best['player']} scores most, {fixed(best[number.key], number.places)}{within}"
 
 
-def _change(lineage: pl.DataFrame, number: ShownNumber) -> str:
+def _changes(matches: pl.DataFrame, cells: pl.DataFrame, number: ShownNumber) -> list[str]:
+    """How the score changed from the first iteration to the last, objective by objective."""
+    told = [
+        (names[0], _change(matches.filter(objective=names[0]), part, number))
+        for names, part in cells.group_by("objective", "lineage", maintain_order=True)
+    ]
+    return [f"{objective}: {text}" for objective, text in told if text]
+
+
+def _change(matches: pl.DataFrame, lineage: pl.DataFrame, number: ShownNumber) -> str:
     """From the first iteration to the last; empty where there is one."""
-    ends = lineage.drop_nulls("iteration").sort("iteration").rows(named=True)
-    if len(ends) < 2:
+    rows = lineage.drop_nulls("iteration").sort("iteration").rows(named=True)
+    if len(rows) < 2:
         return ""
-    first, last = ends[0], ends[-1]
+    first, last, places = rows[0], rows[-1], number.places
     of = f" of {first['lineage']}" if first["lineage"] else ""
     over = f"over iterations {first['iteration']} to {last['iteration']}"
-    if first[number.key] == last[number.key]:
-        return f"the score{of} stays at {_score(first, number)} {over}"
-    way = "rises" if last[number.key] > first[number.key] else "falls"
-    return f"the score{of} {way} from {_score(first, number)} to {_score(last, number)} {over}"
-
-
-def _score(row: dict[str, Any], number: ShownNumber) -> str:
-    places = number.places
-    return fixed(row[number.key], places) + estimate(row, number.key).within(places)
+    higher, lower = sorted((last, first), key=itemgetter(number.key), reverse=True)
+    ranked = [(one["player"], one[number.key]) for one in (higher, lower)]
+    (by,) = margins_over(matches, "player", number.key, ranked)
+    change = f"from {fixed(first[number.key], places)} to {fixed(last[number.key], places)}"
+    if by.size == 0:
+        return f"the score{of} is {fixed(last[number.key], places)} at both ends, {over}"
+    size = f"{fixed(by.size, places)}{by.within(places)}"
+    if not by.told:
+        return f"whether the score{of} changes cannot be told, {change} {over}, by {size}"
+    return f"the score{of} {'rises' if higher is last else 'falls'} {change} {over}, by {size}"
 
 
 def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
@@ -111,6 +133,8 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     yield _risen(sides, frame, number)
     yield Charts("scores-figure", "Score by iteration" if sides.staged else "Score by player",
                  panels(frame, number, staged=sides.staged),
+                 "Whiskers are 95 % intervals clustered by deal. A dashed line is a player that is "
+                 "no iteration." if sides.staged else
                  "Whiskers are 95 % intervals clustered by deal.")  # fmt: skip
     columns = (
         *HEAD, SERIES,
