@@ -101,6 +101,8 @@ class _Pages:
         self.links = links
         self.title = title
         self.templates = templates()
+        self.templates.filters["called"] = lambda offer: links.offer(offer.name)
+        self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
         self.openings = Limit(40, 1)
@@ -126,7 +128,7 @@ class _Pages:
     async def open(self, request: Request) -> Response:
         """Open a room, and go there."""
         posted = await self.posted(request, self.openings, _address(request))
-        offer = self.house.offers.get(posted.get("offer", ""))
+        offer = self.offers.get(posted.get("offer", ""))
         if offer is None:
             raise HTTPException(404)
         guest = self.whoever(posted)
