@@ -77,7 +77,7 @@ class House:
         Raises:
             NotHere: they are in a match that is under way, or the place is none for people.
         """
-        await self._leave_behind(guest)
+        self._expect_free(guest)
         place = place or offer.people[0]
         if place not in offer.people:
             raise NotHere(f"{place} is no place for people at this table")
@@ -94,7 +94,7 @@ class House:
         """
         if guest.room is room:
             return
-        await self._leave_behind(guest)
+        self._expect_free(guest)
         self.sweep(room)
         if room.stage is not Stage.WAITING or not room.free:
             raise NotHere("this table is full; open another one")
@@ -121,7 +121,7 @@ class House:
             NotHere: all places have been taken.
         """
         room = guest.room
-        if room is None or guest in room.guests.values():
+        if room is None or room.seats(guest):
             return
         if room.stage is not Stage.WAITING or not room.free:
             guest.room = None
@@ -133,15 +133,13 @@ class House:
         room = guest.room
         if room is None:
             return
-        if room.stage is Stage.WAITING:
-            room.guests |= {place: None for place, one in room.guests.items() if one is guest}
-            guest.room = None
-            if not any(room.guests.values()):
-                room.stage = Stage.OVER
-        elif room.stage is Stage.PLAYING:
+        if room.stage is Stage.PLAYING and room.seats(guest):
             room.sitting(guest).leave()
-        await self._keep(room)
-        room.ring()
+            await self._keep(room)
+            room.ring()
+        elif not room.over:
+            guest.room = None
+            await self._vacate(room, guest)
         guest.bell.ring()
 
     def sweep(self, room: Room) -> None:
@@ -159,23 +157,32 @@ class House:
         self.host.desk.halt(CLOSING)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _leave_behind(self, guest: Guest) -> None:
-        """Take leave of the room before.
-
-        Raises:
-            NotHere: a match is under way there.
-        """
+    @staticmethod
+    def _expect_free(guest: Guest) -> None:
+        """Raise :class:`NotHere` where a match with somebody is under way."""
         room = guest.room
-        if room is None or room.over:
+        if room is None or room.over or room.stage is Stage.WAITING or not room.seats(guest):
             return
-        if room.stage is Stage.WAITING:
-            await self.leave(guest)
-        elif not room.sitting(guest).left:
+        if not room.sitting(guest).left:
             raise NotHere("your match is under way; play it to its end, or leave it")
 
+    async def _vacate(self, room: Room, guest: Guest) -> None:
+        """Free the place of somebody who has gone from a room that waits."""
+        if room.stage is not Stage.WAITING:
+            return
+        room.guests |= {place: None for place, one in room.guests.items() if one is guest}
+        if not any(room.guests.values()):
+            room.stage = Stage.OVER
+        await self._keep(room)
+        room.ring()
+
     async def _sit(self, room: Room, place: str, guest: Guest) -> None:
+        """Give somebody a place, who then has none anywhere else."""
         guest.here()
+        before = guest.room
         room.guests[place], guest.room = guest, room
+        if before is not None and before is not room:
+            await self._vacate(before, guest)
         if room.free:
             await self._keep(room)
             room.ring()

@@ -91,6 +91,10 @@ class Room:
         """What is played here."""
         return self.offer.match(self.deal, self.repeat, self.filled)
 
+    def seats(self, guest: Guest) -> bool:
+        """Whether somebody has a place here, or had to give theirs up while they were away."""
+        return any(one is guest for one in self.guests.values())
+
     def place_of(self, guest: Guest) -> str:
         """Where somebody sits."""
         return next(place for place, one in self.guests.items() if one is guest)

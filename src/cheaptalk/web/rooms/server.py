@@ -1,20 +1,25 @@
 """The server behind the rooms: pages that work without scripts, and events that keep them fresh."""
 
 import hashlib
+import re
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 import jinja2
 import uvicorn
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import environment
@@ -35,6 +40,7 @@ LONGEST = 64_000
 """Bytes of a form."""
 BEAT = 15.0
 """Seconds after which a page that hears nothing is told that all is well."""
+COUNT = re.compile("[0-9]{1,18}")
 SETTLING = 10.0
 """Seconds that an answer may take to be kept before the page is shown all the same."""
 HEADERS = {
@@ -47,6 +53,10 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
+KEPT = "public, max-age=31536000, immutable"
+"""How long browsers keep our files: another text has another address."""
+NOTHING = "There is nothing here. Go to the beginning, and choose a game."
+FORM = "application/x-www-form-urlencoded"
 
 
 def static_path(name: str) -> str:
@@ -75,11 +85,23 @@ def make_rooms(
         title: what stands over all pages.
         hosts: the names of this server that requests may have.
     """
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(_Headed)
     app.mount("/static", StaticFiles(directory=STATIC))
     pages = _Pages(house, links, title)
-    for error in (404, 405, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink):
+    for error in (
+        404,
+        405,
+        500,
+        HTTPException,
+        RequestValidationError,
+        NotHere,
+        BadLink,
+        ExpiredLink,
+    ):
         app.add_exception_handler(error, pages.refused)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
@@ -91,6 +113,24 @@ def make_rooms(
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/{deed}")(pages.deed)
     return app
+
+
+class _Headed:
+    """Says in the headers of every answer what browsers may do with it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if message["status"] == 200 and scope["path"].startswith("/static/"):
+                    headers["Cache-Control"] = KEPT
+            await send(message)
+
+        await self.app(scope, receive, headed)
 
 
 class _Pages:
@@ -109,7 +149,7 @@ class _Pages:
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = self.templates.get_template(template).render(title=self.title, **values)
-        return HTMLResponse(text, status, HEADERS)
+        return HTMLResponse(text, status)
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say in a page why there is nothing."""
@@ -164,16 +204,17 @@ class _Pages:
         """Tell a page when something has happened, by the number of what happened last."""
         guest = self.known(token)
         known = request.headers.get("Last-Event-ID", "")
-        seen = int(known) if known.isdigit() else after
+        seen = int(known) if COUNT.fullmatch(known) else after
         return StreamingResponse(
             _events(guest, seen), media_type="text/event-stream",
-            headers=HEADERS | {"X-Accel-Buffering": "no"},
+            headers={"X-Accel-Buffering": "no"},
         )  # fmt: skip
 
     async def answer(self, request: Request, token: str) -> Response:
         """Answer a question; one that is no longer open counts as seen, and changes nothing."""
         guest = self.known(token)
         posted = await self.posted(request, self.posts, guest.name)
+        await self.house.come_back(guest)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
             sitting = room.sitting(guest)
@@ -188,6 +229,8 @@ class _Pages:
         """Leave, say that one is back, begin with stand-ins, or have done with what is over."""
         guest = self.known(token)
         await self.posted(request, self.posts, guest.name)
+        if deed != "leave":
+            await self.house.come_back(guest)
         room = guest.room
         if deed == "leave":
             await self.house.leave(guest)
@@ -225,7 +268,7 @@ class _Pages:
 
     def to_page_of(self, guest: Guest, token: str = "") -> Response:
         where = f"/p/{token or self.links.token(guest.name)}"
-        return RedirectResponse(where, 303, HEADERS)
+        return RedirectResponse(where, 303)
 
     async def posted(self, request: Request, limit: Limit, who: str) -> dict[str, str]:
         """A form's fields.
@@ -237,16 +280,24 @@ class _Pages:
             raise HTTPException(403, "This form was sent from another page.")
         if not limit.allows(who):
             raise HTTPException(429, "That was too fast. Wait a few seconds, and try again.")
+        kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
+        if kind != FORM:
+            raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
         body = b""
         async for part in request.stream():
             body += part
             if len(body) > LONGEST:
                 raise HTTPException(413, "That is too long. Go back, and write less.")
         try:
-            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=500)
+            pairs = parse_qsl(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=500
+            )
+            named = dict(pairs)
+            if len(set(pairs)) > len(named):
+                raise ValueError("a field has two values")
         except ValueError:
             raise HTTPException(400, "This form cannot be read. Go back, and try again.") from None
-        return dict(pairs)
+        return named
 
 
 def _refusal(error: Exception) -> tuple[int, str]:
@@ -258,11 +309,11 @@ def _refusal(error: Exception) -> tuple[int, str]:
             return 410, "This link is no longer good. Ask for a new one."
         case NotHere():
             return 409, f"{capital(str(error))}."
-        case HTTPException(status_code=status, detail=said) if said != "Not Found":
-            return status, said
+        case HTTPException(status_code=status, detail=said):
+            return status, NOTHING if said == HTTPStatus(status).phrase else said
         case RequestValidationError():
             return 400, "This address cannot be read."
-    return 404, "There is nothing here. Go to the beginning, and choose a game."
+    return 500, "Something failed here that is no fault of yours. Go back, and try again."
 
 
 def _address(request: Request) -> str:
