@@ -1,10 +1,11 @@
 """The server behind the rooms: pages that work without scripts, and events that keep them fresh."""
 
 import hashlib
+import ipaddress
 import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import environment
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
+from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
 from cheaptalk.web.rooms.forms import answer_text, fields, option_label
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.limits import Limit
@@ -53,6 +55,8 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
+SECURE = "max-age=31536000"
+"""How long browsers that came by https come by nothing else."""
 KEPT = "public, max-age=31536000, immutable"
 """How long browsers keep our files: another text has another address."""
 NOTHING = "There is nothing here. Go to the beginning, and choose a game."
@@ -77,21 +81,21 @@ def templates() -> jinja2.Environment:
 
 
 def make_rooms(
-    house: House, links: Links, title: str = "cheaptalk", hosts: Sequence[str] = ("*",)
+    house: House, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
     """The rooms as a web application.
 
     Args:
+        address: where people find them.
         title: what stands over all pages.
-        hosts: the names of this server that requests may have.
     """
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(_Headed)
     app.mount("/static", StaticFiles(directory=STATIC))
-    pages = _Pages(house, links, title)
+    pages = _Pages(house, links, address, title)
     for error in (
         404,
         405,
@@ -126,6 +130,8 @@ class _Headed:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
+                if scope["scheme"] == "https":
+                    headers["Strict-Transport-Security"] = SECURE
                 if message["status"] == 200 and scope["path"].startswith("/static/"):
                     headers["Cache-Control"] = KEPT
             await send(message)
@@ -136,9 +142,10 @@ class _Headed:
 class _Pages:
     """The pages, each for one guest alone."""
 
-    def __init__(self, house: House, links: Links, title: str) -> None:
+    def __init__(self, house: House, links: Links, address: Address, title: str) -> None:
         self.house = house
         self.links = links
+        self.address = address
         self.title = title
         self.templates = templates()
         self.templates.filters["called"] = lambda offer: links.offer(offer.name)
@@ -195,7 +202,7 @@ class _Pages:
         if room is None:
             return self.render("gallery.html.jinja", games=self.games, me=token)
         if room.stage is Stage.WAITING:
-            link = str(request.url_for("invitation", code=room.code))
+            link = f"{self.address.url or str(request.base_url).rstrip('/')}/join/{room.code}"
             return self.render("lobby.html.jinja", room=room, link=link, **values)
         view = table_view(self.house, room, guest)
         return self.render("table.html.jinja", room=room, view=view, **values)
@@ -317,7 +324,15 @@ def _refusal(error: Exception) -> tuple[int, str]:
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    """Who asks, as far as anybody can tell: one line has many IPv6 addresses, but one network."""
+    host = request.client.host if request.client else ""
+    try:
+        asked = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if asked.version == 6:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    return host
 
 
 def _kept(room: Room, sitting: Sitting, question: Question) -> Callable[[], bool]:
@@ -357,8 +372,18 @@ def demo() -> Study:
     return load_study(HERE / "demo.yaml")
 
 
-async def serve_rooms(house: House, links: Links, there: socket.socket) -> None:
-    """Serve the rooms of a house on this machine until stopped."""
-    app = make_rooms(house, links, hosts=(HOST, "localhost"))
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
+async def serve_rooms(
+    house: House, links: Links, there: socket.socket, address: Address | None = None
+) -> None:
+    """Serve the rooms of a house until stopped.
+
+    Args:
+        there: where to listen.
+        address: where people find them; by default where they listen.
+    """
+    address = address or own_address(there)
+    config = uvicorn.Config(
+        make_rooms(house, links, address), log_level="warning", timeout_graceful_shutdown=1,
+        proxy_headers=address.proxied, forwarded_allow_ips=[HOST], server_header=False,
+    )  # fmt: skip
     await uvicorn.Server(config).serve(sockets=[there])
