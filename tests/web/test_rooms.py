@@ -18,6 +18,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.web import demo, key_beside, open_house
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
+from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 
@@ -193,6 +194,44 @@ def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
     id_ = played(tmp_path / "s.sqlite", play, bargaining())
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).status is Status.FORFEITED
+
+
+def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -> None:
+    down = [True]
+    models = Canned(
+        lambda call, _: broken("no room at key-123", retry=False) if down else legal(call)
+    )
+    written = {
+        "name": "people", "games": [{"game": "bargaining", "fixed": {"horizon": 4}}],
+        "players": {"you": {"person": "browser"}, "tiny": {"model": "vllm/tiny"}},
+        "pairing": [["you", "tiny"]],
+    }  # fmt: skip
+
+    async def play() -> str:
+        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
+            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            await walker.answer(await walker.until(">Your turn<"))
+            page = await walker.until("cannot go on")
+            assert "Bob cannot answer: the model or program that plays there has failed." in page
+            assert "key-123" not in page
+            match = walker.room.match.id
+            record = rooms.house.store.find(match)
+            assert record.status is Status.FAILED
+            assert 'call for "bob" in request' in (record.reason or "")
+            assert "no room at key-123" in (record.reason or "")
+            await walker.post({}, "again")
+            assert "cannot go on" in await walker.until("cannot go on")
+            down.clear()
+            await walker.post({}, "again")
+            await walker.play()
+            return match
+
+    match = asyncio.run(play())
+    with Store.open(tmp_path / "s.sqlite") as store:
+        record = store.find(match)
+    assert record.status is Status.FINISHED
+    assert record.answers[0].seat == "alice"
+    assert record.replay().over
 
 
 def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from cheaptalk.calls.desk import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Ended, NoStore, Store
@@ -128,6 +129,17 @@ class House:
             raise NotHere("others have taken the places while you were away; open another table")
         await self._sit(room, room.free[0], guest)
 
+    async def try_again(self, room: Room) -> None:
+        """Go on with a match that broke, from its last answer: what failed may be back."""
+        if room.stage is Stage.BROKEN:
+            room.stage = Stage.PLAYING
+            for place, guest in room.guests.items():
+                if guest is not None and guest.room is not room:
+                    room.sittings[place].left = True
+            await self._keep(room)
+            room.ring()
+            self._begin(room)
+
     async def leave(self, guest: Guest) -> None:
         """Let somebody go: from a room that waits at once; from a match for good."""
         room = guest.room
@@ -232,6 +244,8 @@ class House:
                 return
             over = isinstance(end, Ended) and end.status in SETTLED
             room.stage = Stage.OVER if over else Stage.BROKEN
+            if not over:
+                LOG.warning("room %s: %s", room.code, getattr(end, "reason", end))
         await self._keep(room)
         room.ring()
 
@@ -241,12 +255,15 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(study: Study | Path | str, store: Store | Path | str) -> AsyncIterator[House]:
+async def open_house(
+    study: Study | Path | str, store: Store | Path | str, models: Models | None = None
+) -> AsyncIterator[House]:
     """The rooms of a study over its store, with the matches under way going on.
 
     Args:
         study: a study, its file or a preset's name.
         store: where its matches are kept, or the store's file or URL; made where there is none.
+        models: makes the calls to models; by default over HTTP.
 
     Raises:
         StudyError: the study has nobody who plays in the browser, somebody who plays elsewhere, or
@@ -256,7 +273,7 @@ async def open_house(study: Study | Path | str, store: Store | Path | str) -> As
     planned = plan(study)
     offers = offers_of(planned)
     _check(planned, store)
-    async with open_host(planned.study, store, ask_person=_nobody) as host:
+    async with open_host(planned.study, store, models=models, ask_person=_nobody) as host:
         house = House(host, offers)
         house.take_up()
         try:

@@ -233,7 +233,7 @@ class _Pages:
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, say that one is back, begin with stand-ins, or have done with what is over."""
+        """Leave, say that one is back, begin with stand-ins, try again, or be done."""
         guest = self.known(token)
         await self.posted(request, self.posts, guest.name)
         if deed != "leave":
@@ -245,9 +245,11 @@ class _Pages:
             room.sitting(guest).back()
         elif deed == "fill" and room is not None:
             await self.house.fill(room)
+        elif deed == "again" and room is not None:
+            await self.house.try_again(room)
         elif deed == "done" and room is not None and room.over:
             guest.room = None
-        elif deed not in ("back", "fill", "done"):
+        elif deed not in ("back", "fill", "again", "done"):
             raise HTTPException(404)
         return self.to_page_of(guest, token)
 
