@@ -2,49 +2,28 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from cheaptalk.loopback import HOST
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web import (
-    demo,
     listen,
-    open_house,
     own_address,
     public_address,
-    serve_rooms,
     who_can_join,
 )
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
-from tests.web.walker import LINKS
+from tests.web.served import served
 
 PUBLIC = "https://play.example.org"
 SECURE = "strict-transport-security"
 
 
-@asynccontextmanager
-async def served(where: Path, url: str | None = None) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of rooms that a real server serves, with or without a public address."""
-    with listen(0) as there:
-        async with open_house(demo(), where / "s.sqlite") as house:
-            address = public_address(url) if url else None
-            server = asyncio.create_task(serve_rooms(house, LINKS, there, address))
-            base = own_address(there).url
-            async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
-                yield client
-            server.cancel()
-            with suppress(asyncio.CancelledError):
-                await server
-
-
 def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> None:
     async def main() -> None:
-        async with served(tmp_path, PUBLIC) as client:
+        async with served(tmp_path, PUBLIC) as (_, client):
             said = {"Host": "play.example.org", "X-Forwarded-Proto": "https"}
             page = await client.get("/", headers=said)
             assert (page.status_code, SECURE in page.headers) == (200, True)
@@ -64,7 +43,7 @@ def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> No
 @pytest.mark.parametrize("url", [PUBLIC, None])
 def test_limits_are_of_who_asks_if_a_proxy_says_so(tmp_path: Path, url: str | None) -> None:
     async def main() -> None:
-        async with served(tmp_path, url) as client:
+        async with served(tmp_path, url) as (_, client):
 
             async def opened(by: str) -> int:
                 headers = {"X-Forwarded-For": by, "X-Forwarded-Proto": "https"}
@@ -113,7 +92,7 @@ def test_public_addresses_are_plain() -> None:
 
 def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
     async def main() -> None:
-        async with served(tmp_path) as client:
+        async with served(tmp_path) as (_, client):
             page = await client.get("/")
             style = page.text.partition('href="')[2].partition('"')[0]
             file = await client.get(style)
