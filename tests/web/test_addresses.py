@@ -15,6 +15,7 @@ from cheaptalk.web import (
     who_can_join,
 )
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
+from cheaptalk.web.rooms.server import static_path
 from tests.web.served import served
 
 PUBLIC = "https://play.example.org"
@@ -94,8 +95,7 @@ def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as (_, client):
             page = await client.get("/")
-            style = page.text.partition('href="')[2].partition('"')[0]
-            file = await client.get(style)
+            file = await client.get(static_path("rooms.js"))
             for answer in (page, file, await client.get("/static/none"), await client.get("/x")):
                 assert "default-src 'none'" in answer.headers["content-security-policy"]
                 assert "server" not in answer.headers

@@ -72,6 +72,22 @@ def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
         assert records[id_].replay().over
 
 
+def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> dict[str, int]:
+        weights = {}
+        for one in rooms.house.offers.values():
+            if len(one.people) == 1:
+                page = await (await rooms.sit(one)).until(">Your turn<", ">The game is over<")
+                files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+                brought = [(await rooms.client.get(path)).content for path in files]
+                weights[one.game.name] = len(page.encode()) + sum(map(len, brought))
+        return weights
+
+    weights = played(tmp_path / "s.sqlite", play)
+    assert len(weights) == 14
+    assert {name: weight for name, weight in weights.items() if weight > 60_000} == {}
+
+
 def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         first = await rooms.sit(offer(rooms, "chip_trading", 3))
