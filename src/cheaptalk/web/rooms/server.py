@@ -7,22 +7,18 @@ import re
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 import jinja2
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
-from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import environment
@@ -66,6 +62,8 @@ SECURE = "max-age=31536000"
 KEPT = "public, max-age=31536000, immutable"
 """How long browsers keep our files: another text has another address."""
 NOTHING = "There is nothing here. Go to the beginning, and choose a game."
+NOT_SAID = "Not Found"
+FAILED = "Something failed here that is no fault of yours. Go back, and try again."
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -128,18 +126,19 @@ def make_rooms(
 class _Headed:
     """Says in the headers of every answer what browsers may do with it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: Any) -> None:
         self.app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def headed(message: Message) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def headed(message: Any) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                if scope["scheme"] == "https":
-                    headers["Strict-Transport-Security"] = SECURE
+                said = dict(HEADERS)
                 if message["status"] == 200 and scope["path"].startswith("/static/"):
-                    headers["Cache-Control"] = KEPT
+                    said["Cache-Control"] = KEPT
+                if scope["scheme"] == "https":
+                    said["Strict-Transport-Security"] = SECURE
+                pairs = [(name.lower().encode(), text.encode()) for name, text in said.items()]
+                message = {**message, "headers": [*message["headers"], *pairs]}
             await send(message)
 
         await self.app(scope, receive, headed)
@@ -324,11 +323,12 @@ def _refusal(error: Exception) -> tuple[int, str]:
             return 410, "This link is no longer good. Ask for a new one."
         case NotHere():
             return 409, f"{capital(str(error))}."
-        case HTTPException(status_code=status, detail=said):
-            return status, NOTHING if said == HTTPStatus(status).phrase else said
         case RequestValidationError():
             return 400, "This address cannot be read."
-    return 500, "Something failed here that is no fault of yours. Go back, and try again."
+        case HTTPException(detail=said) if said != NOT_SAID:
+            return error.status_code, said
+    status = getattr(error, "status_code", 500)
+    return status, FAILED if status == 500 else NOTHING
 
 
 def _address(request: Request) -> str:
