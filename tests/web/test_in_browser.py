@@ -46,6 +46,7 @@ def visiting(where: Path, visit: Callable[[Tab, Rooms], Any]) -> None:
     async def work(tab: Tab) -> None:
         async with served(where) as rooms:
             await visit(tab, rooms)
+            await tab.send("Page.navigate", url="about:blank")  # which hears no more events
 
     browse(where / "profile", work)
 

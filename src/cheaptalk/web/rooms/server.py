@@ -1,5 +1,6 @@
 """The server behind the rooms: pages that work without scripts, and events that keep them fresh."""
 
+import asyncio
 import base64
 import hashlib
 import ipaddress
@@ -394,4 +395,9 @@ async def serve_rooms(
         make_rooms(house, links, address), log_level="warning", timeout_graceful_shutdown=1,
         proxy_headers=address.proxied, forwarded_allow_ips=[HOST], server_header=False,
     )  # fmt: skip
-    await uvicorn.Server(config).serve(sockets=[there])
+    server = uvicorn.Server(config)
+    try:
+        await server.serve(sockets=[there])
+    except asyncio.CancelledError:
+        await server.shutdown(sockets=[there])  # or its connections would stay open
+        raise

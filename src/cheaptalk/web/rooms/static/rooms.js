@@ -9,7 +9,8 @@
   const state = () => part("turn", document) ?? part("view", document) ?? document.querySelector("main");
   const said = () => [...state().querySelectorAll("h1, .waiting, .earned, .places li")]
     .map((one) => one.textContent.replace(/\s+/g, " ").trim()).join(". ");
-  let last = said();
+  const moment = () => [state().dataset.question, said()].join();
+  let last = moment();
 
   function swap(now, next) {
     if (!now.isEqualNode(next)) now.replaceWith(next);
@@ -34,9 +35,9 @@
   // A turn is announced once: by its heading where the focus goes there, else by the status line.
   function tell(held) {
     const before = last;
-    last = said();
+    last = moment();
     if (!held.isConnected) focus(heir(held));
-    if (last !== before && document.activeElement !== beginning()) part("said", document).textContent = last;
+    if (last !== before && document.activeElement !== beginning()) part("said", document).textContent = said();
   }
 
   // What does the same on the new page; else where it begins to say how things stand.
