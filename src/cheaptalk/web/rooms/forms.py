@@ -1,11 +1,14 @@
 """Forms: an action's schema as fields that a person fills in, and what they wrote as an answer."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cheaptalk.text import capital, plain
 
+WHOLE = re.compile(r"[+-]?(\d{1,300}|\d{1,3}([, \u00a0\u202f]\d{3}){1,99})", re.ASCII)
+"""A whole number, with or without marks between thousands."""
 SLIDER = 1_000
 """Whole numbers up to which a slider stands beside a field."""
 
@@ -107,9 +110,9 @@ def _value(field: Field, posted: Mapping[str, str]) -> Any:
     }  # fmt: skip
     written = posted.get(field.name)
     if field.kind == "list":
-        texts = [parts[key] for key in sorted(parts, key=int)] if parts else (
-            written or ""
-        ).replace(",", " ").split()  # fmt: skip
+        order = sorted(parts, key=lambda name: (len(name), name))
+        whole = (written or "").replace(",", " ").split()
+        texts = [parts[name] for name in order] if parts else whole
         return [_number(text) for text in texts] if texts or not field.optional else None
     if field.kind == "mapping":
         pairs = parts or dict(_pairs(written or ""))
@@ -132,9 +135,10 @@ def _pairs(written: str) -> Iterator[tuple[str, str]]:
 
 
 def _number(written: str) -> int | str:
-    """A whole number, as people write it; anything else for the rules to refuse."""
-    text = written.strip().replace(",", "").replace("\u202f", "").replace(" ", "")
-    try:
-        return int(text)
-    except ValueError:
-        return written.strip()
+    """A whole number, as people write it; anything else for the rules to refuse.
+
+    >>> _number(" 1,250 "), _number("1 000"), _number("1,5"), _number("1_0")
+    (1250, 1000, '1,5', '1_0')
+    """
+    text = written.strip()
+    return int(re.sub(r"[^\d+-]", "", text)) if WHOLE.fullmatch(text) else text
