@@ -57,7 +57,8 @@ class House:
                 LOG.warning("room %s is of a table that the study no longer has", code)
                 continue
             for name in filter(None, kept["guests"].values()):
-                self.guests.setdefault(name, Guest(name))
+                language = kept.get("languages", {}).get(name, "")
+                self.guests.setdefault(name, Guest(name)).language = language
             room = self.rooms[code] = Room.of(code, kept, offer, self.guests)
             for guest in filter(None, room.guests.values()):
                 guest.room = room
@@ -80,7 +81,7 @@ class House:
         await self._leave_behind(guest)
         place = place or offer.people[0]
         if place not in offer.people:
-            raise NotHere(f"{place} is no place for people at this table")
+            raise NotHere("this is no place for people at this table")
         room = Room(new_code(), offer, dict.fromkeys(offer.people))
         self.rooms[room.code] = room
         await self._sit(room, place, guest)
@@ -158,6 +159,11 @@ class House:
                 sitting.halt(CLOSING)
         self.host.desk.halt(CLOSING)
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def keep(self, guest: Guest) -> None:
+        """Keep what somebody chose."""
+        if guest.room is not None:
+            await self._keep(guest.room)
 
     async def _leave_behind(self, guest: Guest) -> None:
         """Take leave of the room before.

@@ -36,11 +36,13 @@ class Guest:
 
     Attributes:
         name: which the link is signed for.
+        language: that they read; empty where they are not known to have come.
         room: where they are; None for nowhere.
         seen: when something was heard of them last, in seconds since 1970.
     """
 
     name: str
+    language: str = ""
     room: "Room | None" = None
     seen: float = 0.0
     bell: Bell = field(default_factory=Bell)
@@ -134,6 +136,7 @@ class Room:
         return {
             "offer": self.offer.name, "stage": self.stage.value, "filled": list(self.filled),
             "guests": {place: one and one.name for place, one in self.guests.items()},
+            "languages": {one.name: one.language for one in self.guests.values() if one},
             "deal": self.deal, "repeat": self.repeat,
             "left": [place for place, one in self.sittings.items() if one.left],
         }  # fmt: skip

@@ -34,7 +34,7 @@
   function tick() {
     for (const clock of document.querySelectorAll(".clock")) {
       const left = Math.max(0, Math.round(clock.dataset.due - Date.now() / 1000));
-      clock.textContent = `${left} seconds left`;
+      clock.textContent = clock.dataset.left.replace("{}", left);
       clock.classList.toggle("soon", left <= 10);
     }
   }

@@ -1,0 +1,94 @@
+"""Languages: what people read in their pages, from catalogues of translations.
+
+A catalogue lies at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words and
+``games.po`` what pages say of the games. They are read as they are; none is compiled beforehand.
+"""
+
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+
+from babel import Locale
+from babel.core import negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+LOCALE = Path(__file__).parent / "locale"
+CATALOGUES = ("rooms", "games")
+SOURCE = "en"
+"""The language in which all is written, and which needs no catalogue."""
+
+
+class Language:
+    """A language that people read.
+
+    Attributes:
+        code: as in ``<html lang>``, such as ``de``.
+        name: in itself, such as Deutsch.
+        style: of the games' words that are made for its readers, such as ``german``.
+        words: its translations.
+    """
+
+    def __init__(self, code: str) -> None:
+        locale = Locale.parse(code)
+        self.code = code
+        self.name = (locale.get_language_name(code) or code).capitalize()
+        self.style = (locale.get_language_name(SOURCE) or code).lower()
+        self.words = NullTranslations() if code == SOURCE else _translations(code)
+
+    def text(self, message: str) -> str:
+        """A text in this language; as it is where it has no translation."""
+        return self.words.gettext(message) if message else ""
+
+    def named(self, name: str) -> str:
+        """What somebody at a table is called: Player 2 by the word for players, others as ever."""
+        stem, _, number = name.rpartition(" ")
+        return f"{self.text(stem)} {number}" if number.isdigit() else name
+
+
+@cache
+def languages() -> dict[str, Language]:
+    """All languages by code, English first."""
+    found = sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
+    return {code: Language(code) for code in (SOURCE, *found)}
+
+
+def best(accepted: str) -> Language:
+    """The language that suits a browser best.
+
+    Args:
+        accepted: what it sends as ``Accept-Language``.
+
+    >>> [best(accepted).code for accepted in ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")]
+    ['de', 'en', 'en', 'en']
+    >>> best("en;q=0.3, de;q=0.7, *;q=0.1").code
+    'de'
+    """
+    wanted = sorted(map(_weighted, accepted.split(",")), key=lambda one: -one[1])
+    codes = [code for code, weight in wanted if weight > 0]
+    return languages()[negotiate_locale(codes, list(languages()), sep="-") or SOURCE]
+
+
+def _weighted(part: str) -> tuple[str, float]:
+    """A part of ``Accept-Language``, such as ``de;q=0.7``: a language and how much it is wanted."""
+    code, _, weight = part.partition(";")
+    try:
+        return code.strip(), float(weight.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return code.strip(), 0.0
+
+
+def _translations(code: str) -> GNUTranslations:
+    """What the catalogues of a language hold; each looks things up in the next."""
+    read = []
+    for name in CATALOGUES:
+        compiled = BytesIO()
+        with (LOCALE / code / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
+            write_mo(compiled, read_po(file, locale=code))
+        compiled.seek(0)
+        read.append(GNUTranslations(compiled))
+    for one, following in pairwise(read):
+        one.add_fallback(following)
+    return read[0]
