@@ -85,7 +85,7 @@ def test_tables_1_and_4_hold_the_printed_values_beside_the_same_of_ours(beside: 
     board = beside.tables["table-1"]
     models = ["gpt-3.5-0125", "gemini-1.0-pro", "llama-3.1-8b", "mixtral-8x7b", "qwen-2-72b"]
     assert [one.key for one in board.columns if one.key in models] == models
-    assert [one.group for one in board.columns[1::2]] == [
+    assert [one.group for one in board.columns[1:11:2]] == [
         "GPT-3.5", "Gemini-Pro", "LLaMA-3.1", "Mixtral", "Qwen-2"
     ]  # fmt: skip
     assert board.frame.height == 9

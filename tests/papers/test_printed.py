@@ -15,12 +15,12 @@ def test_printed_values_stand_behind_ours_row_by_row() -> None:
     )
     values = pl.DataFrame(
         {"model": ["GPT 4o", "Llama", "of no gain"], "gain": [0.75, 1.0, None],
-         "gain.low": [0.5, None, None], "gain.high": [1.0, None, None], "loss": [1, 2, 3]}
+         "gain.low": [0.5, None, None], "gain.high": [1.0, None, None], "loss": [1, 2, None]}
     )  # fmt: skip
     both = beside(table, values)
-    assert both.headings == ["Model", "Gain", "Gain, printed"]
+    assert both.headings == ["Model", "Gain", "Gain, printed", "loss, printed"]
     assert [both.texts(row) for row in both.rows] == [
-        ["gpt-4o", "0.50 (0.10)", "0.75 0.50 to 1.00"],
-        ["ours", "0.25 (0.20)", ""],
-        ["Llama", "", "1.00"],
+        ["gpt-4o", "0.50 (0.10)", "0.75 0.50 to 1.00", "1.00"],
+        ["ours", "0.25 (0.20)", "", ""],
+        ["Llama", "", "1.00", "2.00"],
     ]

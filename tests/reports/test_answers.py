@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.reports.study.answers import ALPHA, answer, margins
+from cheaptalk.reports.recipes.margins import ALPHA
+from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import registry
 from tests.toys import BOX
@@ -80,8 +81,8 @@ def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
     assert said.text.startswith("Who does best as Left cannot be told yet: ann")
     needed = float(f"{20 * margin.more:.2g}")
     assert f"about {needed:,.0f} matches like these 20 would tell" in said.text
-    tell = f"(about {needed:,.0f} matches would tell)"
-    assert said.short == f"it cannot be told yet who does best as Left {tell}; rival alone as Right"
+    tell = f"(20 matches were played, about {needed:,.0f} would tell)"
+    assert said.short == f"ann leads as Left, not yet beyond doubt {tell}; rival alone as Right"
     many = played(round(10 * margin.more), ann=lambda deal: deal % 5 + 0.5,
                   bob=lambda deal: (deal + 2) % 5)  # fmt: skip
     assert next(margins(many, "left")).told

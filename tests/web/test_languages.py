@@ -10,7 +10,7 @@ import pytest
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from tests.web import catalogues
-from tests.web.walker import Rooms, Walker, visited
+from tests.web.walker import LINKS, Rooms, Walker, visited
 
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
@@ -58,7 +58,7 @@ def test_pages_are_in_the_language_that_one_reads(tmp_path: Path) -> None:
             one for one in rooms.house.offers.values()
             if one.game.name == "chip_trading" and len(one.people) == 3
         )  # fmt: skip
-        opened = await client.post(action[1], data={"offer": offer.name})
+        opened = await client.post(action[1], data={"offer": LINKS.offer(offer.name)})
         walker = Walker(rooms, opened.headers["location"])
         assert "Warten auf andere" in await walker.page()
         assert "Spieler 1 (Sie)" in await walker.page()

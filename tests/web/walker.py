@@ -33,7 +33,7 @@ class Rooms(NamedTuple):
 
     async def sit(self, offer: Offer, **more: str) -> "Walker":
         """Open a table and sit down at it."""
-        opened = await self.client.post("/open", data={"offer": offer.name, **more})
+        opened = await self.client.post("/open", data={"offer": LINKS.offer(offer.name), **more})
         assert opened.status_code == 303, opened.text
         return Walker(self, opened.headers["location"])
 

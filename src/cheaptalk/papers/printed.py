@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.tables import Header, ReportTable
+from cheaptalk.reports.recipes.tables import ERROR, STARS, Header, ReportTable
 from cheaptalk.rules import CheaptalkError, suggest
 
 PRINTED, PLAYERS = "printed", "players"
@@ -18,6 +18,9 @@ OPTIONS = {
 }
 """Options of all recipes that have tables in the paper's form."""
 BESIDE, LLMS = "beside", "llms"
+BESIDES = (ERROR, STARS, ".half")
+"""What names of columns end in that say more of a printed number."""
+THEIRS = "What the paper prints is of its own players, in its own matches."
 HERE = Path(__file__).parent
 
 
@@ -69,9 +72,7 @@ def as_printed(evidence: Evidence, paper: str, table: ReportTable) -> ReportTabl
 
 
 def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
-    """A table with printed values behind its own, and the rows that only the paper has at its end.
-
-    Those of them that have no value in its columns are left out.
+    """A table with printed values behind its own; columns and rows of the paper alone come last.
 
     Args:
         table: its first columns, up to the first number, say what a row is.
@@ -85,18 +86,21 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     printed = texts.with_columns(_compared(stub)).rename(
         {name: _printed_key(name, table) for name in numbers}
     )
-    shown = [_printed_key(one.key, table) for one in table.columns if one.key in numbers]
     ours = pl.col(stub[0]).is_not_null()
     both = table.frame.with_columns(_compared(stub)).join(
         printed, on=names, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right",
         suffix=".paper",
     )  # fmt: skip
+    columns = tuple(_columns(table, numbers))
+    shown = [one.key for one in columns if ".printed" in one.key]
     frame = (
         both.filter(ours | pl.any_horizontal(pl.col(shown).is_not_null()))
         .with_columns(pl.coalesce(key, f"{key}.paper").alias(key) for key in stub)
         .drop(*names, *(f"{key}.paper" for key in stub))
     )
-    return replace(table, frame=frame, columns=tuple(_columns(table, numbers)))
+    return replace(
+        table, frame=frame, columns=columns, notes=(*table.notes, THEIRS)
+    )  # fmt: skip
 
 
 def _stub(columns: Sequence[Header]) -> Sequence[Header]:
@@ -117,13 +121,22 @@ def _compared(keys: Sequence[str]) -> list[pl.Expr]:
 
 def _printed_key(name: str, table: ReportTable) -> str:
     """``gain.printed`` for ``gain``, and ``gain.printed.low`` for ``gain.low``."""
-    key = max((one.key for one in table.columns if name.startswith(one.key)), key=len, default=name)
+    keys = (one.key for one in table.columns if f"{name}.".startswith(f"{one.key}."))
+    key = max(keys, key=len, default=name.removesuffix(ERROR))
     return f"{key}.printed{name.removeprefix(key)}"
 
 
 def _columns(table: ReportTable, numbers: Sequence[str]) -> Iterator[Header]:
+    """The table's columns, each with what is printed of it, then those that only the paper has."""
+    about = "What the paper prints."
     for one in table.columns:
         yield one
         if one.key in numbers:
-            title, about = f"{one.title}, printed", "What the paper prints."
+            title = f"{one.title}, printed"
             yield one._replace(key=f"{one.key}.printed", title=title, about=about)
+    known = tuple(f"{one.key}." for one in table.columns)
+    last = table.columns[-1]
+    for name in numbers:
+        if not f"{name}.".startswith(known) and not name.endswith(BESIDES):
+            title = f"{name}, printed"
+            yield Header(f"{name}.printed", title, last.unit, last.places, about)

@@ -52,10 +52,31 @@ class Selected(NamedTuple):
         )
 
     @property
+    def unit(self) -> str:
+        """What payoffs are counted in, role by role where roles differ."""
+        units = game_box(self.box).rules.payoff_units().values()
+        return " or ".join(dict.fromkeys(filter(None, units)))
+
+    @property
+    def settings(self) -> str:
+        """How its configurations are set up, in words."""
+        return "; ".join(
+            f"{name}: {_settings_text(values)}" if len(self.configurations) > 1
+            else _settings_text(values)
+            for name, values in self.configurations.items()
+        )  # fmt: skip
+
+    @property
     def query(self) -> dict[str, str]:
         """What picks its configurations out in the viewer."""
         digests = self.frame["configuration"].unique().sort()
         return {} if self.whole else {"configuration": ",".join(digests)}
+
+
+def _settings_text(values: Mapping[str, Any]) -> str:
+    """The values of parameters; what is empty, off or unbounded is left out."""
+    told = {name: value for name, value in values.items() if value not in (None, False, {}, [])}
+    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in told.items())
 
 
 def measures_shown(games: Iterable[str]) -> set[str]:

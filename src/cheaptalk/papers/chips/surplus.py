@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from cheaptalk.papers.chips.games import Games, games
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW, Cell, cells, ends
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.margins import margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate, finite
+from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import COUNT, SHARE, counted
 from cheaptalk.statistics import DEALS, holm, permutation_test
 from cheaptalk.text import fixed
@@ -33,19 +35,29 @@ POPULATION = Header("population", "Table", about=(
 
 
 def _reached(found: Games) -> Answer:
-    """How much of what could be gained the best tables gained, and the next ones."""
+    """Who gained the largest share of what could be gained, and how far ahead of the next."""
     ratios = means(found.matches, ["ratio"], ["variant", "population"]).drop_nulls("ratio")
     said = []
     for one in found.variants:
-        rows = ratios.filter(variant=one.name).sort("ratio", descending=True).rows(named=True)
-        told = [f"{row['population']} {_share(row)}" for row in rows[:2]]
-        if told:
-            said.append(f"with {one.name} {', then '.join(told)}")
+        ranked = ratios.filter(variant=one.name).sort("ratio", descending=True)
+        rows = ranked.select("population", "ratio").rows()
+        if len(rows) == 1:
+            said.append(f"with {one.name} {rows[0][0]} {fixed(rows[0][1], 2)}")
+        elif rows:
+            matches = found.matches.filter(variant=one.name)
+            said.append(f"with {one.name} {_ahead(matches, rows)}")
     return Answer(f"Gained as a share of what could be: {'; '.join(said)}.")
 
 
-def _share(row: Mapping[str, Any]) -> str:
-    return fixed(row["ratio"], 2) + estimate(row, "ratio").within(2)
+def _ahead(matches: pl.DataFrame, ranked: Sequence[tuple[str, float]]) -> str:
+    """How far the best table is ahead of the others, or that it cannot be told to be."""
+    best, share = ranked[0]
+    found = margins_over(matches, "population", "ratio", ranked)
+    closest = min(found, key=attrgetter("certainty"))
+    lead = f"{fixed(closest.size, 2)} more than {closest.behind}{closest.within(2)}"
+    if closest.told:
+        return f"{best} most, {fixed(share, 2)}, {lead}"
+    return f"{best} {fixed(share, 2)}, which cannot be told to be most: {lead}"
 
 
 def trajectories(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:

@@ -64,7 +64,9 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         "leaderboard", "Scores with their intervals",
         [dots(TITLES[game], UNIT, found.filter(game=game).to_dicts(), order)
          for game in [OVERALL, *games] if game in set(found["game"])],
-        "A dot a player, the best overall on top; whiskers are 95 % intervals.",
+        "A dot a player, the best overall on top. 100 is what the paper's formula of each game "
+        "takes for best, such as the equilibrium's choice. Whiskers are 95 % intervals, and end "
+        "where scores do; where all runs were alike they tell what may have gone unseen.",
     )  # fmt: skip
     yield ReportTable(
         "leaderboard", "Leaderboard", wide,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from cheaptalk.papers.self_play.stages import (
     ITSELF,
     OBJECTIVES,
     ONE_ITERATION,
+    OTHERS,
     OWN,
     PEOPLE,
     PERCENT,
@@ -28,9 +30,11 @@ from cheaptalk.papers.self_play.stages import (
 )
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking
-from cheaptalk.reports.recipes.tables import BOLD, COUNT, Header, ReportTable, estimate
+from cheaptalk.reports.recipes.tables import BOLD, COUNT, Estimate, Header, ReportTable, estimate
+from cheaptalk.rules import counted
 from cheaptalk.statistics import DEALS, StatisticsError, correlation
 from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital, fixed
@@ -58,40 +62,64 @@ GROUP = ("weight", "objective", "lineage", "partner")
 def _risen(sides: Sides, frame: pl.DataFrame, number: ShownNumber) -> Answer:
     """What self-play did to scores; without iterations, who scores most with its copy."""
     alone = frame.filter(partner=ITSELF).drop_nulls(number.key)
-    by = ["objective", "lineage"] if sides.staged else ["objective"]
-    told = {
-        names: _change(part, number) if sides.staged else _highest(part, number)
-        for names, part in alone.group_by(by, maintain_order=True)
-    }
-    said = [" ".join(filter(None, (f"{names[0]}:", text))) for names, text in told.items() if text]
-    if not said:
-        return Answer("What self-play does to scores cannot be told: nobody met its copy.")
     where = "Among people" if set(alone["player"]) <= sides.people else "In self-play"
-    return Answer(f"{where}, {'; '.join(said)}.")
+    if sides.staged and (said := _changes(sides, alone, number)):
+        return Answer(f"{where}, {said}.")
+    best = [
+        f"{names[0]}: {_highest(part, number)}"
+        for names, part in alone.group_by("objective", maintain_order=True) if not sides.staged
+    ]  # fmt: skip
+    if not best:
+        return Answer("What self-play does to scores cannot be told: nobody met its copy.")
+    return Answer(f"{where}, {'; '.join(best)}.")
 
 
 def _highest(players: pl.DataFrame, number: ShownNumber) -> str:
     best = players.sort(number.key, descending=True).row(0, named=True)
-    return f"{best['player']} scores most, {_score(best, number)}"
+    within = estimate(best, number.key).within(number.places)
+    return f"{best['player']} scores most, {fixed(best[number.key], number.places)}{within}"
 
 
-def _change(lineage: pl.DataFrame, number: ShownNumber) -> str:
-    """From the first iteration to the last; empty where there is one."""
-    ends = lineage.drop_nulls("iteration").sort("iteration").rows(named=True)
-    if len(ends) < 2:
+def _changes(sides: Sides, cells: pl.DataFrame, number: ShownNumber) -> str:
+    """How scores with a kind of partner changed by iteration; empty where there is one only."""
+    told, fewest = [], FEW_DEALS
+    for names, part in cells.group_by("objective", "lineage", maintain_order=True):
+        rows = part.drop_nulls("iteration").sort("iteration").rows(named=True)
+        if len(rows) > 1:
+            met = sides.frame.filter(objective=names[0], partner=rows[0]["partner"])
+            by = _difference(met, rows[0], rows[-1], number)
+            of = f" of {names[1]}" if names[1] else ""
+            told.append(f"{names[0]}{of} {_change(rows[0], rows[-1], by, number)}")
+            fewest = min(fewest, by.deals)
+    if not told:
         return ""
-    first, last = ends[0], ends[-1]
-    of = f" of {first['lineage']}" if first["lineage"] else ""
-    over = f"over iterations {first['iteration']} to {last['iteration']}"
-    if first[number.key] == last[number.key]:
-        return f"the score{of} stays at {_score(first, number)} {over}"
-    way = "rises" if last[number.key] > first[number.key] else "falls"
-    return f"the score{of} {way} from {_score(first, number)} to {_score(last, number)} {over}"
+    stages = cells["iteration"].drop_nulls().to_list()
+    few = f", all on only {counted(fewest, 'deal')}" if fewest < FEW_DEALS else ""
+    return (
+        f"from iteration {min(stages)} to {max(stages)} scores change with 95 % intervals: "
+        f"{'; '.join(told)}{few}"
+    )
 
 
-def _score(row: dict[str, Any], number: ShownNumber) -> str:
-    places = number.places
-    return fixed(row[number.key], places) + estimate(row, number.key).within(places)
+def _difference(
+    matches: pl.DataFrame, first: dict[str, Any], last: dict[str, Any], number: ShownNumber
+) -> Margin:
+    """How far the higher of two iterations is above the lower."""
+    ranked = sorted(
+        ((one["player"], one[number.key]) for one in (last, first)), key=itemgetter(1), reverse=True
+    )
+    (found,) = margins_over(matches, "player", number.key, ranked)
+    return found
+
+
+def _change(first: dict[str, Any], last: dict[str, Any], by: Margin, number: ShownNumber) -> str:
+    places, ends = number.places, [fixed(one[number.key], number.places) for one in (first, last)]
+    if by.size == 0:
+        return f"by nothing, {ends[0]}"
+    size = fixed(by.size, places) + Estimate(by.size, by.low, by.high).within(places, "")
+    unsure = "" if by.told else ", which may be none"
+    way = "up" if last[number.key] > first[number.key] else "down"
+    return f"{way} by {size} from {ends[0]} to {ends[1]}{unsure}"
 
 
 def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
@@ -109,9 +137,14 @@ def scores(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     )  # fmt: skip
     number = ShownNumber("own", "mean score, points", 2)
     yield _risen(sides, frame, number)
-    yield Charts("scores-figure", "Score by iteration" if sides.staged else "Score by player",
-                 panels(frame, number, staged=sides.staged),
-                 "Whiskers are 95 % intervals clustered by deal.")  # fmt: skip
+    others = frame.filter(partner=OTHERS).drop_nulls(number.key)
+    caption = "Whiskers are 95 % intervals clustered by deal."
+    if sides.staged:
+        met = f" With other players, {said}." if (said := _changes(sides, others, number)) else ""
+        caption += f" A dashed line is a player that is no iteration.{met}"
+    title = "Score by iteration" if sides.staged else "Score by player"
+    drawn = panels(frame, number, staged=sides.staged)
+    yield Charts("scores-figure", title, drawn, caption)
     columns = (
         *HEAD, SERIES,
         Header("own", "Score", "points", 2, "The mean payoff: own points plus lambda times the "

@@ -41,7 +41,7 @@ WIDTH, WIDE = 360, 720
 ROW, CELL, LOWEST, LEVEL = 26, 34, 18, 190
 """The height of a row of names, of a row of cells and the least that it has, and of an area of
 numbers, in pixels."""
-SLANT, ASLANT = 55, 120
+SLANT, ASLANT = 55, 170
 """How far names stand aslant, in degrees, and how much of such a name is shown, in pixels."""
 GAP = 8
 SWATCH = 26
@@ -277,7 +277,7 @@ class _Drawing:
                     for box in layer.boxes:
                         yield self._box(box, layer)
                 case Line():
-                    yield from self._line(layer)
+                    yield from self._line(layer, shift.get(layer.name, 0.0))
                 case Points():
                     for mark in layer.marks:
                         yield self._point(mark, layer, shift.get(layer.name, 0.0))
@@ -292,15 +292,17 @@ class _Drawing:
         return self._stroke(f"M{self._n(start[0])} {self._n(start[1])}{line}", "soft", 1, dash)
 
     def _shifts(self) -> dict[str, float]:
-        """How far dots of each series are from the middle of their names, side by side."""
-        series = (one.name for one in self.chart.layers if isinstance(one, Points))
-        names = list(dict.fromkeys(series))
-        if len(names) < 2 or bool(self.chart.x.names) == bool(self.chart.y.names):
-            return {}
-        room = (self._height / len(self.chart.y.names) if self.chart.y.names
-                else (self.width - self._left) / len(self.chart.x.names))  # fmt: skip
-        step = min(10.0, 0.7 * room / len(names))
-        return {name: (place - (len(names) - 1) / 2) * step for place, name in enumerate(names)}
+        """How far series are from the middle of what they are at, so that whiskers stand apart."""
+        layers = self.chart.layers
+        dots = list(dict.fromkeys(one.name for one in layers if isinstance(one, Points)))
+        if len(dots) > 1 and bool(self.chart.x.names) != bool(self.chart.y.names):
+            room = (self._height / len(self.chart.y.names) if self.chart.y.names
+                    else (self.width - self._left) / len(self.chart.x.names))  # fmt: skip
+            return _side_by_side(dots, min(10.0, 0.7 * room / len(dots)))
+        lines = [one for one in layers if isinstance(one, Line) and not one.band
+                 and any(mark.y_ends for mark in one.marks)]  # fmt: skip
+        room = (self._right - self._left) / max((len(one.marks) for one in lines), default=1)
+        return _side_by_side([one.name for one in lines], min(5.0, 0.5 * room / (len(lines) or 1)))
 
     def _point(self, mark: Mark, layer: Points, shift: float) -> str:
         if mark.x is None or mark.y is None:
@@ -321,7 +323,7 @@ class _Drawing:
             path += f"M{self._n(x)} {self._n(low)}V{self._n(high)}"
         return self._stroke(path, tone, 1.5, more)
 
-    def _line(self, line: Line) -> Iterator[str]:
+    def _line(self, line: Line, shift: float) -> Iterator[str]:
         runs: list[list[Mark]] = [[]]
         for mark in line.marks:
             if mark.x is None or mark.y is None:
@@ -329,7 +331,7 @@ class _Drawing:
             else:
                 runs[-1].append(mark)
         for run in filter(None, runs):
-            points = [(self._x.at(one.x), self._y.at(one.y)) for one in run]
+            points = [(self._x.at(one.x) + shift, self._y.at(one.y)) for one in run]
             if line.band:
                 yield self._band(run, line.tone)
             path = f"M{self._n(points[0][0])} {self._n(points[0][1])}" + "".join(
@@ -463,6 +465,11 @@ class _Drawing:
     def _n(number: float) -> str:
         """A number of pixels, to a tenth."""
         return f"{number:.1f}".removesuffix(".0")
+
+
+def _side_by_side(names: Sequence[str], step: float) -> dict[str, float]:
+    """Where each name stands, so many pixels from the next and all around 0."""
+    return {name: (place - (len(names) - 1) / 2) * step for place, name in enumerate(names)}
 
 
 def mixed(one: str, other: str, share: float) -> str:

@@ -28,7 +28,8 @@ def mixture_bars(analysis: Analysis) -> Chart:
 def regret_ranking(analysis: Analysis) -> Chart:
     """The regret of each strategy at equilibrium, the least on top, as dots with intervals."""
     found = _along(analysis, analysis.against("regret"), analysis.ranking, analysis.places, 1)
-    return _rows("Regret at equilibrium", "in the game's unit", analysis, analysis.ranking, [found],
+    unit = unit_of(analysis)
+    return _rows("Regret at equilibrium", unit, analysis, analysis.ranking, [found],
                  Axis(zero=True))  # fmt: skip
 
 
@@ -47,9 +48,14 @@ def payoff_map(analysis: Analysis) -> Chart:
         return Cell(number(one), said, lead(analysis, row, column))
 
     return cells(
-        "Payoffs", "in the game's unit", ("Gets the payoff", labels), ("Against", labels), cell,
+        "Payoffs", unit_of(analysis), ("Gets the payoff", labels), ("Against", labels), cell,
         places=places,
     )  # fmt: skip
+
+
+def unit_of(analysis: Analysis) -> str:
+    """What payoffs are counted in; of games that are read from files nobody says."""
+    return analysis.selected.unit if analysis.selected else "in the game's unit"
 
 
 def number(one: Spread) -> float:

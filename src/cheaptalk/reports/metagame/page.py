@@ -181,7 +181,7 @@ def _write(
     made = tuple(one.part for one in parts)
     recipe = Recipe(
         "metagame", "empirical games and their equilibria", "", made,
-        methods=f"metagame/{methods}.html.jinja",
+        methods=f"metagame/{methods}.html.jinja", heading=f"The meta-game of “{name}”",
     )  # fmt: skip
     write_page(
         recipe,

@@ -110,7 +110,7 @@ def analysis_parts(
     yield Charts(
         f"{prefix}-choice", "Who would be chosen",
         [figures.mixture_bars(one), figures.regret_ranking(one)],
-        _played_text(one),
+        " ".join(filter(None, (_played_text(one), OF_DRAWS if one.draws else ""))),
     )  # fmt: skip
     yield strategies(one, prefix)
     if one.gaps:
@@ -135,6 +135,7 @@ def analysis_parts(
         yield _next(one, one.next_cells, prefix)
 
 
+OF_DRAWS = "Dots are means over draws of the deals, whiskers hold 95 % of the draws."
 CONDUCT = (
     "Demands are means of the offers that are still made in a round, with 95 % intervals clustered "
     "by deal: matches that end early drop out, and so a mean can rise although nobody asks for "
@@ -189,7 +190,7 @@ def _played_text(one: Analysis) -> str:
     if one.game.one_sided:
         cells = counted(len(one.game.one_sided), "cell")
         said += f" In {cells} the players only ever sat in one order, which counts as both."
-    return f"{said} {one.selected.apart}".strip()
+    return f"{said} Settings: {one.selected.settings}. {one.selected.apart}".strip()
 
 
 def strategies(one: Analysis, prefix: str) -> ReportTable:
@@ -209,7 +210,7 @@ def strategies(one: Analysis, prefix: str) -> ReportTable:
         (
             Header("strategy", "Strategy"),
             Header("share", "Share", "of the equilibrium", 3, SHARE),
-            Header("regret", "Regret", "in the unit of payoffs", one.places, REGRET),
+            Header("regret", "Regret", figures.unit_of(one), one.places, REGRET),
             Header("payoff", "Payoff", "against the equilibrium", one.places, PAYOFF),
             Header("reply", "Best reply", "% of draws, over rivals", 1, REPLY),
         ),
@@ -227,7 +228,7 @@ def _order(one: Analysis, prefix: str) -> ReportTable:
         f"{prefix}-order", "Is the order sure?", pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("ahead", "Ahead"), Header("behind", "Behind"),
-            Header("lead", "Lead", "in the unit of payoffs", one.places),
+            Header("lead", "Lead", figures.unit_of(one), one.places),
             Header("p", "p", "two-sided", 3, ORDER),
             Header("corrected", "p corrected", "Holm's rule", 3),
         ),
@@ -335,7 +336,7 @@ def _ratings(one: Analysis, prefix: str) -> Iterator[ReportTable | Text]:
         pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("strategy", "Strategy"),
-            Header("regret", "Regret", "in the unit of payoffs", one.places),
+            Header("regret", "Regret", figures.unit_of(one), one.places),
             *(
                 Header(kind.name, kind.name, kind.about, kind.places, kind.meaning)
                 for kind in (rating.kind for rating in ranked.ratings)

@@ -238,10 +238,12 @@ def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
             return Answer(f"From {before} to {after}, nothing changed at all.", "nothing changed")
         return Answer(f"From {before} to {after}, {nothing}, of {tested}{always}.", nothing)
     gains = "; ".join(said) or "no gain can be told to have changed"
+    if said and not sure.filter("gain", pl.col("difference") > 0).height:
+        gains += "; no gain can be told to have risen"
     told = f"From {before} to {after}, {gains}"
     others = sure.filter(~pl.col("gain")).height
     also = f"; {counted(others, 'other score')} changed, too" if others else ""
-    rule = f" (Holm's rule for {tested})"
+    rule = f" (95 % intervals; Holm's rule for {tested})"
     return Answer(f"{told}{also}{always}{rule}.", f"{counted(len(sure), 'score')} changed")
 
 
@@ -252,7 +254,7 @@ def _moved(row: Mapping[str, Any]) -> str:
     if by < 0:
         found = Estimate(-by, high and -high, low and -low)
     way, places = "fell" if by < 0 else "rose", row["decimals"]
-    size = f"{fixed(abs(by), places)}{found.within(places)}"
+    size = f"{fixed(abs(by), places)}{found.within(places, '')}"
     return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {size}"
 
 

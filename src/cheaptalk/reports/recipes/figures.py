@@ -1,10 +1,12 @@
 """Charts as files for papers: SVG, and PDF where what makes it is installed."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
 
+from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.svg import WIDE, WIDTH, drawing
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.parts import Charts
@@ -56,7 +58,17 @@ def _drawn(charts: Mapping[str, Charts]) -> Iterator[tuple[str, str]]:
             called = "-".join(filter(None, (name, anchor(chart.title))))
             taken[called] = taken.get(called, 0) + 1
             again = f"-{taken[called]}" if taken[called] > 1 else ""
-            yield called + again, drawing(chart, WIDE if group.wide else WIDTH)
+            yield called + again, drawing(_titled(chart), WIDE if group.wide else WIDTH)
+
+
+def _titled(chart: Chart) -> Chart:
+    """A chart whose axis of numbers says what they are, as nothing else in the file does."""
+    said = f"{chart.title} ({chart.unit})" if chart.unit else chart.title
+    if chart.round or chart.x.title or chart.y.title or (chart.x.names and chart.y.names):
+        return chart
+    if chart.x.names:
+        return replace(chart, y=chart.y._replace(title=said))
+    return replace(chart, x=chart.x._replace(title=said))
 
 
 def _pdf(svg: str) -> bytes:

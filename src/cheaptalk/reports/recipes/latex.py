@@ -132,7 +132,7 @@ def _panels(
     """The columns in panels that fit, each with those that say what a row is."""
     stub = _stub(columns)
     panels = [list(stub)]
-    for _, run in groupby(columns[len(stub) :], key=lambda one: one.group or one.key):
+    for _, run in groupby(columns[len(stub) :], key=_belongs_to):
         together = list(run)
         whole = _across([*stub, *together], widths) <= room
         for part in [together] if whole else [[one] for one in together]:
@@ -140,6 +140,11 @@ def _panels(
                 panels.append(list(stub))
             panels[-1] += part
     return panels
+
+
+def _belongs_to(column: Header) -> str:
+    """What a column stays beside: its group, or the number that is printed beside ours."""
+    return column.group or column.key.removesuffix(".printed")
 
 
 def _across(columns: Sequence[Header], widths: Mapping[str, float]) -> float:

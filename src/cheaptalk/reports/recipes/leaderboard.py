@@ -26,6 +26,8 @@ OVERALL = "overall"
 UNIT = "s.d."
 LIKELY = 2.8
 """Standard errors that a difference must have to be found by four of five tests at 5 %."""
+EVERY_RANK = 20
+"""Players up to whom every rank is written along its axis."""
 LIKE = ("game", "configuration", "role")
 """Matches whose payoffs are counted in one unit."""
 
@@ -103,15 +105,11 @@ class _Board:
         Ranked are players who have matches in all that the others have: games, configurations and
         roles. Who lacks some stands apart, with what is lacking. Where nobody has all, those are
         ranked of whom most have the same. Over games of which one never varied for a player there
-        is no interval: how much it may vary is not known.
+        is no interval: how much it may vary is not known, nor are then the ranges of ranks.
         """
         rows, apart = _compared(self.rows(self.studies))
-        ranks, notes = _ranks(rows, evidence.draws, evidence.seed)
-        found = means(rows, ["z"], ["player", "game"], strata=STRATA)
-        overall = over_games(found, "z").drop("games").rename(
-            lambda name: OVERALL + name[1:] if name.startswith("z") else name
-        )  # fmt: skip
-        board = ranks.join(overall, on="player", how="left", maintain_order="left")
+        found = _by_game(rows)
+        board, notes = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left")
         games = rows["game"].unique(maintain_order=True).to_list()
@@ -122,9 +120,7 @@ class _Board:
             "leaderboard", "Leaderboard", board,
             (
                 Header("player", "Player"),
-                Header("rank", "Rank", "95 % of draws", 0),
-                Header("sure", "Ranks at once", "95 %"),
-                Header("first", "Best", "of draws", 2),
+                *_rank_headers(board),
                 Header(OVERALL, "Overall", UNIT, 3),
                 *(Header(game, game_title(game), UNIT, 3) for game in games),
             ),
@@ -143,13 +139,12 @@ class _Board:
         stages = list(self.stages())
         if len(stages) < 2:
             raise Lacking("without the new players no match is left to rank the others by")
-        parts = [
-            _ranks(rows, evidence.draws, evidence.seed)[0].select(
+        frame = pl.concat(
+            _ranked(rows, _by_game(rows), evidence)[0].select(
                 pl.lit(name).alias("stage"), "player", "rank", "rank.low", "rank.high"
             )
             for name, rows in stages
-        ]
-        frame = pl.concat(parts)
+        )
         wide = side_by_side(frame, "rank", "stage")
         names = [name for name, _ in stages]
         last = frame.filter(stage=names[-1])["player"].to_list()
@@ -157,7 +152,8 @@ class _Board:
         yield ReportTable(
             "moves", "Ranks by stage", wide.sort(order),
             (Header("player", "Player"), *(Header(name, name, "rank", 0) for name in names)),
-            "The rank, and the ranks in 95 % of draws; empty before a player joined.",
+            "The rank, and the ranks in 95 % of draws where these can be told; empty before a "
+            "player joined.",
         )  # fmt: skip
         yield Charts("moves", "Ranks by stage", [_slopes(frame, names)])
 
@@ -217,13 +213,41 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(z=z)
 
 
-def _ranks(rows: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Ranks by standing, and what a reader should know."""
+def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
+    """How players stand in each game."""
+    return means(rows, ["z"], ["player", "game"], strata=STRATA)
+
+
+def _ranked(
+    rows: pl.DataFrame, found: pl.DataFrame, evidence: Evidence
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Players by standing over all games, and what a reader should know.
+
+    Ranks have ranges where all standings have an interval; a game that never varied moves nobody
+    in any draw, so that they would be too sure.
+    """
     try:
-        ranks, notes = ranked_over_games(rows, "z", STRATA, draws, seed)
-        return ranks, tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes)
+        ranks, notes = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
+    overall = over_games(found, "z").drop("games").rename(
+        lambda name: OVERALL + name[1:] if name.startswith("z") else name
+    )  # fmt: skip
+    board = ranks.join(overall, on="player", how="left", maintain_order="left")
+    if board[f"{OVERALL}.low"].null_count():
+        unknown = pl.lit(None)
+        ranges = {"rank.low": unknown, "rank.high": unknown, "sure": unknown, "first": unknown}
+        return board.with_columns(**ranges), ()
+    return board, tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes)
+
+
+def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
+    """The columns of ranks, those of their ranges where they can be told."""
+    told = board["sure"].count() > 0
+    yield Header("rank", "Rank", "95 % of draws" if told else "", 0)
+    if told:
+        yield Header("sure", "Ranks at once", "95 %")
+        yield Header("first", "Best", "of draws", 2)
 
 
 def _compared(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -252,7 +276,7 @@ def _compared(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
     """Those who are not ranked: how they stand in what they played, and what they lack."""
     wanted = set(ranked.select(LIKE).unique().iter_rows())
-    found = over_games(means(apart, ["z"], ["player", "game"], strata=STRATA), "z")
+    found = over_games(_by_game(apart), "z")
     lacks = {
         player: sorted(wanted - set(part.select(LIKE).unique().iter_rows()))
         for (player,), part in apart.group_by("player", maintain_order=True)
@@ -286,7 +310,10 @@ def _first(board: pl.DataFrame) -> Answer:
     ahead = fixed(first[OVERALL] - second[OVERALL], 2)
     stands = f"{fixed(first[OVERALL], 2)} standard deviations above the average"
     who = f"{first['player']}, {stands}{estimate(first, OVERALL).within(2)},"
-    if first["sure"] == "1 to 1" and first[f"{OVERALL}.low"] is None:
+    if first["sure"] is None and first[OVERALL] == second[OVERALL]:
+        both = f"{first['player']} and {second['player']}"
+        return Answer(f"{both}, {stands}, stand first alike.", f"{both} are first alike")
+    if first["sure"] is None:
         return Answer(
             f"{who} stands first, {ahead} ahead of {second['player']}; how sure that is cannot be "
             "told, since nothing varied in some of the games.",
@@ -329,7 +356,7 @@ def _unvaried(found: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
 def _dots(board: pl.DataFrame) -> Chart:
     rows = board.to_dicts()
     said = [
-        f"{row[OVERALL]:.3f}, rank {row['rank']} ({row['rank.low']} to {row['rank.high']}), "
+        f"{row[OVERALL]:.3f}, rank {row['rank']}{estimate(row, 'rank').within(0, '')}, "
         f"{counted(row[f'{OVERALL}.n'], 'result')}"
         for row in rows
     ]
@@ -347,5 +374,7 @@ def _slopes(frame: pl.DataFrame, stages: Sequence[str]) -> Chart:
         )
         for place, ((player,), part) in enumerate(frame.group_by("player", maintain_order=True))
     ]  # fmt: skip
-    ranks = Axis("rank", whole=True, turned=True)
+    places = frame["player"].n_unique()
+    every = tuple((float(rank), str(rank)) for rank in range(1, places + 1))
+    ranks = Axis("rank", whole=True, turned=True, ticks=every if places <= EVERY_RANK else ())
     return Chart("Ranks", "", layers, Axis(names=tuple(stages)), ranks, 80 + 24 * len(layers))

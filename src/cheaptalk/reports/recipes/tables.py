@@ -71,6 +71,19 @@ class Estimate(NamedTuple):
     clusters: int | None = None
     wanted: int | None = None
 
+    @property
+    def percent(self) -> "Estimate":
+        """A share in percent.
+
+        >>> Estimate(0.5, 0.25).percent
+        Estimate(value=50.0, low=25.0, high=None, error=None, n=None, clusters=None, wanted=None)
+        """
+        parts = ("value", "low", "high", "error")
+        hundred = {part: getattr(self, part) for part in parts}
+        return self._replace(**{
+            part: None if number is None else 100 * number for part, number in hundred.items()
+        })  # fmt: skip
+
     def spread(self, places: int) -> str:
         """What stands behind the number: its interval, else its standard error, else nothing."""
         if self.error == 0 and (self.low is None or self.low == self.high):
@@ -80,15 +93,19 @@ class Estimate(NamedTuple):
             return interval_text(self.value, self.low, self.high, self.clusters, places, few=few)
         return "" if self.error is None else f"({fixed(self.error, places)})"
 
-    def within(self, places: int) -> str:
+    def within(self, places: int, said: str = "95 % interval ") -> str:
         """The interval in brackets as it stands in a sentence; nothing where there is none.
 
+        Args:
+            places: decimals.
+            said: what it is, where the sentence has not said that before.
+
         >>> Estimate(0.5, 0.25, 0.75).within(2), Estimate(0.5).within(2)
-        (' (0.25 to 0.75)', '')
+        (' (95 % interval 0.25 to 0.75)', '')
         """
         if self.low is None or self.high is None or self.low == self.high:
             return ""
-        return f" ({fixed(self.low, places)} to {fixed(self.high, places)})"
+        return f" ({said}{fixed(self.low, places)} to {fixed(self.high, places)})"
 
     def told(self, places: int, counts: tuple[str, str]) -> str:
         """All that is known of the number, as it is told where somebody points at it.

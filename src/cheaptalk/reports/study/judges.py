@@ -205,19 +205,21 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
 
 def _found(judge: JudgeSection) -> Answer:
     """What the judge said of all players together, and how far it agrees with others."""
-    everybody, what = judge.players[-1], "share found" if judge.rubric.scale is None else "mean"
-    known = everybody.estimate or Estimate(None)
-    said = "no verdict"
-    if known.value is not None:
-        said = f"{what} {fixed(known.value, 3)}{known.within(3)}"
-    agreed = [
-        f"; against {judge.names[one.reference]} Cohen's kappa {fixed(one.kappa.value, 2)}"
-        f"{Estimate(one.kappa.value, one.kappa.low, one.kappa.high).within(2)}, "
-        f"{_worth(one.kappa)}"
-        for one in judge.agreements[:1] if one.items and one.kappa.value is not None
-    ]  # fmt: skip
-    short = f"{said}{agreed[0] if agreed else ''}"
-    return Answer(f"{judge.name}: {short}.", short)
+    known = judge.players[-1].estimate or Estimate(None)
+    said, within = "no verdict", ""
+    if known.value is not None and judge.rubric.scale is None:
+        said = f"{', '.join(judge.rubric.finds)} in {fixed(100 * known.value, 0)} % of the items"
+        within = known.percent.within(0)
+    elif known.value is not None:
+        said, within = f"{fixed(known.value, 2)} on average", known.within(2)
+    text, short = f"{judge.name}: {said}{within}", said
+    for one in judge.agreements[:1]:
+        if one.items and one.kappa.value is not None:
+            of, ends = judge.names[one.reference], Estimate(*one.kappa[:3])
+            kappa = f"Cohen's kappa {fixed(one.kappa.value, 2)}{ends.within(2, '')}"
+            text += f"; its agreement with {of} is {_worth(one.kappa)}, {kappa}"
+            short += f"; agreement with {of} {_worth(one.kappa)}"
+    return Answer(f"{text}.", short)
 
 
 def _worth(kappa: Interval) -> str:

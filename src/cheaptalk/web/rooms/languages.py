@@ -10,10 +10,16 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
+import jinja2
 from babel import Locale
 from babel.core import negotiate_locale
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+
+from cheaptalk.reports.pages import environment
+from cheaptalk.styles.templates import writing
+from cheaptalk.text import fixed
+from cheaptalk.web.rooms.forms import option_label
 
 LOCALE = Path(__file__).parent / "locale"
 CATALOGUES = ("rooms", "games")
@@ -28,6 +34,7 @@ class Language:
         code: as in ``<html lang>``, such as ``de``.
         name: in itself, such as Deutsch.
         style: of the games' words that are made for its readers, such as ``german``.
+        writing: how it writes numbers, amounts and names.
         words: its translations.
     """
 
@@ -36,16 +43,29 @@ class Language:
         self.code = code
         self.name = (locale.get_language_name(code) or code).capitalize()
         self.style = (locale.get_language_name(SOURCE) or code).lower()
+        self.writing = writing(self.style)
         self.words = NullTranslations() if code == SOURCE else _translations(code)
 
     def text(self, message: str) -> str:
         """A text in this language; as it is where it has no translation."""
         return self.words.gettext(message) if message else ""
 
-    def named(self, name: str) -> str:
-        """What somebody at a table is called: Player 2 by the word for players, others as ever."""
-        stem, _, number = name.rpartition(" ")
-        return f"{self.text(stem)} {number}" if number.isdigit() else name
+    def fixed(self, value: float, places: int = 0) -> str:
+        """A number with so many decimals."""
+        return self.writing.local(fixed(value, places))
+
+    def templates(self, *folders: Path) -> jinja2.Environment:
+        """Templates of pages in this language, everything in them escaped."""
+        made = environment(*folders)
+        made.add_extension("jinja2.ext.i18n")
+        made.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
+        made.filters |= {
+            "dollars": self.writing.dollars, "fixed": self.fixed, "named": self.writing.called,
+            "number": self.writing.number, "option_label": option_label,
+            "percent": self.writing.percent, "translated": self.text,
+        }  # fmt: skip
+        made.globals["language"] = self
+        return made
 
 
 @cache

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from pathlib import Path
 
-from itsdangerous import BadSignature, SignatureExpired, TimestampSigner
+from itsdangerous import BadSignature, SignatureExpired, Signer, TimestampSigner
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.whole_files import whole_path
@@ -58,11 +58,20 @@ class Links:
 
     def __init__(self, key: bytes, lasts: int = LASTS) -> None:
         self.signer = TimestampSigner(key, salt="cheaptalk.rooms", digest_method=hashlib.sha256)
+        self.offers = Signer(key, salt="cheaptalk.offers", digest_method=hashlib.sha256)
         self.lasts = lasts
 
     def token(self, guest: str) -> str:
         """What stands in the link of a guest."""
         return self.signer.sign(guest).decode()
+
+    def offer(self, name: str) -> str:
+        """What an offer is called on pages.
+
+        Its name is a hash of the game's parameters, some of which one seat alone may know; whoever
+        reads it could try all that these may be.
+        """
+        return self.offers.get_signature(name).decode()[:16]
 
     def guest(self, token: str) -> str:
         """Whose link it is.

@@ -18,11 +18,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response, Streamin
 from fastapi.staticfiles import StaticFiles
 
 from cheaptalk.loopback import HOST
-from cheaptalk.reports.pages import WITHIN, environment
+from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
-from cheaptalk.web.rooms.forms import answer_text, fields, option_label
+from cheaptalk.web.rooms.forms import answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.languages import Language, best, languages
 from cheaptalk.web.rooms.limits import Limit
@@ -60,17 +60,11 @@ def static_path(name: str) -> str:
 
 def templates(language: Language) -> jinja2.Environment:
     """The templates of pages in a language, everything in them escaped."""
-    made = environment(HERE / "templates")
-    made.add_extension("jinja2.ext.i18n")
-    made.install_gettext_translations(language.words, newstyle=True)  # type: ignore[attr-defined]
-    made.filters |= {
-        "about": about, "gist": gist, "named": language.named, "option_label": option_label,
-        "translated": language.text,
-    }  # fmt: skip
+    made = language.templates(HERE / "templates")
+    made.filters |= {"about": about, "gist": gist}
     made.globals |= {
         "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
-        "style": static_path("rooms.css"), "language": language,
-        "languages": list(languages().values()),
+        "style": static_path("rooms.css"), "languages": list(languages().values()),
     }  # fmt: skip
     return made
 
@@ -125,6 +119,9 @@ class _Pages:
         self.links = links
         self.title = title
         self.templates = {one.code: templates(one) for one in languages().values()}
+        for one in self.templates.values():
+            one.filters["called"] = lambda offer: links.offer(offer.name)
+        self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
         self.openings = Limit(40, 1)
@@ -169,7 +166,7 @@ class _Pages:
     async def open(self, request: Request) -> Response:
         """Open a room, and go there."""
         posted = await self.posted(request, self.openings, _address(request))
-        offer = self.house.offers.get(posted.get("offer", ""))
+        offer = self.offers.get(posted.get("offer", ""))
         if offer is None:
             raise HTTPException(404)
         guest = self.whoever(request, posted)
@@ -201,7 +198,7 @@ class _Pages:
         if room.stage is Stage.WAITING:
             link = str(request.url_for("invitation", code=room.code))
             return self.render(request, "lobby.html.jinja", room=room, link=link, **values)
-        view = table_view(self.house, room, guest)
+        view = table_view(self.house, room, guest, self.language(request))
         return self.render(request, "table.html.jinja", room=room, view=view, **values)
 
     async def events(self, request: Request, token: str, after: int = 0) -> Response:

@@ -10,7 +10,9 @@ from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
 from cheaptalk.text import plain, readable
 from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.screens import Screen
 from cheaptalk.web.rooms.sittings import Question
 
 LOG = logging.getLogger(__name__)
@@ -35,8 +37,10 @@ class TableView(NamedTuple):
         me: what the person is called.
         briefing: what they were told first, which stays at hand.
         log: what has happened since, oldest first.
+        news: how many entries at the end of it came after their last answer.
         question: what they are asked now; None while they are not.
         asking: what the question says.
+        screen: how the game looks to them.
         waits_for: whom the table waits for, by name.
         over: whether the match has ended.
         payoff: what the person got; None where the match did not finish.
@@ -48,8 +52,10 @@ class TableView(NamedTuple):
     me: str
     briefing: str
     log: Sequence[Entry]
+    news: int
     question: Question | None
     asking: str
+    screen: Screen
     waits_for: Sequence[str]
     over: bool
     payoff: float | None
@@ -59,8 +65,8 @@ class TableView(NamedTuple):
     forfeited: Sequence[str]
 
 
-def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
-    """The table of a room as somebody who sits there sees it.
+def table_view(house: House, room: Room, guest: Guest, language: Language) -> TableView | None:
+    """The table of a room as somebody who sits there sees it, in their language.
 
     None before it has begun, and where the match was played and can no longer be shown; the room
     is broken then.
@@ -90,8 +96,10 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
         table.game.called(place),
         teller.tell(heard[0].event) if heard else "",
         entries,
+        _unanswered(entries),
         question,
         question.call.question if question else "",
+        _screen(table, seat, language),
         list(dict.fromkeys(names)),
         table.over,
         paid,
@@ -100,6 +108,15 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
         sitting.left,
         [_called(table, one) for one in sorted(table.forfeited)],
     )
+
+
+def _screen(table: Table, seat: str, language: Language) -> Screen:
+    """The game as a seat sees it, with what it is asked now."""
+    events = [moment.event for moment in table.heard[seat]]
+    if seat not in table.pending:
+        return Screen(table.game, seat, language, events)
+    ask = table.asked(seat).ask
+    return Screen(table.game, seat, language, [*events, ask.event], ask.action)
 
 
 def _last_seat(table: Table, place: str) -> str:
@@ -117,6 +134,12 @@ def _entries(teller: Teller, heard: Sequence[Moment]) -> Iterator[Entry]:
         yield Entry(
             teller.tell(moment.event), None if moment.action is None else said(moment.action)
         )
+
+
+def _unanswered(entries: Sequence[Entry]) -> int:
+    """How many entries at the end have no answer of the seat's."""
+    answered = [at for at, entry in enumerate(entries, start=1) if entry.answer is not None]
+    return len(entries) - (answered[-1] if answered else 0)
 
 
 def said(action: Action) -> str:

@@ -7,12 +7,18 @@
 
   // What has happened is replaced; the turn only where it is another one, so that no typing is lost.
   function show(page) {
+    document.querySelector("header").replaceWith(page.querySelector("header"));
     if (!part("log", page) || !part("log", document)) {
       document.querySelector("main").replaceWith(page.querySelector("main"));
     } else {
+      const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
       part("log", document).replaceWith(part("log", page));
+      open.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
       const now = part("turn", document), next = part("turn", page);
-      if (!now.dataset.question || now.dataset.question !== next.dataset.question) now.replaceWith(next);
+      if (!now.dataset.question || now.dataset.question !== next.dataset.question) {
+        now.replaceWith(next);
+        if (next.dataset.question) next.scrollIntoView({ block: "nearest" });
+      }
       if (!page.querySelector(".leave")) document.querySelector(".leave")?.remove();
     }
     document.title = page.title;
@@ -39,11 +45,76 @@
     }
   }
 
+  // Numbers as they are typed; empty or no number is 0.
+  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1];
+  const value = (input) => Number([...input.value].map((one) => one === point ? "." : /[\d-]/.test(one) ? one : "").join("")) || 0;
+  const made = (tag, set) => Object.assign(document.createElement(tag), set);
+  const wrote = (input, number) => {
+    const low = Number(input.dataset.low ?? -Infinity), high = Number(input.dataset.high ?? Infinity);
+    input.value = String(Math.round(Math.min(Math.max(number, low), high) * 100) / 100).replace(".", point);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+
+  // A slider below a field, which follows it.
+  function slide(input) {
+    if (!input.dataset.high) return;
+    const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
+    const slider = made("input", { type: "range", min: low, max: high, step: high - low > 1000 ? (high - low) / 200 : 1 });
+    slider.value = input.value === "" ? (low + high) / 2 : value(input);
+    slider.setAttribute("aria-label", input.closest("label").querySelector("span").textContent);
+    slider.addEventListener("input", () => wrote(input, slider.value));
+    slider.classList.toggle("untouched", input.value === "");
+    input.addEventListener("input", () => { slider.value = value(input); slider.classList.toggle("untouched", input.value === ""); });
+    input.closest("label").after(slider);
+  }
+
+  // One more and one less beside a field.
+  function step(input) {
+    for (const by of [-1, 1]) {
+      const button = made("button", { type: "button", className: "step", textContent: by < 0 ? "\u2212" : "+" });
+      button.setAttribute("aria-label", `${input.closest("label").querySelector("span").textContent} ${by < 0 ? "\u2212" : "+"}1`);
+      button.addEventListener("click", () => wrote(input, value(input) + by));
+      input[by < 0 ? "before" : "after"](button);
+    }
+  }
+
+  // What follows from what is typed: the sum of fields, each times what one of it adds.
+  function preview(form) {
+    const factor = (input) => !input.dataset.of ? 1
+      : Number(form.querySelector(`[name="${input.dataset.of}"]:checked`)?.dataset.worth ?? NaN);
+    let sum = 0;
+    for (const input of form.querySelectorAll("[data-adds]")) sum += input.dataset.adds * factor(input) * value(input);
+    for (const output of form.querySelectorAll("output[data-base]")) {
+      const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
+      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: 0 });
+      output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${set.unit}`;
+      output.classList.toggle("loss", shown < 0);
+    }
+  }
+
+  // Two parts of a whole: what one does not get is the other's.
+  function divide(parts) {
+    const whole = Number(parts.dataset.whole), both = [...parts.querySelectorAll("label input")];
+    both.forEach((input, at) => input.addEventListener("input", (event) => {
+      if (event.isTrusted || !parts.dataset.busy) {
+        parts.dataset.busy = "yes";
+        const other = both[1 - at];
+        if (input.value !== "") wrote(other, Math.round((whole - value(input)) * 100) / 100);
+        delete parts.dataset.busy;
+      }
+    }));
+  }
+
   // A form is sent once.
   function prepare() {
     for (const form of document.querySelectorAll("form")) {
       if (form.dataset.ready) continue;
       form.dataset.ready = "yes";
+      form.querySelectorAll("[data-slider]").forEach(slide);
+      form.querySelectorAll("[data-steps]").forEach(step);
+      form.querySelectorAll("[data-whole]").forEach(divide);
+      form.addEventListener("input", () => preview(form));
+      preview(form);
       form.addEventListener("submit", (event) => {
         if (form.dataset.sent) { event.preventDefault(); return; }
         form.dataset.sent = "yes";

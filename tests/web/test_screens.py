@@ -1,0 +1,112 @@
+"""How games look in the browser: a screen of each game's own, and what follows as one types."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from cheaptalk.rules import Action, games
+from cheaptalk.rules.registry import game_box
+from cheaptalk.studies import parse_study
+from cheaptalk.studies.study import Study
+from cheaptalk.styles.templates import block_name
+from cheaptalk.web import make_rooms, open_house
+from cheaptalk.web.rooms.screens import screen_template
+from tests.reports.browser import Tab, browse
+from tests.web.walker import LINKS
+
+
+@pytest.mark.parametrize("name", sorted(games()))
+def test_every_game_has_a_board_and_a_form_for_each_of_its_answers(name: str) -> None:
+    template = screen_template(name, "en")
+    assert template is not None
+    kinds: tuple[type[Action], ...] = game_box(name).rules.actions
+    assert "board" in template.blocks
+    for kind in kinds:
+        assert {block_name(one) for one in kind.__mro__} & template.blocks.keys()
+
+
+@asynccontextmanager
+async def served(study: Study, folder: Path) -> AsyncIterator[str]:
+    """The address of a study's rooms on this machine."""
+    async with open_house(study, folder / "rooms.sqlite") as house:
+        with socket.create_server(("127.0.0.1", 0)) as there:
+            app = make_rooms(house, LINKS)
+            server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+            serving = asyncio.create_task(server.serve(sockets=[there]))
+            yield f"http://127.0.0.1:{there.getsockname()[1]}"
+            server.should_exit = server.force_exit = True
+            await serving
+
+
+def alone(game: str, bot: str, **fixed: object) -> Study:
+    """A study of one table, with a person in the first place."""
+    return parse_study(
+        {
+            "name": "alone", "games": [{"game": game, "fixed": fixed}],
+            "players": {"you": {"person": "browser"}, "bot": {"strategy": bot}},
+            "pairing": [["you", "bot"]],
+        },
+        "here",
+    )  # fmt: skip
+
+
+async def sit_down(tab: Tab, address: str, game: str) -> None:
+    """Open the first table of a game, and wait for the turn."""
+    await tab.visit(f"{address}/games/{game}", width=360)
+    await tab.run("document.querySelector('main form button').click()")
+    await tab.until("document.querySelector('form.answer') !== null")
+
+
+def typed(field: str, text: str) -> str:
+    """What types into a field as somebody does."""
+    return (
+        f"{{ const one = document.getElementById('f-{field}'); one.value = '{text}';"
+        " one.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+
+
+SHOWN = "document.querySelector('output').textContent"
+
+
+@pytest.mark.browser
+def test_what_one_does_not_get_is_the_others_and_its_worth_is_told(tmp_path: Path) -> None:
+    study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
+
+    async def visit(tab: Tab) -> None:
+        async with served(study, tmp_path) as address:
+            await sit_down(tab, address, "bargaining")
+            await tab.run(typed("alice_gain", "9,000"))
+            assert await tab.run("document.getElementById('f-bob_gain').value") == "1000"
+            await tab.run("document.querySelector('.answer .row button').click()")
+            await tab.until("document.querySelector('.choice small') !== null")
+            told = await tab.run("document.querySelector('.choice small').textContent")
+            assert told == "you get $2,500", "half of 10,000, of which half is left in round 2"
+            assert tab.complaints == []
+            assert await tab.run("document.documentElement.scrollWidth") == 360
+
+    browse(tmp_path / "profile", visit)
+
+
+@pytest.mark.browser
+def test_a_counteroffer_says_what_one_would_keep(tmp_path: Path) -> None:
+    study = alone("item_bargaining", "tough", quantities=[7, 4, 1])
+
+    async def visit(tab: Tab) -> None:
+        async with served(study, tmp_path) as address:
+            await sit_down(tab, address, "item_bargaining")
+            whole = int(await tab.run("document.querySelector('.standing dd').textContent"))
+            each = await tab.run(
+                "[...document.querySelectorAll('.board tbody td:nth-child(3)')]"
+                ".map(one => Number(one.textContent))"
+            )
+            assert whole == 7 * each[0] + 4 * each[1] + each[2]
+            more = "[...document.querySelectorAll('.step')].filter(one => one.textContent == '+')"
+            await tab.run(f"{more}[0].click(); {more}[2].click(); {more}[2].click()")
+            assert await tab.run(SHOWN) == f"{whole - each[0] - each[2]:,}", "one of kind 3 at most"
+
+    browse(tmp_path / "profile", visit)

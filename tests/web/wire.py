@@ -1,0 +1,250 @@
+"""The wire between the rooms and their people: who was sent what, byte by byte."""
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+
+from cheaptalk.records import Store
+from cheaptalk.rules import Event, Game, Given
+from cheaptalk.studies import parse_study
+from cheaptalk.studies.plans.matches import Configuration, Dealt
+from cheaptalk.web import make_rooms, open_house
+from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.rooms import Room, Stage
+from tests.web.walker import LINKS, Rooms, Walker, posted
+
+READER = b"x-reader"
+"""The header by which the tests say who asks."""
+STRANGER = "a stranger"
+"""Somebody who has no place at the table."""
+COUNTED = re.compile(
+    rb"(?:id: \d+\nevent: moved\ndata: \d+\n\n)|(?<=events\?after=)\d+|content-length: \d+\n"
+)
+"""How often a bell rang, which depends on how fast everything was, and its digits in lengths."""
+
+Message = Mapping[str, Any]
+Mutation = Callable[[Message, str], Message]
+"""Changes what is sent, given what everybody must not know: a leak, made to be found."""
+
+
+class World(NamedTuple):
+    """A match to be played by people: its game, deal and seed, and the answers they give."""
+
+    game: Game
+    deal: Any
+    seed: str
+    given: Sequence[Given]
+
+
+class Step(NamedTuple):
+    """What one person was sent between two answers, and what they knew by then.
+
+    Attributes:
+        page: the last of it, as they see it.
+        question: names what they are asked; None where they are not.
+    """
+
+    sent: bytes
+    page: str
+    heard: tuple[Event, ...]
+    question: str | None
+
+
+class Wire:
+    """An application whose every sent byte is noted by who asked for it."""
+
+    def __init__(self, app: Any, mutation: Mutation | None, secret: str) -> None:
+        self.app = app
+        self.mutation = mutation
+        self.secret = secret
+        self.sent: defaultdict[str, bytearray] = defaultdict(bytearray)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer as the application does, and note what it says."""
+        reader = dict(scope["headers"])[READER].decode()
+
+        async def noting(message: Message) -> None:
+            if self.mutation is not None:
+                message = self.mutation(message, self.secret)
+            for part in (
+                str(message.get("status", "")).encode(),
+                *(b"%s: %s\n" % pair for pair in message.get("headers", ())),
+                message.get("body", b""),
+            ):
+                self.sent[reader] += part
+            await send(message)
+
+        await self.app(scope, receive, noting)
+
+    def client(self, reader: str) -> httpx2.AsyncClient:
+        """A browser of somebody."""
+        return httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(self), base_url="http://test",
+            headers={READER.decode(): reader},
+        )  # fmt: skip
+
+    async def listen(self, path: str, reader: str, gone: asyncio.Event) -> None:
+        """Hear the events of a page until it is closed."""
+
+        async def receive() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(_message: Message) -> None:
+            """Let it go: it has been noted."""
+
+        headers = [(b"host", b"test"), (READER, reader.encode())]
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+            "scheme": "http", "path": f"{path}/events", "raw_path": f"{path}/events".encode(),
+            "query_string": b"after=0", "root_path": "", "headers": headers,
+            "client": ("127.0.0.1", 1), "server": ("test", 80),
+        }  # fmt: skip
+        await self(scope, receive, send)
+
+
+class Table:
+    """A match that people play by their pages, each heard on the wire."""
+
+    def __init__(self, house: House, wire: Wire, world: World) -> None:
+        self.house = house
+        self.wire = wire
+        self.world = world
+        self.walkers: dict[str, Walker] = {}
+        self.steps: defaultdict[str, list[Step]] = defaultdict(list)
+        self.refused: set[str] = set()
+        self.stranger = wire.client(STRANGER)
+
+    @property
+    def room(self) -> Room:
+        return next(iter(self.walkers.values())).room
+
+    async def play(self) -> Mapping[str, Sequence[Step]]:
+        """Sit down, and answer as the world says, until an answer no longer counts."""
+        gone = asyncio.Event()
+        await self.sit_down()
+        async with asyncio.TaskGroup() as listening:
+            for place, walker in self.walkers.items():
+                listening.create_task(self.wire.listen(walker.path, place, gone))
+            try:
+                await self.note()
+                for given in self.world.given:
+                    if not await self.answer(given):
+                        break
+                    await self.note()
+            finally:
+                gone.set()
+        return self.steps
+
+    async def sit_down(self) -> None:
+        (offer,) = self.house.offers.values()
+        for place in offer.people:
+            rooms = Rooms(self.house, self.wire.client(place))
+            await rooms.client.get("/")
+            page = await rooms.client.get(f"/games/{offer.game.name}")
+            if not self.walkers:
+                name = re.findall(r'name="offer" value="([^"]+)"', page.text)[0]
+                opened = await rooms.client.post("/open", data={"offer": name})
+                self.walkers[place] = Walker(rooms, opened.headers["location"])
+            else:
+                await rooms.client.get(f"/join/{self.room.code}")
+                self.walkers[place] = await rooms.join(self.room.code)
+            await self.walkers[place].page()
+            await rooms.client.get("/p/forged")
+            await self.walkers[place].post({}, "dance")
+
+    async def answer(self, given: Given) -> bool:
+        """Give an answer, the first time after one that is none; whether it is legal here."""
+        table = self.room.table
+        assert table is not None
+        assert given.action is not None
+        ask = table.pending[given.seat]
+        if ask.refuse(given.action) is not None:
+            return False
+        walker = self.walkers[place_of(table.game, given.seat)]
+        question = walker.room.sitting(walker.guest).open[given.seat]
+        if walker.path not in self.refused:
+            self.refused.add(walker.path)
+            await walker.post({"question": question.key})
+            await walker.post({"question": question.key, "no": "such"})
+            await self.settled()
+            question = walker.room.sitting(walker.guest).open[given.seat]
+        await walker.post({"question": question.key} | posted(given.action))
+        return True
+
+    async def settled(self) -> None:
+        """Wait until all questions have come to their people, or the match is over."""
+        async with asyncio.timeout(60):
+            while not self._settled():
+                await asyncio.sleep(0.001)
+
+    def _settled(self) -> bool:
+        room = self.room
+        if room.table is None or room.table.over:
+            return room.stage is Stage.OVER
+        return {seat for one in room.sittings.values() for seat in one.open} == set(
+            room.table.pending
+        )
+
+    async def note(self) -> None:
+        """Let everybody look at their page, and note what they were sent since the last time."""
+        await self.settled()
+        table = self.room.table
+        assert table is not None
+        await self.stranger.get(f"/join/{self.room.code}")
+        for place, walker in self.walkers.items():
+            page = COUNTED.sub(b"", (await walker.page()).encode()).decode()
+            heard = [
+                moment.event for seat, moments in table.heard.items()
+                if place_of(table.game, seat) == place for moment in moments
+            ]  # fmt: skip
+            question = self.room.sitting(walker.guest).question
+            if question is not None:
+                heard.append(table.pending[question.call.seat].event)
+            self._step(place, page, tuple(heard), question.key if question else None)
+        self._step(STRANGER, "", (), None)
+
+    def _step(self, place: str, page: str, heard: tuple[Event, ...], question: str | None) -> None:
+        """Put down what was sent, without what is drawn at random for everybody."""
+        sent = bytes(self.wire.sent.pop(place, b""))
+        for drawn in (code := self.room.code, " ".join(code), LINKS.offer(self.room.offer.name)):
+            sent = sent.replace(drawn.encode(), b"DRAWN")
+        if place in self.walkers:
+            own = self.walkers[place].path.rpartition("/")[2]
+            sent = sent.replace(own.encode(), b"TOKEN")
+        self.steps[place].append(Step(COUNTED.sub(b"", sent), page, heard, question))
+
+
+def place_of(game: Game, seat: str) -> str:
+    """Where a seat sits."""
+    return next(one.place for one in game.seats if one.name == seat)
+
+
+@asynccontextmanager
+async def wired(
+    world: World, where: Path, mutation: Mutation | None = None
+) -> AsyncIterator[Table]:
+    """A table of a world with people in all places, and the wire to them."""
+    study = parse_study(
+        {
+            "name": "people", "games": [{"game": world.game.name}],
+            "players": {"you": {"person": "browser"}}, "pairing": "self",
+        },
+        "here",
+    )  # fmt: skip
+    with Store.open(where, create=True) as store:
+        async with open_house(study, store) as house:
+            seated = next(iter(house.offers.values())).seating[0]
+            seating = (seated,) * len(world.game.places)
+            dealt = Dealt("0", world.seed, world.deal)
+            offer = Offer(Configuration(world.game), [dealt], seating)
+            house.offers = {offer.name: offer}
+            app = make_rooms(house, LINKS)
+            yield Table(house, Wire(app, mutation, repr(world)), world)
