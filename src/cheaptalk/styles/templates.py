@@ -39,6 +39,7 @@ CODECS: dict[str, Codec] = {
     "json": JsonCodec(),
     "tagged": TaggedCodec(text="message", numbers="propose"),
 }
+HERE = Path(__file__).parent
 _GAPS = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -185,7 +186,7 @@ def _loaded(name: str, words: Path, file: StyleFile) -> Style:
         raise unknown("codec", file.codec, list(CODECS))
     folders = [words] if file.folder is None else [file.folder, words]
     try:
-        return Style(name, _environment(folders, writing(name)), file)
+        return Style(name, _environment(folders, name), file)
     except jinja2.TemplateError as error:
         path, reason = folders[0] / file.template, str(error)
         if isinstance(error, jinja2.TemplateNotFound):
@@ -200,11 +201,11 @@ def writing(style: str) -> Writing:
     return WRITINGS.get(style, PLAIN)
 
 
-def _environment(folders: Sequence[Path], writing: Writing) -> jinja2.Environment:
+def _environment(folders: Sequence[Path], style: str) -> jinja2.Environment:
+    """Where a style's templates lie: its own, those of its language, those of all styles."""
+    writes = writing(style)
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.FileSystemLoader(folders), jinja2.PackageLoader("cheaptalk.styles", "")]
-        ),
+        loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -212,8 +213,8 @@ def _environment(folders: Sequence[Path], writing: Writing) -> jinja2.Environmen
         auto_reload=False,
     )
     environment.filters |= {
-        "number": writing.number, "dollars": writing.dollars, "percent": writing.percent,
-        "quoted": writing.quoted,
+        "number": writes.number, "dollars": writes.dollars, "percent": writes.percent,
+        "quoted": writes.quoted,
     }  # fmt: skip
     return environment
 
