@@ -1,8 +1,9 @@
 """People read their own language: catalogues that are whole, and pages that follow them."""
 
 import asyncio
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,47 @@ def test_a_language_once_chosen_stays_even_when_the_server_was_stopped(tmp_path:
 
     asyncio.run(_visit(tmp_path, choose))
     asyncio.run(_visit(tmp_path, come_back))
+
+
+ENGLISH = re.compile(
+    r"\b(the|you|your|and|of|with|each|rounds?|players?|are|have|has|will|dollars?|points)\b", re.I
+)
+"""Words that stand in most English sentences, and in no German one."""
+
+
+def words_of(page: str) -> str:
+    """What a page says, without what others said and what the study calls its players."""
+    text = html.unescape(
+        re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition("</main>")[0])
+    )
+    return re.sub("\u201e[^\u201c]*\u201c", "", text)
+
+
+def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> dict[str, tuple[Mapping[str, float], str | None]]:
+        ends = {}
+        for number, offer in enumerate(rooms.house.offers.values()):
+            if len(offer.people) < len(offer.seated):
+                walkers = [await rooms.sit(offer)]
+                walkers += [await rooms.join(walkers[0].room.code) for _ in offer.people[1:]]
+                pages = await asyncio.gather(*(one.play() for one in walkers))
+                if walkers[0].guest.language == "de":
+                    assert all(ENGLISH.findall(words_of(page)) == [] for page in pages), pages
+                match = walkers[0].room.match
+                record = rooms.house.store.find(match.id)
+                seat = record.seats[offer.people[0]]["spec"]
+                ends[f"{number} {offer.game.name}"] = record.payoffs or {}, seat["style"]
+        return ends
+
+    async def main(language: str) -> dict[str, tuple[Mapping[str, float], str | None]]:
+        async with visited(demo(), tmp_path / language, language) as rooms:
+            return await play(rooms)
+
+    english, german = asyncio.run(main("en")), asyncio.run(main("de"))
+    assert len({name.partition(" ")[2] for name in german}) == 14
+    for name, (payoffs, style) in german.items():
+        assert (payoffs, style) == (english[name][0], "german")
+        assert english[name][1] == "english"
 
 
 async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:

@@ -147,6 +147,7 @@ class Teller:
         taken = {one.name: one.place for one in game.seats}
         called = {place: style.writing.called(game.called(place)) for place in game.places}
         names = {name: called[place] for name, place in taken.items()} | called
+        self.names = names
         self._names = {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
 
     def tell(self, event: Event) -> str:

@@ -190,6 +190,7 @@ class House:
 
     async def _start(self, room: Room) -> None:
         """Choose a deal that nobody here has met, and play."""
+        room.read = {place: one.language for place, one in room.guests.items() if one is not None}
         room.deal = self._new_deal(room)
         room.repeat = self._repeats[self._table(room)]
         room.stage = Stage.PLAYING

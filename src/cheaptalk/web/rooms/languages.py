@@ -1,9 +1,11 @@
 """Languages: what people read in their pages, from catalogues of translations.
 
-A catalogue lies at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words and
-``games.po`` what pages say of the games. They are read as they are; none is compiled beforehand.
+Catalogues lie at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words, ``games.po``
+what pages say of the games, ``refusals.po`` why their rules refuse an answer. They are read as they
+are; none is compiled beforehand.
 """
 
+import re
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
@@ -18,11 +20,15 @@ from babel.messages.pofile import read_po
 
 from cheaptalk.reports.pages import environment
 from cheaptalk.styles.templates import writing
-from cheaptalk.text import fixed
+from cheaptalk.text import capital, fixed
 from cheaptalk.web.rooms.forms import option_label
 
 LOCALE = Path(__file__).parent / "locale"
-CATALOGUES = ("rooms", "games")
+CATALOGUES = ("rooms", "games", "refusals")
+UNREAD = "no answer could be read from the reply: "
+"""How a sentence begins that says why a reply cannot be read; a form has no such reply."""
+NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d[\d,]*(?:\.\d+)?')
+"""What differs from one refusal to the next: quoted names, players and numbers."""
 SOURCE = "en"
 """The language in which all is written, and which needs no catalogue."""
 
@@ -49,6 +55,37 @@ class Language:
     def text(self, message: str) -> str:
         """A text in this language; as it is where it has no translation."""
         return self.words.gettext(message) if message else ""
+
+    def unclear(self, written: str) -> str:
+        """That something may be a number, and may be another one."""
+        _ = self.text
+        said = _("it is not clear which number %(written)s is; write numbers like %(example)s")
+        return said % {"written": written, "example": self.writing.number(1234.5)}
+
+    def refusal(self, reason: str) -> str:
+        """Why the rules refuse an answer, whatever numbers and names are in the sentence.
+
+        Parts of it that no catalogue has stay as they are.
+        """
+        return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
+
+    def _refusal(self, reason: str) -> str:
+        pattern = NAMED.sub("{}", reason)
+        said = self.text(pattern)
+        if said == pattern:
+            return reason
+        return said.format(*map(self._name, NAMED.findall(reason)))
+
+    def _name(self, found: str) -> str:
+        """A number, a field in quotation marks, or players, as a sentence names them."""
+        if found.startswith('"'):
+            label = capital(found[1:-1])
+            said = self.text(label)
+            return found if said == label else f'"{said}"'
+        if found.startswith("player_"):
+            called = (self.writing.called(capital(one)) for one in found.split(", "))
+            return ", ".join(called)
+        return self.writing.local(found)
 
     def fixed(self, value: float, places: int = 0) -> str:
         """A number with so many decimals."""

@@ -14,6 +14,7 @@ from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.rules import Table
 from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.sittings import CLOSING, PRESENT, Bell, Sitting
 
@@ -65,6 +66,7 @@ class Room:
         guests: who sits in the places for people; None where nobody does yet.
         filled: places whose stand-ins play, as nobody came.
         deal, repeat: which match it is, once it has begun.
+        read: the languages in which its people then read the game's words, by place.
     """
 
     code: str
@@ -74,6 +76,7 @@ class Room:
     filled: tuple[str, ...] = ()
     deal: int = 0
     repeat: int = 0
+    read: dict[str, str] = field(default_factory=dict)
     table: Table | None = None
     sittings: dict[str, Sitting] = field(default_factory=dict)
 
@@ -91,7 +94,11 @@ class Room:
     @property
     def match(self) -> PlannedMatch:
         """What is played here."""
-        return self.offer.match(self.deal, self.repeat, self.filled)
+        return self.offer.match(self.deal, self.repeat, self.filled, self.read)
+
+    def seated(self, place: str) -> Seated:
+        """Who sits in a place, as the match records them."""
+        return dict(zip(self.offer.seated, self.match.seating, strict=True))[place]
 
     def place_of(self, guest: Guest) -> str:
         """Where somebody sits."""
@@ -137,6 +144,7 @@ class Room:
             "offer": self.offer.name, "stage": self.stage.value, "filled": list(self.filled),
             "guests": {place: one and one.name for place, one in self.guests.items()},
             "languages": {one.name: one.language for one in self.guests.values() if one},
+            "read": self.read,
             "deal": self.deal, "repeat": self.repeat,
             "left": [place for place, one in self.sittings.items() if one.left],
         }  # fmt: skip
@@ -149,6 +157,7 @@ class Room:
         made = cls(
             code, offer, {place: guests.get(name) for place, name in kept["guests"].items()},
             Stage(kept["stage"]), tuple(kept["filled"]), kept["deal"], kept["repeat"],
+            kept.get("read", {}),
         )  # fmt: skip
         made.seat_people()
         for place in kept["left"]:

@@ -22,7 +22,7 @@ from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
-from cheaptalk.web.rooms.forms import answer_text, fields
+from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.languages import Language, best, languages
 from cheaptalk.web.rooms.limits import Limit
@@ -221,8 +221,13 @@ class _Pages:
             question = sitting.waiting(posted.pop("question", ""))
             if question is not None:
                 kept = _kept(room, sitting, question)
-                sitting.answer(question, answer_text(question.call.form, posted), posted)
-                await _until(kept, guest.bell)
+                try:
+                    text = answer_text(question.call.form, posted, self.language(request).writing)
+                except Unclear as unclear:
+                    sitting.refused, sitting.unclear = posted, str(unclear)
+                else:
+                    sitting.answer(question, text, posted)
+                    await _until(kept, guest.bell)
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
