@@ -29,7 +29,9 @@ from cheaptalk.rules import (
     game_box,
     games,
 )
-from cheaptalk.styles import Style, Unreadable, disarmed, quoted, style_in
+from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.styles import WRITINGS, Style, Unreadable, disarmed, quoted, style_in
+from cheaptalk.styles.writing import DOUBLE
 
 TALKS: dict[str, list[dict[str, Any]]] = {
     "bargaining": [{"horizon": 4}],
@@ -206,6 +208,7 @@ def test_a_seat_reads_the_same_but_for_what_is_quoted(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
     words = style_in(game_box(name), style)
+    quoted = words.writing.quoted
     game = game_of(name, parameters)
     harmless = read(talked(game, HELLO), words)
     spoken = [seat for seat, text in harmless.items() if quoted(HELLO) in text]
@@ -222,9 +225,10 @@ def test_who_is_written_to_is_told_once_what_the_quotation_marks_mean(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
     words = style_in(game_box(name), style)
+    sentence = {"german": "stammt von dort"}.get(style, "was written by that player")
     for text in read(talked(game_of(name, parameters), HELLO), words).values():
-        told = text.count("was written by that player")
-        assert told == 1 or (told == 0 and quoted(HELLO) not in text)
+        told = text.count(sentence)
+        assert told == 1 or (told == 0 and words.writing.quoted(HELLO) not in text)
 
 
 def is_one_quotation(words: str) -> None:
@@ -246,6 +250,21 @@ def test_what_is_quoted_can_neither_end_the_quotation_nor_be_more_than_words(kin
 @given(st.text())
 def test_any_words_stay_within_their_quotation(words: str) -> None:
     is_one_quotation(words)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(words=st.text() | st.sampled_from(list(INJECTIONS.values())))
+def test_what_people_read_of_others_stays_within_its_marks(language: str, words: str) -> None:
+    writing = WRITINGS[language]
+    assert writing.marks is not None
+    shown = writing.quoted(words)
+    inside = shown.removeprefix(writing.marks[0]).removesuffix(writing.marks[1])
+    assert writing.marks[0] + inside + writing.marks[1] == shown
+    assert not DOUBLE.search(inside)
+    assert disarmed(inside) == inside
+    others = shown.split("\n")[1:]
+    assert len(shown.splitlines()) == 1 + len(others)
+    assert all(line.startswith("\u2502") for line in others)
 
 
 def test_half_a_character_can_be_shown() -> None:

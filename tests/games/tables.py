@@ -16,7 +16,13 @@ from cheaptalk.rules import (
     Table,
     play,
 )
+from cheaptalk.rules.box import LANGUAGES
 from cheaptalk.styles import style
+
+
+def versions(box: GameBox) -> list[str]:
+    """A game's styles for models; those for people are told apart by their language."""
+    return [name for name in box.styles if name not in LANGUAGES]
 
 
 def table_after(game: Game, *moves: dict[str, Any], deal: Deal | None = None) -> Table:

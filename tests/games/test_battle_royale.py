@@ -16,7 +16,7 @@ from cheaptalk.games.battle_royale.rules import Battle, BattleRoyale, Fired, Hit
 from cheaptalk.games.battle_royale.strategies import MOST, Solution, solve
 from cheaptalk.rules import Horizon, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events
+from tests.games.tables import events, versions
 
 TRUEL = BattleRoyale(hit_rates=(0.3, 0.5, 1))
 
@@ -361,7 +361,7 @@ SAID = {
 """What player_2 reads of a deliberate miss, of its own hit, and of the shot that hits it."""
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("horizon", [None, 20, {"rounds": 20, "hidden": True}])
 def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     game = BattleRoyale(
@@ -387,7 +387,7 @@ def test_every_version_tells_the_same_facts(version: str, horizon: Any) -> None:
     assert "you" in style.tell(table.heard["player_1"][-1].event, game, "player_1").lower()
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
     game = TRUEL.model_copy(update={"horizon": Horizon(rounds=1)})
     table = at_table(game, True)
@@ -397,7 +397,7 @@ def test_every_version_tells_who_is_left_without_a_winner(version: str) -> None:
     )
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_every_version_tells_why_nobody_wins(version: str) -> None:
     told = []
     for parameters in ({"idle_rounds": 2}, {"horizon": 2}):
@@ -410,7 +410,7 @@ def test_every_version_tells_why_nobody_wins(version: str) -> None:
     assert not any(word in told[1] for word in ("in a row", "standstill"))
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_shots_at_oneself_are_told_of_where_they_are_possible(version: str) -> None:
     told = [
         style_in(BOX, version).tell(events(at_table(game), "player_1")[0], game, "player_1")

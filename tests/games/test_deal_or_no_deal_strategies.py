@@ -25,6 +25,7 @@ from cheaptalk.rules import Asked, Chance, Decide, Result, Table, play
 from cheaptalk.styles import CODECS, Illegal, Unreadable, style_in
 from tests.cli.terminal import Terminal
 from tests.games.replies import ill_formed_replies, noisy_reply
+from tests.games.tables import versions
 
 OFFERING = ("honest", "greedy", "fair", "conceding", "liar")
 SEEDS = [str(number) for number in range(25)]
@@ -313,7 +314,7 @@ def test_noisy_replies_are_ill_formed_as_often_as_wanted(codec: str) -> None:
 
 
 @pytest.mark.parametrize("bad", range(6))
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_the_fifth_bad_output_in_a_turn_is_the_last(style: str, bad: int) -> None:
     game = DealOrNoDeal()
     table = Table(game, OPENING, "seed")
@@ -424,7 +425,7 @@ def test_a_person_talks_and_proposes_at_the_terminal(tmp_path: Path) -> None:
     assert [answer.kind for answer in mine] == [Kind.REPAIRED, Kind.OK]
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_a_form_is_read_in_every_style(style: str) -> None:
     game = DealOrNoDeal()
     table = Table(game, game.deal(Chance("1")), "1")

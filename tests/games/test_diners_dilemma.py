@@ -14,7 +14,7 @@ from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 from cheaptalk.games.diners_dilemma.theory import Dish, dominant_dish, efficient_dish
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, result_of, scored, table_of
+from tests.games.tables import events, played, result_of, scored, table_of, versions
 
 TABLE_8 = (
     (10, 15, 20, 20), (11, 5, 20, 7), (4, 19, 9, 20), (1, 8, 19, 12), (4, 5, 17, 7), (2, 11, 8, 13),
@@ -217,7 +217,7 @@ def test_random_orders_as_often_as_told() -> None:
 # Words
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("rounds", [1, 7])
 def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     game = at_dinner(2.25, 31, 64, 32, players=6, rounds=rounds)
@@ -236,7 +236,7 @@ def test_every_version_tells_the_same_facts(version: str, rounds: int) -> None:
     assert '{"chosen_dish": "costly" or "cheap"}' in order
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_it_is_called_not_worth_its_price_only_where_it_is_not(version: str) -> None:
     def briefing(*menu: float) -> str:
         game = at_dinner(*menu, players=3)

@@ -14,7 +14,7 @@ from cheaptalk.games.divide_the_dollar.strategies import best_bid, equilibrium_b
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, reads, result_of, scored, table_of
+from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
 
 bids = st.lists(st.integers(0, 100), min_size=2, max_size=8)
 
@@ -107,7 +107,7 @@ def test_the_words_of_a_report() -> None:
     )
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     made = game(players=3, rounds=13, golds=444)
     words = style_in(BOX, style)

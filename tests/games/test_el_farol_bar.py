@@ -15,7 +15,7 @@ from cheaptalk.games.el_farol_bar.theory import probability_of_at_most, room, sy
 from cheaptalk.games.rounds import RoundsPlayed
 from cheaptalk.rules import Deal
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, reads, result_of, scored, table_of
+from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
 
 DEAL = Deal()
 
@@ -118,7 +118,7 @@ def test_the_words_of_a_report() -> None:
     ) in reads(table, "player_1")
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     bar = game(players=7, rounds=13, capacity=1 / 3, fun=91, crowded=-4, home=26)
     words = style_in(BOX, style)
@@ -135,7 +135,7 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert not any(number in at_home for number in "34")
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 @pytest.mark.parametrize(("capacity", "pay", "never"), [(0, "-4", "91"), (1, "91", "-4")])
 def test_a_bar_for_nobody_or_everybody_is_told_as_such(
     style: str, capacity: float, pay: str, never: str
@@ -146,7 +146,7 @@ def test_a_bar_for_nobody_or_everybody_is_told_as_such(
     assert never not in briefing
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_an_empty_bar_is_better_where_it_has_room(style: str) -> None:
     told = set()
     for capacity in (0, 0.5):
@@ -165,7 +165,7 @@ def test_a_rounded_capacity_is_told_in_heads() -> None:
     assert bar.gains(1, ("go", "go", "stay"), DEAL) == [0, 0, 5]
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_no_question_says_how_to_play(style: str) -> None:
     bar = game()
     text = style_in(BOX, style).tell(bar.questions(1, DEAL)[0], bar, "player_1")
@@ -174,7 +174,7 @@ def test_no_question_says_how_to_play(style: str) -> None:
     assert "expect" not in text
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_every_version_says_what_one_will_learn(style: str) -> None:
     words = style_in(BOX, style)
     told = {

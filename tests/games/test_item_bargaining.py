@@ -27,7 +27,7 @@ from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Drawn, no_pool,
 from cheaptalk.games.item_bargaining.rules import PRESETS, ItemBargaining
 from cheaptalk.rules import Ask, Chance, IllegalAction, Table
 from cheaptalk.styles import Illegal, style
-from tests.games.tables import events, reads, table_after
+from tests.games.tables import events, reads, table_after, versions
 
 POOL = Pool(
     quantities=(7, 4, 1), values=((10, 20, 30), (5, 50, 5)), outside=(100, 60)
@@ -354,7 +354,7 @@ def test_the_range_of_outside_options_is_told() -> None:
 
 
 def test_every_circle_holds_the_one_before() -> None:
-    texts = [briefing(circle) for circle in range(len(BOX.styles))]
+    texts = [briefing(circle) for circle in range(len(versions(BOX)))]
     for inner, outer in pairwise(texts):
         assert outer.startswith(inner)
         assert len(outer) > len(inner)
@@ -478,4 +478,4 @@ def test_the_paper_s_replies_are_read() -> None:
 
 
 def test_the_box_has_seven_circles() -> None:
-    assert list(BOX.styles) == [f"circle_{number}" for number in range(7)]
+    assert versions(BOX) == [f"circle_{number}" for number in range(7)]

@@ -21,7 +21,7 @@ from cheaptalk.games.pirate_game.theory import (
 )
 from cheaptalk.rules import Deal, IllegalAction, Result, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events
+from tests.games.tables import events, versions
 
 MAJORITIES: tuple[Majority, ...] = ("half", "strict")
 majorities = st.sampled_from(MAJORITIES)
@@ -340,7 +340,7 @@ def test_a_fixed_pirate_offers_what_there_is() -> None:
 # Words
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("majority", MAJORITIES)
 def test_every_version_tells_the_same_facts(version: str, majority: Majority) -> None:
     game = PirateGame(players=4, gold=77, majority=majority, names={"player_2": "Anne Bonny"})
@@ -368,7 +368,7 @@ def test_every_version_tells_the_same_facts(version: str, majority: Majority) ->
     assert "Player 1" in texts[-1]
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_a_voter_reads_what_happens_if_the_plan_fails(version: str) -> None:
     game = PirateGame(players=3, majority="strict")
     table = at_table(game)

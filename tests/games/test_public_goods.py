@@ -15,7 +15,7 @@ from cheaptalk.games.public_goods.strategies import dominant_contribution
 from cheaptalk.games.rounds import UNLIMITED, RoundsPlayed
 from cheaptalk.rules import Deal, IllegalAction
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, reads, result_of, scored, table_of
+from tests.games.tables import events, played, reads, result_of, scored, table_of, versions
 
 DEAL = Deal()
 PUBLISHED = (10, 5, 1, 5, 0, 10, 10, 20, 20, 10)
@@ -127,7 +127,7 @@ def test_everybody_is_told_all_contributions_and_holdings() -> None:
     )
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_every_version_tells_the_same_facts(style: str) -> None:
     made = game(players=4, rounds=13, tokens=44, factor=1.234567)
     words = style_in(BOX, style)
@@ -141,7 +141,7 @@ def test_every_version_tells_the_same_facts(style: str) -> None:
     assert all(fact in result for fact in facts)
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 @pytest.mark.parametrize(
     ("gave", "saying"),
     [(0, "15 more than the 20"), (20, "5 fewer than the 20"), (15, "as many as the 20")],
@@ -152,7 +152,7 @@ def test_a_change_of_tokens_is_told_in_words(style: str, gave: int, saying: str)
     assert saying in style_in(BOX, style).tell(events(table, "player_1")[-2], made, "player_1")
 
 
-@pytest.mark.parametrize("style", BOX.styles)
+@pytest.mark.parametrize("style", versions(BOX))
 def test_a_single_round_has_no_next_one(style: str) -> None:
     made = game(rounds=1)
     words = style_in(BOX, style)

@@ -16,7 +16,7 @@ from cheaptalk.games.public_goods import BOX as GOODS
 from cheaptalk.games.rounds import Over
 from cheaptalk.rules import Deal, GameBox, IllegalAction, Table, play
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, result_of, table_of
+from tests.games.tables import events, played, result_of, table_of, versions
 
 BOXES = [GUESS, BAR, DOLLAR, GOODS]
 ids = pytest.mark.parametrize("box", BOXES, ids=lambda box: box.name)
@@ -137,7 +137,7 @@ def test_what_is_not_refused_is_not_forbidden_in_words(box: GameBox) -> None:
         game: Any = box.rules.model_validate({"players": 3, "limits": limits})
         table = Table(game, Deal(), "seed")
         (briefing,) = events(table, "player_1")
-        for style in box.styles:
+        for style in versions(box):
             words = style_in(box, style)
             for text in (words.tell(briefing, game, "player_1"),
                          words.ask(table.pending["player_1"], game)):  # fmt: skip
@@ -148,7 +148,7 @@ def test_what_is_not_refused_is_not_forbidden_in_words(box: GameBox) -> None:
 def test_a_single_round_is_not_one_of_many(box: GameBox) -> None:
     game: Any = box.rules.model_validate({"players": 2, "rounds": 1})
     (briefing,) = events(Table(game, Deal(), "seed"), "player_1")
-    for style in box.styles:
+    for style in versions(box):
         text = style_in(box, style).tell(briefing, game, "player_1")
         for many in (
             "1 rounds",

@@ -15,7 +15,7 @@ from cheaptalk.games.sealed_bid_auction.rules import Bids, SealedBidAuction, Val
 from cheaptalk.games.sealed_bid_auction.strategies import equilibrium_bid
 from cheaptalk.rules import Chance, IllegalAction, Result, Table
 from cheaptalk.styles import style_in
-from tests.games.tables import events, played, table_of
+from tests.games.tables import events, played, table_of, versions
 
 GAMA = SealedBidAuction(draws="gama")
 
@@ -312,7 +312,7 @@ def test_random_bids_are_legal_and_differ() -> None:
 # Words
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("price", ["first", "second"])
 @pytest.mark.parametrize("limits", [True, False])
 def test_every_version_tells_the_same_facts(version: str, price: Any, limits: bool) -> None:
@@ -333,7 +333,7 @@ def test_every_version_tells_the_same_facts(version: str, price: Any, limits: bo
     assert '{"bid": <whole number>}' in style.how(Bid, game, "player_1")
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("distinct", [True, False])
 def test_the_prior_is_told_where_it_is_common(version: str, distinct: bool) -> None:
     game = auction(3, 1, low=40, high=160, step=20, common_prior=True, distinct=distinct)
@@ -346,7 +346,7 @@ def test_the_prior_is_told_where_it_is_common(version: str, distinct: bool) -> N
     assert different == distinct
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_only_those_who_tied_are_told_of_the_lot(version: str) -> None:
     game = auction()
     table = table_of(game, (5, 5, 4), deal=worth((9, 9, 9), precedence=(("player_2",),)))
@@ -358,7 +358,7 @@ def test_only_those_who_tied_are_told_of_the_lot(version: str) -> None:
     assert "lot" not in told[2]
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_every_round_has_a_new_item(version: str, rounds: int) -> None:
     game = auction(3, rounds)
@@ -368,7 +368,7 @@ def test_every_round_has_a_new_item(version: str, rounds: int) -> None:
     assert "not told" in text or "not disclosed" in text
 
 
-@pytest.mark.parametrize("version", BOX.styles)
+@pytest.mark.parametrize("version", versions(BOX))
 def test_who_can_only_bid_0_is_told_so(version: str) -> None:
     game = auction()
     table = table_of(game, deal=worth((0, 9, 9)))

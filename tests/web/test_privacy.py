@@ -17,6 +17,7 @@ from cheaptalk.rules import Secret, Table, game_box
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.web.rooms import server, views
 from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.rooms import Guest, Room
 from tests.web.wire import Message, Mutation, Step, World, place_of, wired
 
@@ -152,9 +153,9 @@ def test_a_leak_is_found_wherever_it_is(mutation: Mutation, tmp_path: Path) -> N
 
 
 def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def anybodys(house: House, room: Room, guest: Guest) -> views.TableView | None:
-        seen = [views.table_view(house, room, one) for one in room.guests.values() if one]
-        mine = views.table_view(house, room, guest)
+    def anybodys(house: House, room: Room, guest: Guest, en: Language) -> views.TableView | None:
+        seen = [views.table_view(house, room, one, en) for one in room.guests.values() if one]
+        mine = views.table_view(house, room, guest, en)
         return mine and mine._replace(briefing="".join(one.briefing for one in seen if one))
 
     monkeypatch.setattr(server, "table_view", anybodys)
@@ -164,8 +165,8 @@ def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_an_answer_that_is_out_too_early_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def talkative(house: House, room: Room, guest: Guest) -> views.TableView | None:
-        mine = views.table_view(house, room, guest)
+    def talkative(house: House, room: Room, guest: Guest, en: Language) -> views.TableView | None:
+        mine = views.table_view(house, room, guest, en)
         table = room.table
         return mine and mine._replace(me=str(len(table.pending if table else ())))
 

@@ -22,7 +22,7 @@ from tests.web.walker import LINKS
 
 @pytest.mark.parametrize("name", sorted(games()))
 def test_every_game_has_a_board_and_a_form_for_each_of_its_answers(name: str) -> None:
-    template = screen_template(name)
+    template = screen_template(name, "en")
     assert template is not None
     kinds: tuple[type[Action], ...] = game_box(name).rules.actions
     assert "board" in template.blocks

@@ -13,8 +13,10 @@ from cheaptalk.calls.desk import Models
 from cheaptalk.records import Store
 from cheaptalk.rules import Action, game_box
 from cheaptalk.studies.study import Study
+from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web import Links, make_rooms, open_house
 from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.rooms import Guest, Room
 from cheaptalk.web.rooms.sittings import Question
@@ -46,12 +48,20 @@ class Rooms(NamedTuple):
 
 
 @asynccontextmanager
-async def visited(study: Study, where: Path, models: Models | None = None) -> AsyncIterator[Rooms]:
-    """The rooms of a study over a store, closed at the end as by a server that is stopped."""
+async def visited(
+    study: Study, where: Path, models: Models | None = None, language: str = "en"
+) -> AsyncIterator[Rooms]:
+    """The rooms of a study over a store, closed at the end as by a server that is stopped.
+
+    Args:
+        language: that the browsers of all who come ask for.
+    """
     with Store.open(where, create=True) as store:
         async with open_house(study, store, models) as house:
             transport = httpx2.ASGITransport(make_rooms(house, LINKS))
-            async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://test", headers={"Accept-Language": language}
+            ) as client:  # fmt: skip
                 yield Rooms(house, client)
 
 
@@ -113,20 +123,22 @@ class Walker:
         asked = table.asked(self.question.call.seat)
         action = game_box(table.game.name).strategies["random"].function(asked)
         assert isinstance(action, Action)
-        return posted(action)
+        return posted(action, languages()[self.guest.language].writing)
 
     async def play(self) -> str:
         """Play to the end; the last page."""
+        text = languages()[self.guest.language].text
+        turn, over, broken = map(text, ("Your turn", "The game is over", "This game cannot go on"))
         while True:
-            page = await self.until(">Your turn<", ">The game is over<", "cannot go on")
-            if ">Your turn<" not in page:
+            page = await self.until(f">{turn}<", f">{over}<", broken)
+            if f">{turn}<" not in page:
                 return page
             sent = await self.answer(page)
             assert sent.status_code == 303, sent.text
 
 
-def posted(action: Action) -> dict[str, str]:
-    """An action as a person would fill it in."""
+def posted(action: Action, writing: Writing = PLAIN) -> dict[str, str]:
+    """An action as a person would fill it in, who writes numbers so."""
     fields = {}
     for name, value in action.model_dump(mode="json").items():
         match value:
@@ -136,6 +148,10 @@ def posted(action: Action) -> dict[str, str]:
                 fields[name] = ", ".join(map(str, value))
             case dict():
                 fields[name] = "\n".join(f"{key}: {number}" for key, number in value.items())
+            case float():
+                text = repr(value)
+                more = "0" if len(text.partition(".")[2]) == 3 else ""
+                fields[name] = writing.local(text) + more
             case _:
                 fields[name] = str(value)
     return fields

@@ -169,6 +169,10 @@ def strategy(*roles: str, searches: bool = False) -> Callable[[Callable[..., Act
     return wrap
 
 
+LANGUAGES = ("english", "german")
+"""Styles of these names are words for people. They come last, so that none is a game's default."""
+
+
 @dataclass(frozen=True)
 class StyleFile:
     """Where a style's words lie and how its answers are written down.
@@ -240,7 +244,7 @@ class GameBox:
         Args:
             package: its dotted name: ``__name__`` in the package itself.
             styles: the names of its styles, the default first; if none are named, those of all
-                templates, in alphabetical order.
+                templates, in alphabetical order, those for people last.
             codecs: the codecs of styles whose answers are not JSON, by the name of the style.
 
         Raises:
@@ -265,7 +269,8 @@ class GameBox:
                     "write NAME: TYPE = DEFAULT"
                 )
         words = Path(str(rules.__file__)).parent / "styles"
-        names = styles or sorted(path.stem for path in words.glob("*.jinja"))
+        found = (path.stem for path in words.glob("*.jinja"))
+        names = styles or sorted(found, key=lambda name: (name in LANGUAGES, name))
         codecs = codecs or {}
         if not set(codecs) <= set(names):
             raise ValueError(f"codecs: no style is named {', '.join(set(codecs) - set(names))}")

@@ -7,15 +7,14 @@ from .templates import (
     Style,
     StyleError,
     block_name,
-    dollars,
-    number,
-    percent,
     style,
     style_in,
 )
+from .writing import WRITINGS, dollars, number, percent
 
 __all__ = [
     "CODECS",
+    "WRITINGS",
     "Codec",
     "Illegal",
     "JsonCodec",

@@ -32,13 +32,14 @@ from cheaptalk.rules import (
 )
 from cheaptalk.rules.display import brief
 from cheaptalk.styles.codec import Codec, JsonCodec
-from cheaptalk.styles.quotes import quoted
 from cheaptalk.styles.tagged import TaggedCodec
+from cheaptalk.styles.writing import PLAIN, WRITINGS, Writing
 
 CODECS: dict[str, Codec] = {
     "json": JsonCodec(),
     "tagged": TaggedCodec(text="message", numbers="propose"),
 }
+HERE = Path(__file__).parent
 _GAPS = re.compile(r"\n{3,}")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -62,6 +63,7 @@ class Style:
     Attributes:
         name: as in study files.
         codec: how answers are written down.
+        writing: how its language writes numbers, amounts and what others say.
         blocks: the names of its blocks, inherited ones included.
         digest: changes when any word of the style does; recorded with every match.
     """
@@ -69,6 +71,7 @@ class Style:
     def __init__(self, name: str, environment: jinja2.Environment, file: StyleFile) -> None:
         self.name = name
         self.codec = CODECS[file.codec]
+        self.writing = writing(name)
         self.blocks, self.digest = _contents(environment, file.template)
         self._template = environment.get_template(file.template)
         self._template.globals = dict(self._template.globals)  # faster than the chain of mappings
@@ -142,8 +145,9 @@ class Teller:
     def __init__(self, style: Style, game: Game, seat: str) -> None:
         self.style = style
         taken = {one.name: one.place for one in game.seats}
-        names = {name: game.called(place) for name, place in taken.items()}
-        names |= {place: game.called(place) for place in game.places}
+        called = {place: style.writing.called(game.called(place)) for place in game.places}
+        names = {name: called[place] for name, place in taken.items()} | called
+        self.names = names
         self._names = {"names": names, "me": names[seat], "role": game.places[taken[seat]]}
 
     def tell(self, event: Event) -> str:
@@ -183,7 +187,7 @@ def _loaded(name: str, words: Path, file: StyleFile) -> Style:
         raise unknown("codec", file.codec, list(CODECS))
     folders = [words] if file.folder is None else [file.folder, words]
     try:
-        return Style(name, _environment(folders), file)
+        return Style(name, _environment(folders, name), file)
     except jinja2.TemplateError as error:
         path, reason = folders[0] / file.template, str(error)
         if isinstance(error, jinja2.TemplateNotFound):
@@ -193,11 +197,16 @@ def _loaded(name: str, words: Path, file: StyleFile) -> Style:
         raise StyleError(f'style "{name}" ({path}) cannot be read: {reason}') from error
 
 
-def _environment(folders: Sequence[Path]) -> jinja2.Environment:
+def writing(style: str) -> Writing:
+    """How a style writes, by its name: in the language that it is named after, if it is."""
+    return WRITINGS.get(style, PLAIN)
+
+
+def _environment(folders: Sequence[Path], style: str) -> jinja2.Environment:
+    """Where a style's templates lie: its own, those of its language, those of all styles."""
+    writes = writing(style)
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.FileSystemLoader(folders), jinja2.PackageLoader("cheaptalk.styles", "")]
-        ),
+        loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -205,7 +214,8 @@ def _environment(folders: Sequence[Path]) -> jinja2.Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "number": number, "dollars": dollars, "percent": percent, "quoted": quoted,
+        "number": writes.number, "dollars": writes.dollars, "percent": writes.percent,
+        "quoted": writes.quoted,
     }  # fmt: skip
     return environment
 
@@ -242,31 +252,3 @@ def block_name(kind: type) -> str:
     'offer_made'
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
-
-
-def number(value: float, decimals: int = 2) -> str:
-    """A number as people write it: thousands separated, no trailing zeros.
-
-    >>> number(1234.5), number(1000000), number(0.333)
-    ('1,234.5', '1,000,000', '0.33')
-    """
-    text = f"{value:,.{decimals}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
-
-
-def dollars(value: float) -> str:
-    """An amount: whole dollars, or with both decimals; negative amounts read ``-$5``.
-
-    >>> dollars(1234), dollars(0.5), dollars(-2.999)
-    ('$1,234', '$0.50', '-$3')
-    """
-    text = number(value)
-    if "." in text:
-        text = f"{value:,.2f}"
-    return f"-${text[1:]}" if text.startswith("-") else f"${text}"
-
-
-def percent(value: float, decimals: int = 2) -> str:
-    """A share of one as a percentage."""
-    return f"{number(100 * value, decimals)}%"

@@ -5,8 +5,10 @@ from dataclasses import replace
 from cheaptalk.games.item_bargaining import events, measures, rules, strategies
 from cheaptalk.games.item_bargaining.empirical_view import VIEW
 from cheaptalk.rules import GameBox
+from cheaptalk.rules.box import LANGUAGES
 
 __all__ = ["BOX", "events", "measures", "rules", "strategies"]
 
-BOX = replace(GameBox.of(__name__, styles=[f"circle_{circle}" for circle in range(7)]), view=VIEW)
-"""Each style is a prompt version of the paper's appendix C, which adds to the one before."""
+STYLES = [*(f"circle_{circle}" for circle in range(7)), *LANGUAGES]
+BOX = replace(GameBox.of(__name__, styles=STYLES), view=VIEW)
+"""Each circle is a prompt version of the paper's appendix C, which adds to the one before."""

@@ -5,12 +5,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.text import capital, plain
 
-WHOLE = re.compile(r"[+-]?(\d{1,300}|\d{1,3}([, \u00a0\u202f]\d{3}){1,99})", re.ASCII)
-"""A whole number, with or without marks between thousands."""
 SLIDER = 1_000
 """Whole numbers up to which a slider stands beside a field."""
+SPACES = " '\u2019\u00a0\u202f"
+"""What some put between thousands, whatever their language."""
+MINUS = "\u2212"
+NUMERAL = rf"[-+{MINUS}$.,\s{SPACES}]*[0-9][-+{MINUS}$.,\s{SPACES}0-9]*"
+"""What looks like a number, in whatever way it is written."""
 
 
 class Field(NamedTuple):
@@ -87,22 +91,34 @@ def option_label(option: str) -> str:
     return capital(option.lower() if option.isupper() else plain(option))
 
 
-def answer_text(schema: Mapping[str, Any], posted: Mapping[str, str]) -> str:
+class Unclear(ValueError):
+    """Something that may be a number, and may be another one; it is asked for again."""
+
+
+def answer_text(
+    schema: Mapping[str, Any], posted: Mapping[str, str], writing: Writing = PLAIN
+) -> str:
     """What was filled in, as the JSON text that the player reads; illegal values stay as written.
+
+    Args:
+        writing: how the person writes numbers.
+
+    Raises:
+        Unclear: a number can be read in two ways.
 
     >>> schema = {"properties": {"price": {"type": "number"}, "message": {"type": "string"}}}
     >>> answer_text(schema, {"price": " 1,250 ", "message": "Fair?"})
-    '{"message": "Fair?", "price": "1,250"}'
+    '{"message": "Fair?", "price": "1250"}'
     """
     answer = {}
     for field in fields(schema):
-        value = _value(field, posted)
+        value = _value(field, posted, writing)
         if value is not None:
             answer[field.name] = value
     return json.dumps(answer)
 
 
-def _value(field: Field, posted: Mapping[str, str]) -> Any:
+def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     """One field's value; None where it was left out."""
     parts = {
         name.partition(".")[2]: text for name, text in posted.items()
@@ -113,17 +129,19 @@ def _value(field: Field, posted: Mapping[str, str]) -> Any:
         order = sorted(parts, key=lambda name: (len(name), name))
         whole = (written or "").replace(",", " ").split()
         texts = [parts[name] for name in order] if parts else whole
-        return [_number(text) for text in texts] if texts or not field.optional else None
+        return [_whole(text, writing) for text in texts] if texts or not field.optional else None
     if field.kind == "mapping":
         pairs = parts or dict(_pairs(written or ""))
-        return {key: _number(text) for key, text in pairs.items()}
+        return {key: _whole(text, writing) for key, text in pairs.items()}
     if written is None or (field.optional and not written.strip()):
         return None
     if field.kind == "words":
         return written.replace("\r\n", "\n")
     if field.kind == "truth":
         return written == "true"
-    return _number(written) if field.kind == "whole" else written.strip()
+    if field.kind == "whole":
+        return _whole(written, writing)
+    return number_text(written, writing) if field.kind == "amount" else written.strip()
 
 
 def _pairs(written: str) -> Iterator[tuple[str, str]]:
@@ -134,11 +152,41 @@ def _pairs(written: str) -> Iterator[tuple[str, str]]:
             yield key.strip(), value.strip()
 
 
-def _number(written: str) -> int | str:
-    """A whole number, as people write it; anything else for the rules to refuse.
+def _whole(written: str, writing: Writing) -> int | str:
+    """A whole number, as people write it; anything else for the rules to refuse."""
+    text = number_text(written, writing)
+    return int(text) if re.fullmatch("-?[0-9]{1,30}", text) else text
 
-    >>> _number(" 1,250 "), _number("1 000"), _number("1,5"), _number("1_0")
-    (1250, 1000, '1,5', '1_0')
+
+def number_text(written: str, writing: Writing) -> str:
+    """A number as the rules read it; anything else as it is written.
+
+    Raises:
+        Unclear: it is written otherwise than the language writes numbers, or as some write
+            thousands and others decimals.
+
+    >>> from cheaptalk.styles import WRITINGS
+    >>> [number_text("1.000,50 $", WRITINGS["german"]), number_text("-$1,000.5", PLAIN)]
+    ['1000.50', '-1000.5']
+    >>> number_text("1.000", WRITINGS["german"]), number_text("seven", PLAIN)
+    ('1000', 'seven')
+    >>> number_text("1.000", PLAIN)
+    Traceback (most recent call last):
+    cheaptalk.web.rooms.forms.Unclear: 1.000
     """
     text = written.strip()
-    return int(re.sub(r"[^\d+-]", "", text)) if WHOLE.fullmatch(text) else text
+    if not re.fullmatch(NUMERAL, text):
+        return text
+    comma, point = re.escape(writing.comma), re.escape(writing.point)
+    thousands = rf"[0-9]{{1,3}}(?:[{comma}{SPACES}][0-9]{{3}})+"
+    found = re.fullmatch(
+        rf"([-+\u2212]?)\s*\$?\s*({thousands}|[0-9]*)(?:{point}([0-9]+))?\s*\$?", text
+    )
+    if found is None:
+        raise Unclear(text)
+    sign, whole, decimals = found.groups()
+    either = len(decimals or "") == 3 and re.fullmatch("[1-9][0-9]{0,2}", whole)
+    if either or re.match("0[0-9]", whole):
+        raise Unclear(text)
+    digits = re.sub("[^0-9]", "", whole)
+    return f"{'-' if sign in ('-', MINUS) else ''}{digits}{'.' if decimals else ''}{decimals or ''}"

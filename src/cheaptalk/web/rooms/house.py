@@ -58,7 +58,8 @@ class House:
                 LOG.warning("room %s is of a table that the study no longer has", code)
                 continue
             for name in filter(None, kept["guests"].values()):
-                self.guests.setdefault(name, Guest(name))
+                language = kept.get("languages", {}).get(name, "")
+                self.guests.setdefault(name, Guest(name)).language = language
             room = self.rooms[code] = Room.of(code, kept, offer, self.guests)
             for guest in filter(None, room.guests.values()):
                 guest.room = room
@@ -81,7 +82,7 @@ class House:
         self._expect_free(guest)
         place = place or offer.people[0]
         if place not in offer.people:
-            raise NotHere(f"{place} is no place for people at this table")
+            raise NotHere("this is no place for people at this table")
         room = Room(new_code(), offer, dict.fromkeys(offer.people))
         self.rooms[room.code] = room
         await self._sit(room, place, guest)
@@ -169,6 +170,11 @@ class House:
         self.host.desk.halt(CLOSING)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def keep(self, guest: Guest) -> None:
+        """Keep what somebody chose."""
+        if guest.room is not None:
+            await self._keep(guest.room)
+
     @staticmethod
     def _expect_free(guest: Guest) -> None:
         """Raise :class:`NotHere` where a match with somebody is under way."""
@@ -203,6 +209,7 @@ class House:
 
     async def _start(self, room: Room) -> None:
         """Choose a deal that nobody here has met, and play."""
+        room.read = {place: one.language for place, one in room.guests.items() if one is not None}
         room.deal = self._new_deal(room)
         room.repeat = self._repeats[self._table(room)]
         room.stage = Stage.PLAYING

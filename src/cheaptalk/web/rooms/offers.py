@@ -1,13 +1,13 @@
 """What can be played in a house: tables of a study with places for people in the browser."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cheaptalk.players import PersonSeat
 from cheaptalk.records import player_digest
 from cheaptalk.records.identity import match_digest
-from cheaptalk.rules import Game
+from cheaptalk.rules import Game, game_box
 from cheaptalk.studies.plans.matches import (
     Configuration,
     Dealt,
@@ -18,9 +18,13 @@ from cheaptalk.studies.plans.matches import (
 from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.study import StudyError
+from cheaptalk.styles import style_in
+from cheaptalk.web.rooms.languages import languages
 
 MEDIUM = "browser"
 """How people are asked here, as a study names it: ``{person: browser}``."""
+
+NOBODY: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +35,13 @@ class Offer:
         configuration: the game.
         deals: of the study, then further ones without end.
         seating: by place, in order; people are those who are asked in the browser.
+        free: people whose words the study leaves to their language, by what it calls them.
     """
 
     configuration: Configuration
     deals: Sequence[Dealt]
     seating: tuple[Seated, ...]
+    free: Collection[str] = ()
 
     @cached_property
     def name(self) -> str:
@@ -75,16 +81,39 @@ class Offer:
         start = self.deals[0].seed.rpartition("/")[0]
         return NumberedDeals(start, number + 1)[number]
 
-    def match(self, deal: int, repeat: int, filled: Sequence[str] = ()) -> PlannedMatch:
+    def match(
+        self,
+        deal: int,
+        repeat: int,
+        filled: Sequence[str] = (),
+        read: Mapping[str, str] | None = None,
+    ) -> PlannedMatch:
         """A match at this table.
 
         Args:
             filled: places whose stand-ins play in place of people.
+            read: the languages that people read, by place.
         """
         seating = tuple(
-            self.stand_ins[place] if place in filled else one for place, one in self.seated.items()
+            self.stand_ins[place]
+            if place in filled
+            else self.reader(place, (read or {}).get(place))
+            for place in self.seated
         )
         return match_of(self.configuration, self.deal(deal), seating, repeat)
+
+    def reader(self, place: str, language: str | None) -> Seated:
+        """Who sits in a place, with the words of a language if the game has them.
+
+        A style that the study names stays.
+        """
+        one, known = self.seated[place], languages().get(language or "")
+        box = game_box(self.game.name)
+        if one.label not in self.free or known is None or known.style not in box.styles:
+            return one
+        words = style_in(box, known.style)
+        noted = {"style": words.name, "words": words.digest}
+        return Seated(one.label, one.spec.model_copy(update=noted))
 
 
 def for_people(seated: Seated) -> bool:
@@ -122,7 +151,11 @@ def by_game(offers: Mapping[str, Offer]) -> dict[str, list[Offer]]:
 
 
 def _offers(planned: Plan) -> Iterator[Offer]:
+    forms = {label: entry.form for label, entry in planned.study.players.items()}
+    free = {
+        label for label, form in forms.items() if isinstance(form, PersonSeat) and not form.style
+    }
     for block in planned.matches.blocks:
         for seating in block.seatings:
             if any(map(for_people, seating)):
-                yield Offer(block.configuration, block.deals, tuple(seating))
+                yield Offer(block.configuration, block.deals, tuple(seating), free)

@@ -14,6 +14,7 @@ from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.rules import Table
 from cheaptalk.studies.plans.matches import PlannedMatch
+from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.sittings import CLOSING, PRESENT, Bell, Sitting
 
@@ -36,11 +37,13 @@ class Guest:
 
     Attributes:
         name: which the link is signed for.
+        language: that they read; empty where they are not known to have come.
         room: where they are; None for nowhere.
         seen: when something was heard of them last, in seconds since 1970.
     """
 
     name: str
+    language: str = ""
     room: "Room | None" = None
     seen: float = 0.0
     bell: Bell = field(default_factory=Bell)
@@ -63,6 +66,7 @@ class Room:
         guests: who sits in the places for people; None where nobody does yet.
         filled: places whose stand-ins play, as nobody came.
         deal, repeat: which match it is, once it has begun.
+        read: the languages in which its people then read the game's words, by place.
     """
 
     code: str
@@ -72,6 +76,7 @@ class Room:
     filled: tuple[str, ...] = ()
     deal: int = 0
     repeat: int = 0
+    read: dict[str, str] = field(default_factory=dict)
     table: Table | None = None
     sittings: dict[str, Sitting] = field(default_factory=dict)
 
@@ -89,7 +94,11 @@ class Room:
     @property
     def match(self) -> PlannedMatch:
         """What is played here."""
-        return self.offer.match(self.deal, self.repeat, self.filled)
+        return self.offer.match(self.deal, self.repeat, self.filled, self.read)
+
+    def seated(self, place: str) -> Seated:
+        """Who sits in a place, as the match records them."""
+        return dict(zip(self.offer.seated, self.match.seating, strict=True))[place]
 
     def seats(self, guest: Guest) -> bool:
         """Whether somebody has a place here, or had to give theirs up while they were away."""
@@ -147,6 +156,8 @@ class Room:
         return {
             "offer": self.offer.name, "stage": self.stage.value, "filled": list(self.filled),
             "guests": {place: one and one.name for place, one in self.guests.items()},
+            "languages": {one.name: one.language for one in self.guests.values() if one},
+            "read": self.read,
             "deal": self.deal, "repeat": self.repeat,
             "left": [place for place, one in self.sittings.items() if one.left],
         }  # fmt: skip
@@ -159,6 +170,7 @@ class Room:
         made = cls(
             code, offer, {place: guests.get(name) for place, name in kept["guests"].items()},
             Stage(kept["stage"]), tuple(kept["filled"]), kept["deal"], kept["repeat"],
+            kept.get("read", {}),
         )  # fmt: skip
         made.seat_people()
         for place in kept["left"]:

@@ -8,10 +8,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from cheaptalk.reports.pages import environment
 from cheaptalk.rules import Action, Event, Game, game_box
-from cheaptalk.styles.templates import block_name, dollars, number, percent
-from cheaptalk.web.rooms.forms import Field, option_label
+from cheaptalk.styles.templates import block_name
+from cheaptalk.web.rooms.forms import Field
+from cheaptalk.web.rooms.languages import Language, languages
 
 HERE = Path(__file__).parent / "templates"
 FILE = "screen.html.jinja"
@@ -27,19 +27,21 @@ class Screen:
     Args:
         game: the game.
         seat: whose screen it is.
+        language: that they read.
         heard: what the seat was told, oldest first, with what it is asked now.
         action: how it is to answer; None while it is not asked.
     """
 
     def __init__(
-        self, game: Game, seat: str, heard: Sequence[Event], action: type[Action] | None = None
-    ) -> None:
+        self, game: Game, seat: str, language: Language, heard: Sequence[Event],
+        action: type[Action] | None = None,
+    ) -> None:  # fmt: skip
         self._action = action
-        self._template = screen_template(game.name)
+        self._template = screen_template(game.name, language.code)
         self._heard = [(block_name(type(event)), event) for event in heard]
         taken = {one.name: one.place for one in game.seats}
-        names = {name: game.called(place) for name, place in taken.items()}
-        names |= {place: game.called(place) for place in game.places}
+        called = {one: language.writing.called(game.called(one)) for one in game.places}
+        names = {name: called[place] for name, place in taken.items()} | called
         self._values: dict[str, Any] = {
             "all": self.all, "last": self.last, "names": names, "seat": seat,
             "place": taken[seat], "me": names[seat], "places": tuple(game.places),
@@ -80,19 +82,9 @@ class Screen:
 
 
 @cache
-def screen_template(game: str) -> jinja2.Template | None:
-    """A game's own screen; None where it has none."""
+def screen_template(game: str, language: str) -> jinja2.Template | None:
+    """A game's own screen in a language, by its code; None where it has none."""
     folder = game_box(game).words.parent
     if not (folder / FILE).exists():
         return None
-    made = environment(folder, HERE)
-    made.filters |= {
-        "dollars": dollars, "number": number, "percent": percent, "option_label": option_label,
-    }  # fmt: skip
-    made.globals["_"] = _said
-    return made.get_template(FILE)
-
-
-def _said(text: str, **values: Any) -> str:
-    """A text with its values."""
-    return text % values if values else text
+    return languages()[language].templates(folder, HERE).get_template(FILE)

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import inspect
 import ipaddress
 import re
 import socket
@@ -22,12 +23,14 @@ from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 
 from cheaptalk.loopback import HOST
-from cheaptalk.reports.pages import environment
+from cheaptalk.reports.pages import WITHIN
+from cheaptalk.rules import Game
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
-from cheaptalk.web.rooms.forms import answer_text, fields, option_label
+from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
+from cheaptalk.web.rooms.languages import Language, best, languages
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import by_game
@@ -62,9 +65,7 @@ SECURE = "max-age=31536000"
 """How long browsers that came by https come by nothing else."""
 KEPT = "public, max-age=31536000, immutable"
 """How long browsers keep our files: another text has another address."""
-NOTHING = "There is nothing here. Go to the beginning, and choose a game."
 NOT_SAID = "Not Found"
-FAILED = "Something failed here that is no fault of yours. Go back, and try again."
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -74,15 +75,30 @@ def static_path(name: str) -> str:
     return f"/static/{name}?{digest[:12]}"
 
 
-def templates() -> jinja2.Environment:
-    """The templates of pages, everything in them escaped."""
-    made = environment(HERE / "templates")
-    made.filters["option_label"] = option_label
+def templates(language: Language) -> jinja2.Environment:
+    """The templates of pages in a language, everything in them escaped."""
+    made = language.templates(HERE / "templates")
+    made.filters |= {"about": about, "gist": gist}
     made.globals |= {
         "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
-        "style": STYLE,
+        "style": STYLE, "languages": list(languages().values()),
     }  # fmt: skip
     return made
+
+
+def gist(game: Game) -> str:
+    """What a game is, in a line: the first of its docstring, without its sources."""
+    return about_in_full(game).partition("\n")[0].partition(" (")[0].rstrip(".") + "."
+
+
+def about(game: Game) -> str:
+    """What more its docstring says of a game, each paragraph as one line."""
+    return WITHIN.sub(" ", about_in_full(game).partition("\n\n")[2])
+
+
+def about_in_full(game: Game) -> str:
+    """The docstring of a game."""
+    return inspect.cleandoc(type(game).__doc__ or "")
 
 
 def make_rooms(
@@ -153,30 +169,50 @@ class _Pages:
         self.links = links
         self.address = address
         self.title = title
-        self.templates = templates()
-        self.templates.filters["called"] = lambda offer: links.offer(offer.name)
+        self.templates = {one.code: templates(one) for one in languages().values()}
+        for one in self.templates.values():
+            one.filters["called"] = lambda offer: links.offer(offer.name)
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
         self.openings = Limit(40, 1)
 
-    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        text = self.templates.get_template(template).render(title=self.title, **values)
+    def render(
+        self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
+    ) -> HTMLResponse:
+        """A page in the language of whoever asks; ``me`` is in its links to pages of nobody."""
+        chosen = request.query_params.get("lang")
+        language = self.language(request)
+        values |= {
+            "title": self.title, "me": me,
+            "here": request.url.path if request.method == "GET" else "/",
+            "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
+        }  # fmt: skip
+        text = self.templates[language.code].get_template(template).render(values)
         return HTMLResponse(text, status)
+
+    def language(self, request: Request) -> Language:
+        """What somebody chose to read, here or before; else what suits their browser."""
+        guest: Guest | None = getattr(request.state, "guest", None)
+        chosen = request.query_params.get("lang", "")
+        known = languages().get(chosen) or languages().get(guest.language if guest else "")
+        return known or best(request.headers.get("Accept-Language", ""))
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say in a page why there is nothing."""
-        status, said = _refusal(error)
-        return self.render("refused.html.jinja", status, said=said)
+        status, said = _refusal(error, self.language(request).text)
+        return self.render(request, "refused.html.jinja", status, said=said)
 
-    async def gallery(self) -> Response:
-        return self.render("gallery.html.jinja", games=self.games, me="")
+    async def gallery(self, request: Request) -> Response:
+        return self.render(request, "gallery.html.jinja", games=self.games)
 
-    async def game(self, name: str, me: str = "") -> Response:
+    async def game(self, request: Request, name: str, me: str = "") -> Response:
         offers = self.games.get(name)
         if offers is None:
             raise HTTPException(404)
-        return self.render("game.html.jinja", offers=offers, game=offers[0].game, me=me)
+        if me:
+            self.known(request, me)
+        return self.render(request, "game.html.jinja", offers=offers, game=offers[0].game, me=me)
 
     async def open(self, request: Request) -> Response:
         """Open a room, and go there."""
@@ -184,38 +220,41 @@ class _Pages:
         offer = self.offers.get(posted.get("offer", ""))
         if offer is None:
             raise HTTPException(404)
-        guest = self.whoever(posted)
+        guest = self.whoever(request, posted)
         await self.house.open(offer, guest, posted.get("place") or None)
         return self.to_page_of(guest, posted.get("me", ""))
 
-    async def invitation(self, code: str) -> Response:
+    async def invitation(self, request: Request, code: str) -> Response:
         room = self.room(code)
         self.house.sweep(room)
-        return self.render("invitation.html.jinja", room=room, game=room.offer.game)
+        return self.render(request, "invitation.html.jinja", room=room, game=room.offer.game)
 
     async def join(self, request: Request, code: str) -> Response:
         posted = await self.posted(request, self.openings, _address(request))
-        room, guest = self.room(code), self.whoever(posted)
+        room, guest = self.room(code), self.whoever(request, posted)
         await self.house.join(room, guest)
         return self.to_page_of(guest, posted.get("me", ""))
 
     async def guest(self, request: Request, token: str) -> Response:
         """The one page of a guest: where they are, whatever that is."""
-        guest = self.known(token)
+        guest = self.known(request, token)
+        if "lang" in request.query_params:
+            await self.house.keep(guest)
+            return self.to_page_of(guest, token)
         await self.house.come_back(guest)
         room = guest.room
         values: dict[str, Any] = {"token": token, "guest": guest, "number": guest.bell.number}
         if room is None:
-            return self.render("gallery.html.jinja", games=self.games, me=token)
+            return self.render(request, "gallery.html.jinja", games=self.games, me=token)
         if room.stage is Stage.WAITING:
             link = f"{self.address.url or str(request.base_url).rstrip('/')}/join/{room.code}"
-            return self.render("lobby.html.jinja", room=room, link=link, **values)
-        view = table_view(self.house, room, guest)
-        return self.render("table.html.jinja", room=room, view=view, **values)
+            return self.render(request, "lobby.html.jinja", room=room, link=link, **values)
+        view = table_view(self.house, room, guest, self.language(request))
+        return self.render(request, "table.html.jinja", room=room, view=view, **values)
 
     async def events(self, request: Request, token: str, after: int = 0) -> Response:
         """Tell a page when something has happened, by the number of what happened last."""
-        guest = self.known(token)
+        guest = self.known(request, token)
         known = request.headers.get("Last-Event-ID", "")
         seen = int(known) if COUNT.fullmatch(known) else after
         return StreamingResponse(
@@ -225,7 +264,7 @@ class _Pages:
 
     async def answer(self, request: Request, token: str) -> Response:
         """Answer a question; one that is no longer open counts as seen, and changes nothing."""
-        guest = self.known(token)
+        guest = self.known(request, token)
         posted = await self.posted(request, self.posts, guest.name)
         await self.house.come_back(guest)
         room = guest.room
@@ -234,13 +273,18 @@ class _Pages:
             question = sitting.waiting(posted.pop("question", ""))
             if question is not None:
                 kept = _kept(room, sitting, question)
-                sitting.answer(question, answer_text(question.call.form, posted), posted)
-                await _until(kept, guest.bell)
+                try:
+                    text = answer_text(question.call.form, posted, self.language(request).writing)
+                except Unclear as unclear:
+                    sitting.refused, sitting.unclear = posted, str(unclear)
+                else:
+                    sitting.answer(question, text, posted)
+                    await _until(kept, guest.bell)
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
         """Leave, say that one is back, begin with stand-ins, try again, or be done."""
-        guest = self.known(token)
+        guest = self.known(request, token)
         await self.posted(request, self.posts, guest.name)
         if deed != "leave":
             await self.house.come_back(guest)
@@ -259,20 +303,25 @@ class _Pages:
             raise HTTPException(404)
         return self.to_page_of(guest, token)
 
-    def known(self, token: str) -> Guest:
+    def known(self, request: Request, token: str) -> Guest:
         """Whose link it is.
 
         Raises:
             BadLink, ExpiredLink: nobody's.
         """
-        guest = self.house.guest(self.links.guest(token))
+        return self.there(request, self.house.guest(self.links.guest(token)))
+
+    def there(self, request: Request, guest: Guest) -> Guest:
+        """Somebody of whom something was heard, with the language that they read."""
         guest.here()
+        request.state.guest = guest
+        guest.language = self.language(request).code
         return guest
 
-    def whoever(self, posted: dict[str, str]) -> Guest:
+    def whoever(self, request: Request, posted: dict[str, str]) -> Guest:
         """The guest that a form names, or a new one."""
         token = posted.get("me", "")
-        return self.known(token) if token else self.house.guest()
+        return self.known(request, token) if token else self.there(request, self.house.guest())
 
     def room(self, code: str) -> Room:
         """The room with a code."""
@@ -315,21 +364,23 @@ class _Pages:
         return named
 
 
-def _refusal(error: Exception) -> tuple[int, str]:
+def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
     """The status and the sentence of a page that says why there is nothing."""
     match error:
         case BadLink():
-            return 403, "This link was never given out. Use the whole link that you were sent."
+            return 403, _("This link was never given out. Use the whole link that you were sent.")
         case ExpiredLink():
-            return 410, "This link is no longer good. Ask for a new one."
+            return 410, _("This link is no longer good. Ask for a new one.")
         case NotHere():
-            return 409, f"{capital(str(error))}."
+            return 409, f"{capital(_(str(error)))}."
         case RequestValidationError():
-            return 400, "This address cannot be read."
+            return 400, _("This address cannot be read.")
         case HTTPException(detail=said) if said != NOT_SAID:
-            return error.status_code, said
+            return error.status_code, _(said)
     status = getattr(error, "status_code", 500)
-    return status, FAILED if status == 500 else NOTHING
+    if status == 500:
+        return status, _("Something failed here that is no fault of yours. Go back, and try again.")
+    return status, _("There is nothing here. Go to the beginning, and choose a game.")
 
 
 def _address(request: Request) -> str:

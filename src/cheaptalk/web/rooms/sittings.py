@@ -67,6 +67,7 @@ class Sitting:
             back.
         left: whether they have left the table for good.
         refused: the answer, as fields of its form, that was refused last.
+        unclear: what stood in it for a number that could not be told; such an answer is not given.
     """
 
     def __init__(self, place: str, bell: Bell) -> None:
@@ -76,6 +77,7 @@ class Sitting:
         self.away = False
         self.left = False
         self.refused: dict[str, str] = {}
+        self.unclear = ""
         self.halted: str | None = None
         self._asked: Counter[str] = Counter()
 
@@ -121,7 +123,7 @@ class Sitting:
             text: the answer as the player reads it.
             fields: as they were filled in, to be shown again where it is refused.
         """
-        self.refused = fields
+        self.refused, self.unclear = fields, ""
         question.answer.set_result(text)
 
     def leave(self) -> None:

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cheaptalk.players import PersonSeat
-from cheaptalk.rules import Action, CheaptalkError, Moment, Table
+from cheaptalk.rules import CheaptalkError, Moment, Table
+from cheaptalk.rules.box import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
-from cheaptalk.text import plain, readable
+from cheaptalk.web.rooms.answers import said
 from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.screens import Screen
-from cheaptalk.web.rooms.sittings import Question
+from cheaptalk.web.rooms.sittings import Question, Sitting
 
 LOG = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ class TableView(NamedTuple):
         news: how many entries at the end of it came after their last answer.
         question: what they are asked now; None while they are not.
         asking: what the question says.
+        problem: why the answer before does not count; empty where there was none.
         screen: how the game looks to them.
         waits_for: whom the table waits for, by name.
         over: whether the match has ended.
@@ -54,6 +57,7 @@ class TableView(NamedTuple):
     news: int
     question: Question | None
     asking: str
+    problem: str
     screen: Screen
     waits_for: Sequence[str]
     over: bool
@@ -64,8 +68,8 @@ class TableView(NamedTuple):
     forfeited: Sequence[str]
 
 
-def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
-    """The table of a room as somebody who sits there sees it.
+def table_view(house: House, room: Room, guest: Guest, language: Language) -> TableView | None:
+    """The table of a room as somebody who sits there sees it, in their language.
 
     None before it has begun, and where the match was played and can no longer be shown; the room
     is broken then.
@@ -83,11 +87,11 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
     sitting = room.sitting(guest)
     question = sitting.question
     seat = question.call.seat if question else _last_seat(table, place)
-    spec = room.offer.seated[place].spec
+    spec = room.seated(place).spec
     assert isinstance(spec, PersonSeat)
     teller = style(table.game.name, spec.style).to(table.game, seat)
     heard = table.heard[seat]
-    entries = list(_entries(teller, heard[1:]))
+    entries = list(_entries(teller, heard[1:], language))
     names = [table.game.called(one.place) for one in table.game.seats if one.name in table.pending]
     outcome = table.outcome
     paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
@@ -97,8 +101,9 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
         entries,
         _unanswered(entries),
         question,
-        question.call.question if question else "",
-        _screen(table, seat),
+        _asking(question, teller) if question else "",
+        _problem(sitting, question, language) if question else "",
+        _screen(table, seat, language),
         list(dict.fromkeys(names)),
         table.over,
         paid,
@@ -109,13 +114,13 @@ def table_view(house: House, room: Room, guest: Guest) -> TableView | None:
     )
 
 
-def _screen(table: Table, seat: str) -> Screen:
+def _screen(table: Table, seat: str, language: Language) -> Screen:
     """The game as a seat sees it, with what it is asked now."""
     events = [moment.event for moment in table.heard[seat]]
     if seat not in table.pending:
-        return Screen(table.game, seat, events)
+        return Screen(table.game, seat, language, events)
     ask = table.asked(seat).ask
-    return Screen(table.game, seat, [*events, ask.event], ask.action)
+    return Screen(table.game, seat, language, [*events, ask.event], ask.action)
 
 
 def _last_seat(table: Table, place: str) -> str:
@@ -128,22 +133,28 @@ def _called(table: Table, seat: str) -> str:
     return next(table.game.called(one.place) for one in table.game.seats if one.name == seat)
 
 
-def _entries(teller: Teller, heard: Sequence[Moment]) -> Iterator[Entry]:
+def _asking(question: Question, teller: Teller) -> str:
+    """What a question says, and how to answer where that is said to people and not to models."""
+    if teller.style.name not in LANGUAGES:
+        return question.call.question
+    return f"{question.call.question}\n\n{question.call.how}"
+
+
+def _problem(sitting: Sitting, question: Question, language: Language) -> str:
+    """Why the answer before does not count."""
+    if sitting.unclear:
+        return language.unclear(sitting.unclear)
+    return language.refusal(question.call.problem or "")
+
+
+def _entries(teller: Teller, heard: Sequence[Moment], language: Language) -> Iterator[Entry]:
     for moment in heard:
-        yield Entry(
-            teller.tell(moment.event), None if moment.action is None else said(moment.action)
-        )
+        action = moment.action
+        answer = None if action is None else said(action, language, teller.names)
+        yield Entry(teller.tell(moment.event), answer)
 
 
 def _unanswered(entries: Sequence[Entry]) -> int:
     """How many entries at the end have no answer of the seat's."""
     answered = [at for at, entry in enumerate(entries, start=1) if entry.answer is not None]
     return len(entries) - (answered[-1] if answered else 0)
-
-
-def said(action: Action) -> str:
-    """An answer in a line: ``Alice gain 60, Bob gain 40``."""
-    given = {name: value for name, value in action if value not in (None, "")}
-    if len(given) == 1:
-        return readable(next(iter(given.values())))
-    return ", ".join(f"{plain(name)} {readable(value)}" for name, value in given.items())

@@ -76,17 +76,18 @@
   function tick() {
     for (const clock of document.querySelectorAll(".clock")) {
       const left = Math.max(0, Math.round(clock.dataset.due - Date.now() / 1000));
-      clock.textContent = `${left} seconds left`;
+      clock.textContent = clock.dataset.left.replace("{}", left);
       clock.classList.toggle("soon", left <= 10);
     }
   }
 
   // Numbers as they are typed; empty or no number is 0.
-  const value = (input) => Number(String(input.value).replace(/[, \u202f]/g, "")) || 0;
+  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1];
+  const value = (input) => Number([...input.value].map((one) => one === point ? "." : /[\d-]/.test(one) ? one : "").join("")) || 0;
   const made = (tag, set) => Object.assign(document.createElement(tag), set);
   const wrote = (input, number) => {
     const low = Number(input.dataset.low ?? -Infinity), high = Number(input.dataset.high ?? Infinity);
-    input.value = Math.min(Math.max(number, low), high);
+    input.value = String(Math.round(Math.min(Math.max(number, low), high) * 100) / 100).replace(".", point);
     input.dispatchEvent(new Event("input", { bubbles: true }));
   };
 
@@ -95,7 +96,7 @@
     if (!input.dataset.high) return;
     const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
     const slider = made("input", { type: "range", min: low, max: high, step: high - low > 1000 ? (high - low) / 200 : 1 });
-    slider.value = input.value || (low + high) / 2;
+    slider.value = input.value === "" ? (low + high) / 2 : value(input);
     slider.setAttribute("aria-label", input.closest("label").querySelector("span").textContent);
     slider.addEventListener("input", () => wrote(input, slider.value));
     slider.classList.toggle("untouched", input.value === "");
@@ -121,7 +122,7 @@
     for (const input of form.querySelectorAll("[data-adds]")) sum += input.dataset.adds * factor(input) * value(input);
     for (const output of form.querySelectorAll("output[data-base]")) {
       const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
-      const text = Math.abs(shown).toLocaleString(document.documentElement.lang, { maximumFractionDigits: set.places, minimumFractionDigits: 0 });
+      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: 0 });
       output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${set.unit}`;
       output.classList.toggle("loss", shown < 0);
     }

@@ -1,0 +1,151 @@
+"""Languages: what people read in their pages, from catalogues of translations.
+
+Catalogues lie at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words, ``games.po``
+what pages say of the games, ``refusals.po`` why their rules refuse an answer. They are read as they
+are; none is compiled beforehand.
+"""
+
+import re
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+
+import jinja2
+from babel import Locale
+from babel.core import negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from cheaptalk.reports.pages import environment
+from cheaptalk.styles.templates import writing
+from cheaptalk.text import capital, fixed
+from cheaptalk.web.rooms.forms import option_label
+
+LOCALE = Path(__file__).parent / "locale"
+CATALOGUES = ("rooms", "games", "refusals")
+UNREAD = "no answer could be read from the reply: "
+"""How a sentence begins that says why a reply cannot be read; a form has no such reply."""
+NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d[\d,]*(?:\.\d+)?')
+"""What differs from one refusal to the next: quoted names, players and numbers."""
+SOURCE = "en"
+"""The language in which all is written, and which needs no catalogue."""
+
+
+class Language:
+    """A language that people read.
+
+    Attributes:
+        code: as in ``<html lang>``, such as ``de``.
+        name: in itself, such as Deutsch.
+        style: of the games' words that are made for its readers, such as ``german``.
+        writing: how it writes numbers, amounts and names.
+        words: its translations.
+    """
+
+    def __init__(self, code: str) -> None:
+        locale = Locale.parse(code)
+        self.code = code
+        self.name = (locale.get_language_name(code) or code).capitalize()
+        self.style = (locale.get_language_name(SOURCE) or code).lower()
+        self.writing = writing(self.style)
+        self.words = NullTranslations() if code == SOURCE else _translations(code)
+
+    def text(self, message: str) -> str:
+        """A text in this language; as it is where it has no translation."""
+        return self.words.gettext(message) if message else ""
+
+    def unclear(self, written: str) -> str:
+        """That something may be a number, and may be another one."""
+        _ = self.text
+        said = _("it is not clear which number %(written)s is; write numbers like %(example)s")
+        return said % {"written": written, "example": self.writing.number(1234.5)}
+
+    def refusal(self, reason: str) -> str:
+        """Why the rules refuse an answer, whatever numbers and names are in the sentence.
+
+        Parts of it that no catalogue has stay as they are.
+        """
+        return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
+
+    def _refusal(self, reason: str) -> str:
+        pattern = NAMED.sub("{}", reason)
+        said = self.text(pattern)
+        if said == pattern:
+            return reason
+        return said.format(*map(self._name, NAMED.findall(reason)))
+
+    def _name(self, found: str) -> str:
+        """A number, a field in quotation marks, or players, as a sentence names them."""
+        if found.startswith('"'):
+            label = capital(found[1:-1])
+            said = self.text(label)
+            return found if said == label else f'"{said}"'
+        if found.startswith("player_"):
+            called = (self.writing.called(capital(one)) for one in found.split(", "))
+            return ", ".join(called)
+        return self.writing.local(found)
+
+    def fixed(self, value: float, places: int = 0) -> str:
+        """A number with so many decimals."""
+        return self.writing.local(fixed(value, places))
+
+    def templates(self, *folders: Path) -> jinja2.Environment:
+        """Templates of pages in this language, everything in them escaped."""
+        made = environment(*folders)
+        made.add_extension("jinja2.ext.i18n")
+        made.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
+        made.filters |= {
+            "dollars": self.writing.dollars, "fixed": self.fixed, "named": self.writing.called,
+            "number": self.writing.number, "option_label": option_label,
+            "percent": self.writing.percent, "translated": self.text,
+        }  # fmt: skip
+        made.globals["language"] = self
+        return made
+
+
+@cache
+def languages() -> dict[str, Language]:
+    """All languages by code, English first."""
+    found = sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
+    return {code: Language(code) for code in (SOURCE, *found)}
+
+
+def best(accepted: str) -> Language:
+    """The language that suits a browser best.
+
+    Args:
+        accepted: what it sends as ``Accept-Language``.
+
+    >>> [best(accepted).code for accepted in ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")]
+    ['de', 'en', 'en', 'en']
+    >>> best("en;q=0.3, de;q=0.7, *;q=0.1").code
+    'de'
+    """
+    wanted = sorted(map(_weighted, accepted.split(",")), key=lambda one: -one[1])
+    codes = [code for code, weight in wanted if weight > 0]
+    return languages()[negotiate_locale(codes, list(languages()), sep="-") or SOURCE]
+
+
+def _weighted(part: str) -> tuple[str, float]:
+    """A part of ``Accept-Language``, such as ``de;q=0.7``: a language and how much it is wanted."""
+    code, _, weight = part.partition(";")
+    try:
+        return code.strip(), float(weight.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return code.strip(), 0.0
+
+
+def _translations(code: str) -> GNUTranslations:
+    """What the catalogues of a language hold; each looks things up in the next."""
+    read = []
+    for name in CATALOGUES:
+        compiled = BytesIO()
+        with (LOCALE / code / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
+            write_mo(compiled, read_po(file, locale=code))
+        compiled.seek(0)
+        read.append(GNUTranslations(compiled))
+    for one, following in pairwise(read):
+        one.add_fallback(following)
+    return read[0]

@@ -1,0 +1,63 @@
+"""The texts that catalogues of the rooms must translate."""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po
+
+import cheaptalk.games.bargaining
+import cheaptalk.web.rooms
+from cheaptalk.games.deal_or_no_deal.contexts import KINDS
+from cheaptalk.rules import game_box, game_title, games
+from cheaptalk.rules.registry import GAMES, OURS
+from cheaptalk.web.rooms.forms import fields, option_label
+from cheaptalk.web.rooms.languages import LOCALE
+from cheaptalk.web.rooms.server import about, gist
+
+Message = str | tuple[str, ...]
+ROOMS = Path(inspect.getfile(cheaptalk.web.rooms)).parent
+PLAYED = Path(inspect.getfile(cheaptalk.games.bargaining)).parents[1]
+METHODS = [("**.py", "python"), ("**.jinja", "jinja2")]
+KEYWORDS = {
+    "_": None, "gettext": None, "ngettext": (1, 2), "NotHere": None, "HTTPException": (2,),
+}  # fmt: skip
+
+
+def catalogue(language: str, name: str) -> Catalog:
+    """A catalogue of a language."""
+    with (LOCALE / language / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def of_pages() -> set[Message]:
+    """What stands in the templates and the code of the rooms."""
+    return extracted(ROOMS)
+
+
+def of_games() -> set[Message]:
+    """What pages say of our games: titles, descriptions, fields of answers, and their screens."""
+    return ({one for one in _of_games() if one} | extracted(PLAYED)) - of_pages()
+
+
+def extracted(folder: Path) -> set[Message]:
+    """The texts in a folder's templates and code that are marked to be translated."""
+    options = {"**.jinja": {"trimmed": "false", "silent": "false"}}
+    found = extract_from_dir(folder, METHODS, options_map=options, keywords=KEYWORDS)
+    return {one if isinstance(one, str) else tuple(one) for _, _, one, _, _ in found}
+
+
+def _of_games() -> Iterator[Message]:
+    yield from (*game_box("chip_trading").rules().colours, *KINDS)  # type: ignore[attr-defined]
+    for name, box in games().items():
+        if GAMES.origin(name) != OURS:
+            continue
+        game = box.rules()
+        yield from (game_title(name), gist(game), about(game), *game.payoff_units().values())
+        yield from (game.called(place).rpartition(" ")[0] for place in game.places)
+        for action in box.rules.actions:
+            for field in fields(action.model_json_schema()):
+                yield from (field.label, field.about[:1].upper() + field.about[1:])
+                yield from map(option_label, field.options)
