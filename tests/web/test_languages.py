@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.records import Store
-from cheaptalk.rules import games
+from cheaptalk.rules import Chance, Table, game_box, games
 from cheaptalk.studies import parse_study, plan
-from cheaptalk.styles import style
+from cheaptalk.styles import CODECS, Unreadable, style
 from cheaptalk.web import demo
 from cheaptalk.web.rooms.forms import Unclear, number_text
 from cheaptalk.web.rooms.languages import languages
@@ -242,6 +243,55 @@ def test_what_is_unclear_is_neither_given_nor_lost(tmp_path: Path) -> None:
         assert "&#34;Preis&#34;: sollte eine Zahl sein" in page
 
     asyncio.run(_visit(tmp_path, play))
+
+
+ILLEGAL = [
+    ("bargaining", {"alice_gain": 1, "bob_gain": 1, "message": ""}),
+    ("bargaining", {"alice_gain": -1, "bob_gain": 10_001, "message": ""}),
+    ("bargaining", {"alice_gain": "much", "message": "x" * 5_000}),
+    ("negotiation", {"price": -1, "message": ""}),
+    ("deal_or_no_deal", {"books": 1, "hats": 0, "balls": 0}),
+    ("deal_or_no_deal", {"books": 1}),
+    ("deal_or_no_deal", {"books": 1, "hats": 0, "balls": 0, "message": ""}),
+    ("item_bargaining", {"action": "ACCEPT"}),
+    ("item_bargaining", {"action": "COUNTEROFFER"}),
+    ("item_bargaining", {"action": "WALK", "offer": [1, 0, 0]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [100, 0, 0]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [1]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [0, 0, "many"]}),
+    ("chip_trading", {"give": "red", "give_amount": 1, "want": "red", "want_amount": 1}),
+    ("chip_trading", {"give": "red", "give_amount": 99, "want": "blue", "want_amount": 1}),
+    ("chip_trading", {"give": "grau", "give_amount": 1, "want": "blue", "want_amount": 1}),
+    ("chip_trading", {"give": "red", "give_amount": 0, "want": "blue", "want_amount": 1}),
+    ("battle_royale", {"action": "shoot"}),
+    ("battle_royale", {"action": "shoot", "target": "player_1"}),
+    ("battle_royale", {"action": "shoot", "target": "Jim"}),
+    ("battle_royale", {"action": "miss", "target": "player_2"}),
+    ("pirate_game", {"proposal": {"player_1": 1}}),
+    ("pirate_game", {"proposal": {"player_99": 1}}),
+    ("pirate_game", {"proposal": {f"player_{number}": 1 for number in range(1, 6)}}),
+    ("pirate_game", {"proposal": {"player_1": -1}}),
+    ("guess_the_average", {"chosen_number": 1_000}),
+    ("guess_the_average", {"chosen_number": "viele"}),
+    ("guess_the_average", {}),
+    ("divide_the_dollar", {"bid_amount": 10_000}),
+    ("public_goods", {"tokens_contributed": -1}),
+    ("sealed_bid_auction", {"bid": -1}),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), ILLEGAL)
+def test_what_the_rules_refuse_is_refused_in_german(name: str, answer: dict[str, object]) -> None:
+    rules = game_box(name).rules
+    small = {"players": 5} if name == "pirate_game" else {}
+    game = rules.model_validate(small)
+    ask = next(iter(Table(game, game.deal(Chance("deal")), "seed").pending.values()))
+    with pytest.raises(Unreadable) as refused:
+        CODECS["json"].read(json.dumps(answer), ask)
+    said = languages()["de"].refusal(str(refused.value))
+    assert said != str(refused.value)
+    assert not ENGLISH.search(said), said
+    assert "{" not in said
 
 
 async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:
