@@ -2,14 +2,23 @@
 
 import asyncio
 import html
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cheaptalk.records import Store
+from cheaptalk.rules import Chance, Table, game_box, games
+from cheaptalk.studies import parse_study, plan
+from cheaptalk.styles import CODECS, Unreadable, style
 from cheaptalk.web import demo
+from cheaptalk.web.rooms.forms import Unclear, number_text
 from cheaptalk.web.rooms.languages import languages
+from cheaptalk.web.rooms.offers import offers_of
 from tests.web import catalogues
 from tests.web.walker import LINKS, Rooms, Walker, visited
 
@@ -91,44 +100,200 @@ def test_a_language_once_chosen_stays_even_when_the_server_was_stopped(tmp_path:
 
 
 ENGLISH = re.compile(
-    r"\b(the|you|your|and|of|with|each|rounds?|players?|are|have|has|will|dollars?|points)\b", re.I
+    r"\b(the|you|your|and|of|with|each|rounds|players|are|have|has|will|dollars|points|is|to|for|from"
+    r"|this|that|it|not|if|at|by|gets?|answer|offer)\b",
+    re.IGNORECASE,
 )
 """Words that stand in most English sentences, and in no German one."""
 
 
-def words_of(page: str) -> str:
-    """What a page says, without what others said and what the study calls its players."""
-    text = html.unescape(
-        re.sub(r"<[^>]*>", " ", page.partition("<main")[2].partition("</main>")[0])
-    )
-    return re.sub("\u201e[^\u201c]*\u201c", "", text)
+def leaks(pages: Iterable[str]) -> set[str]:
+    """Lines of pages that are in English, without what people said."""
+    found = set()
+    for page in pages:
+        shown = re.sub(
+            r'<(div class="said"|textarea).*?</(div|textarea)>', "", page, flags=re.DOTALL
+        )
+        text = re.sub("\u201e[^\u201c]*\u201c", "", html.unescape(re.sub("<[^>]*>", " ", shown)))
+        found |= {line.strip() for line in text.splitlines() if ENGLISH.search(line)}
+    return found
 
 
 def test_every_game_is_played_in_german_and_pays_what_it_pays_in_english(tmp_path: Path) -> None:
-    async def play(rooms: Rooms) -> dict[str, tuple[Mapping[str, float], str | None]]:
-        ends: dict[str, tuple[Mapping[str, float], str | None]] = {}
-        for number, offer in enumerate(rooms.house.offers.values()):
+    async def play(rooms: Rooms) -> list[tuple[str, str]]:
+        ends = []
+        for offer in rooms.house.offers.values():
             if len(offer.people) < len(offer.seated):
                 walkers = [await rooms.sit(offer)]
                 walkers += [await rooms.join(walkers[0].room.code) for _ in offer.people[1:]]
-                pages = await asyncio.gather(*(one.play() for one in walkers))
+                await asyncio.gather(*(one.play() for one in walkers))
                 if walkers[0].guest.language == "de":
-                    assert all(ENGLISH.findall(words_of(page)) == [] for page in pages), pages
-                match = walkers[0].room.match
-                record = rooms.house.store.find(match.id)
-                seat = record.seats[offer.people[0]]["spec"]
-                ends[f"{number} {offer.game.name}"] = record.payoffs or {}, seat["style"]
+                    assert leaks(page for one in walkers for page in one.seen) == set()
+                ends.append((walkers[0].room.match.id, offer.people[0]))
         return ends
 
-    async def main(language: str) -> dict[str, tuple[Mapping[str, float], str | None]]:
+    async def main(language: str) -> list[tuple[str, str]]:
         async with visited(demo(), tmp_path / language, language=language) as rooms:
             return await play(rooms)
 
-    english, german = asyncio.run(main("en")), asyncio.run(main("de"))
-    assert len({name.partition(" ")[2] for name in german}) == 14
-    for name, (payoffs, style) in german.items():
-        assert (payoffs, style) == (english[name][0], "german")
-        assert english[name][1] == "english"
+    ends = {language: asyncio.run(main(language)) for language in ("en", "de")}
+    with Store.open(tmp_path / "en") as english, Store.open(tmp_path / "de") as german:
+        for (one, place), (other, _) in zip(ends["en"], ends["de"], strict=True):
+            records = english.find(one), german.find(other)
+            assert records[0].payoffs == records[1].payoffs is not None
+            specs = [record.seats[place]["spec"] for record in records]
+            assert [spec["style"] for spec in specs] == ["english", "german"]
+            words = [style(records[0].game, spec["style"]).digest for spec in specs]
+            assert [spec["words"] for spec in specs] == words
+    assert {one.game.name for one in offers_of(plan(demo())).values()} == set(games())
+
+
+def test_a_style_that_the_study_names_stays(tmp_path: Path) -> None:
+    written = {
+        "name": "people", "games": [{"game": "bargaining"}], "pairing": [["you", "bot"]],
+        "players": {"you": {"person": "browser", "style": "plain"}, "bot": {"strategy": "random"}},
+    }  # fmt: skip
+
+    async def main() -> None:
+        async with visited(
+            parse_study(written, "here"), tmp_path / "s.sqlite", language="de"
+        ) as rooms:
+            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            page = await walker.until("Sie sind am Zug")
+            assert "You are Alice." in page
+            assert walker.room.match.id == walker.room.offer.match(0, 0).id
+
+    asyncio.run(main())
+
+
+def test_two_at_a_table_read_their_own_languages_before_and_after_a_restart(tmp_path: Path) -> None:
+    paths: list[str] = []
+    ids: set[str] = set()
+
+    async def sit(rooms: Rooms) -> None:
+        offer = next(
+            one for one in rooms.house.offers.values()
+            if one.game.name == "negotiation" and len(one.people) == 2
+        )  # fmt: skip
+        first = await rooms.sit(offer)
+        rooms.client.headers["Accept-Language"] = "de"
+        second = await rooms.join(first.room.code)
+        await first.until("Your turn")
+        paths.extend([first.path, second.path])
+        ids.add(first.room.match.id)
+
+    async def go_on(rooms: Rooms) -> None:
+        first, second = (Walker(rooms, path) for path in paths)
+        assert "You are Alice, and you are the seller" in await first.until("Your turn")
+        assert "Sie sind Bob und kaufen ein Produkt" in await second.until("Warten auf Alice")
+        await asyncio.gather(first.play(), second.play())
+        ids.add(first.room.match.id)
+
+    asyncio.run(_visit(tmp_path, sit))
+    asyncio.run(_visit(tmp_path, go_on))
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "meant"),
+    [
+        ("de", "1.000,50", 1000.5), ("de", "2.500 $", 2500.0), ("de", "1.000", 1000.0),
+        ("de", "1 000", 1000.0), ("en", "1,000.50", 1000.5), ("en", "$2,500", 2500.0),
+        ("en", "0.125", 0.125), ("de", "0,125", 0.125), ("en", "-5", -5.0),
+        ("de", "1,000", None), ("de", "1.5", None), ("de", "1,000.50", None), ("de", "1.00", None),
+        ("en", "1.000", None), ("en", "1,5", None), ("en", "1.000,50", None), ("en", "1 5", None),
+        ("en", "007", None), ("en", "1,00,000", None), ("en", "5-3", None), ("en", "1..5", None),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_as_it_is_meant_or_asked_for_again(
+    language: str, written: str, meant: float | None
+) -> None:
+    writing = languages()[language].writing
+    if meant is None:
+        with pytest.raises(Unclear):
+            number_text(written, writing)
+    else:
+        assert float(number_text(written, writing)) == meant
+
+
+@given(value=st.floats(-1e6, 1e6), language=st.sampled_from(list(languages())))
+def test_what_is_shown_can_be_typed_again(value: float, language: str) -> None:
+    writing = languages()[language].writing
+    shown = writing.dollars(value)
+    assert float(number_text(shown, writing)) == pytest.approx(value, abs=0.0051)
+
+
+def test_what_is_unclear_is_neither_given_nor_lost(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        rooms.client.headers["Accept-Language"] = "de"
+        offer = next(
+            one for one in rooms.house.offers.values()
+            if one.game.name == "negotiation" and len(one.people) == 1
+        )  # fmt: skip
+        walker = await rooms.sit(offer)
+        await walker.until("Sie sind am Zug")
+        key = walker.question.key
+        await walker.post({"question": key, "price": "9,000", "message": "Hallo"})
+        page = await walker.page()
+        assert "es ist nicht klar, welche Zahl 9,000 ist; schreiben Sie Zahlen wie 1.234,5" in page
+        assert 'value="9,000"' in page
+        assert walker.question.key == key
+        await walker.post({"question": key, "price": "-9.000", "message": "Hallo"})
+        page = await walker.until("der Preis muss zwischen 0 und 1.000.000 liegen")
+        await walker.post({"question": walker.question.key, "price": "neun", "message": ""})
+        page = await walker.until("sollte eine Zahl sein")
+        assert "&#34;Preis&#34;: sollte eine Zahl sein" in page
+
+    asyncio.run(_visit(tmp_path, play))
+
+
+ILLEGAL = [
+    ("bargaining", {"alice_gain": 1, "bob_gain": 1, "message": ""}),
+    ("bargaining", {"alice_gain": -1, "bob_gain": 10_001, "message": ""}),
+    ("bargaining", {"alice_gain": "much", "message": "x" * 5_000}),
+    ("negotiation", {"price": -1, "message": ""}),
+    ("deal_or_no_deal", {"books": 1, "hats": 0, "balls": 0}),
+    ("deal_or_no_deal", {"books": 1}),
+    ("deal_or_no_deal", {"books": 1, "hats": 0, "balls": 0, "message": ""}),
+    ("item_bargaining", {"action": "ACCEPT"}),
+    ("item_bargaining", {"action": "COUNTEROFFER"}),
+    ("item_bargaining", {"action": "WALK", "offer": [1, 0, 0]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [100, 0, 0]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [1]}),
+    ("item_bargaining", {"action": "COUNTEROFFER", "offer": [0, 0, "many"]}),
+    ("chip_trading", {"give": "red", "give_amount": 1, "want": "red", "want_amount": 1}),
+    ("chip_trading", {"give": "red", "give_amount": 99, "want": "blue", "want_amount": 1}),
+    ("chip_trading", {"give": "grau", "give_amount": 1, "want": "blue", "want_amount": 1}),
+    ("chip_trading", {"give": "red", "give_amount": 0, "want": "blue", "want_amount": 1}),
+    ("battle_royale", {"action": "shoot"}),
+    ("battle_royale", {"action": "shoot", "target": "player_1"}),
+    ("battle_royale", {"action": "shoot", "target": "Jim"}),
+    ("battle_royale", {"action": "miss", "target": "player_2"}),
+    ("pirate_game", {"proposal": {"player_1": 1}}),
+    ("pirate_game", {"proposal": {"player_99": 1}}),
+    ("pirate_game", {"proposal": {f"player_{number}": 1 for number in range(1, 6)}}),
+    ("pirate_game", {"proposal": {"player_1": -1}}),
+    ("guess_the_average", {"chosen_number": 1_000}),
+    ("guess_the_average", {"chosen_number": "viele"}),
+    ("guess_the_average", {}),
+    ("divide_the_dollar", {"bid_amount": 10_000}),
+    ("public_goods", {"tokens_contributed": -1}),
+    ("sealed_bid_auction", {"bid": -1}),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), ILLEGAL)
+def test_what_the_rules_refuse_is_refused_in_german(name: str, answer: dict[str, object]) -> None:
+    rules = game_box(name).rules
+    small = {"players": 5} if name == "pirate_game" else {}
+    game = rules.model_validate(small)
+    ask = next(iter(Table(game, game.deal(Chance("deal")), "seed").pending.values()))
+    with pytest.raises(Unreadable) as refused:
+        CODECS["json"].read(json.dumps(answer), ask)
+    said = languages()["de"].refusal(str(refused.value))
+    assert said != str(refused.value)
+    assert not ENGLISH.search(said), said
+    assert "{" not in said
 
 
 async def _visit(tmp_path: Path, play: Callable[[Rooms], object]) -> None:

@@ -74,6 +74,7 @@ class Walker:
     def __init__(self, rooms: Rooms, path: str) -> None:
         self.rooms = rooms
         self.path = path
+        self.seen: list[str] = []
 
     @property
     def guest(self) -> Guest:
@@ -131,6 +132,7 @@ class Walker:
         turn, over, broken = map(text, ("Your turn", "The game is over", "This game cannot go on"))
         while True:
             page = await self.until(f">{turn}<", f">{over}<", broken)
+            self.seen.append(page)
             if f">{turn}<" not in page:
                 return page
             sent = await self.answer(page)

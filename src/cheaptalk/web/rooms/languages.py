@@ -27,7 +27,7 @@ LOCALE = Path(__file__).parent / "locale"
 CATALOGUES = ("rooms", "games", "refusals")
 UNREAD = "no answer could be read from the reply: "
 """How a sentence begins that says why a reply cannot be read; a form has no such reply."""
-NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d[\d,]*(?:\.\d+)?')
+NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')
 """What differs from one refusal to the next: quoted names, players and numbers."""
 SOURCE = "en"
 """The language in which all is written, and which needs no catalogue."""
