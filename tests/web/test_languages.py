@@ -112,7 +112,10 @@ def leaks(pages: Iterable[str]) -> set[str]:
     found = set()
     for page in pages:
         shown = re.sub(
-            r'<(div class="said"|textarea).*?</(div|textarea)>', "", page, flags=re.DOTALL
+            r'<(div class="said"|textarea|style).*?</(div|textarea|style)>',
+            "",
+            page,
+            flags=re.DOTALL,
         )
         text = re.sub("\u201e[^\u201c]*\u201c", "", html.unescape(re.sub("<[^>]*>", " ", shown)))
         found |= {line.strip() for line in text.splitlines() if ENGLISH.search(line)}
