@@ -135,11 +135,15 @@ def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:
             await there.wait()
 
         async with served(tmp_path / "s.sqlite") as url:
-            crowd = Crowd(url, matches=3, rest=rest, games=["public_goods", "el_farol_bar"])
+            crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
             playing = asyncio.create_task(crowd.play())
             while len(crowd.tally.sent) < 3:
                 await asyncio.sleep(0)
             there.clear()
+        there.set()
+        while not crowd.tally.lost:
+            await asyncio.sleep(0)
+        there.clear()
         async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
             there.set()
             return await playing

@@ -103,7 +103,7 @@ class _Pages:
         self.templates = templates()
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
-        self.openings = Limit(40, 1)
+        self.openings = Limit(600, 20)  # of an address, behind which a whole school may sit
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = self.templates.get_template(template).render(title=self.title, **values)
