@@ -108,7 +108,7 @@ class Room:
     def seat_people(self) -> None:
         """Let everybody who came sit down."""
         self.sittings = {
-            place: Sitting(place, guest.bell)
+            place: Sitting(place, guest.bell, self.code)
             for place, guest in self.guests.items() if guest is not None
         }  # fmt: skip
 

@@ -174,8 +174,9 @@ class _Pages:
         posted = await self.posted(request, self.posts, guest.name)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
-            sitting = room.sitting(guest)
-            question = sitting.waiting(posted.pop("question", ""))
+            sitting, key = room.sitting(guest), posted.pop("question", "")
+            await _until(lambda: room.over or not sitting.behind(key, room.table), guest.bell)
+            question = sitting.waiting(key)
             if question is not None:
                 kept = _kept(room, sitting, question)
                 sitting.answer(question, answer_text(question.call.form, posted), posted)
