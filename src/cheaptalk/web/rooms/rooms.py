@@ -81,6 +81,10 @@ class Room:
         ended = self.table is not None and self.table.over
         return ended or self.stage in (Stage.OVER, Stage.BROKEN)
 
+    def done_for(self, guest: Guest) -> bool:
+        """Whether nothing more happens here to somebody who sits here."""
+        return self.over or self.sitting(guest).left
+
     @property
     def free(self) -> list[str]:
         """Places that wait for somebody."""
