@@ -22,6 +22,7 @@ from bench import (
     mean_coverage,
     models,
     pages,
+    rooms,
     startup,
     study,
 )
@@ -34,6 +35,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "imports": imports.rows,
     "study": study.rows,
     "pages": pages.rows,
+    "rooms": rooms.rows,
     "models": models.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,

@@ -88,11 +88,15 @@ class Tab:
 
     async def press(self, key: str) -> None:
         """Press a key."""
-        code = {"Enter": 13, "Escape": 27, "ArrowDown": 40}[key]
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40}[key]
         pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code}
         text = "\r" if key == "Enter" else ""
         await self.send("Input.dispatchKeyEvent", type="keyDown", text=text, **pressed)
         await self.send("Input.dispatchKeyEvent", type="keyUp", **pressed)
+
+    async def write(self, text: str) -> None:
+        """Type into what has the focus."""
+        await self.send("Input.insertText", text=text)
 
     async def printed(self) -> bytes:
         """The page as PDF."""

@@ -18,6 +18,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.web import demo, key_beside, open_house
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
+from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
 
@@ -69,6 +70,22 @@ def test_every_game_is_played_by_its_pages_and_recorded(tmp_path: Path) -> None:
         assert records[id_].status is Status.FINISHED
         assert (records[id_].payoffs or {})[place] == pytest.approx(earned, abs=0.00501)
         assert records[id_].replay().over
+
+
+def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> dict[str, int]:
+        weights = {}
+        for one in rooms.house.offers.values():
+            if len(one.people) == 1:
+                page = await (await rooms.sit(one)).until(">Your turn<", ">The game is over<")
+                files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+                brought = [(await rooms.client.get(path)).content for path in files]
+                weights[one.game.name] = len(page.encode()) + sum(map(len, brought))
+        return weights
+
+    weights = played(tmp_path / "s.sqlite", play)
+    assert len(weights) == 14
+    assert {name: weight for name, weight in weights.items() if weight > 60_000} == {}
 
 
 def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:
@@ -193,6 +210,44 @@ def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
     id_ = played(tmp_path / "s.sqlite", play, bargaining())
     with Store.open(tmp_path / "s.sqlite") as store:
         assert store.find(id_).status is Status.FORFEITED
+
+
+def test_a_model_that_is_down_is_told_recorded_and_tried_again(tmp_path: Path) -> None:
+    down = [True]
+    models = Canned(
+        lambda call, _: broken("no room at key-123", retry=False) if down else legal(call)
+    )
+    written = {
+        "name": "people", "games": [{"game": "bargaining", "fixed": {"horizon": 4}}],
+        "players": {"you": {"person": "browser"}, "tiny": {"model": "vllm/tiny"}},
+        "pairing": [["you", "tiny"]],
+    }  # fmt: skip
+
+    async def play() -> str:
+        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite", models) as rooms:
+            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            await walker.answer(await walker.until(">Your turn<"))
+            page = await walker.until("cannot go on")
+            assert "Bob cannot answer: the model or program that plays there has failed." in page
+            assert "key-123" not in page
+            match = walker.room.match.id
+            record = rooms.house.store.find(match)
+            assert record.status is Status.FAILED
+            assert 'call for "bob" in request' in (record.reason or "")
+            assert "no room at key-123" in (record.reason or "")
+            await walker.post({}, "again")
+            assert "cannot go on" in await walker.until("cannot go on")
+            down.clear()
+            await walker.post({}, "again")
+            await walker.play()
+            return match
+
+    match = asyncio.run(play())
+    with Store.open(tmp_path / "s.sqlite") as store:
+        record = store.find(match)
+    assert record.status is Status.FINISHED
+    assert record.answers[0].seat == "alice"
+    assert record.replay().over
 
 
 def test_links_are_nobodys_but_their_owners(tmp_path: Path) -> None:

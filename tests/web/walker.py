@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import httpx2
 
+from cheaptalk.calls.desk import Models
 from cheaptalk.records import Store
 from cheaptalk.rules import Action, game_box
 from cheaptalk.studies.study import Study
@@ -47,14 +48,16 @@ class Rooms(NamedTuple):
 
 
 @asynccontextmanager
-async def visited(study: Study, where: Path, language: str = "en") -> AsyncIterator[Rooms]:
+async def visited(
+    study: Study, where: Path, models: Models | None = None, language: str = "en"
+) -> AsyncIterator[Rooms]:
     """The rooms of a study over a store, closed at the end as by a server that is stopped.
 
     Args:
         language: that the browsers of all who come ask for.
     """
     with Store.open(where, create=True) as store:
-        async with open_house(study, store) as house:
+        async with open_house(study, store, models) as house:
             transport = httpx2.ASGITransport(make_rooms(house, LINKS))
             async with httpx2.AsyncClient(
                 transport=transport, base_url="http://test", headers={"Accept-Language": language}

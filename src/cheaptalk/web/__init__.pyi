@@ -1,9 +1,11 @@
+from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.house import open_house
 from .rooms.links import Links, key_beside
 from .rooms.server import demo, make_rooms, serve_rooms
 from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = [
+    "Address",
     "Links",
     "demo",
     "key_beside",
@@ -11,6 +13,9 @@ __all__ = [
     "make_rooms",
     "make_viewer",
     "open_house",
+    "own_address",
+    "public_address",
     "serve",
     "serve_rooms",
+    "who_can_join",
 ]

@@ -27,19 +27,30 @@ def serve(
     ] = False,
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = 8643,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; 0.0.0.0 lets in everybody in this network.")
+    ] = "127.0.0.1",
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="The public address, such as https://play.example.org, of a proxy on this machine."
+        ),
+    ] = None,
 ) -> None:
     """Let people play in the browser: against models and scripts, and with one another."""
     if (study is None) != demo:
         raise typer.BadParameter("name a study, or take --demo", param_hint="STUDY")
     with needing("analysis"):
-        listen, serve_rooms = ct.web.listen, ct.web.serve_rooms
+        public = None if url is None else ct.web.public_address(url)
 
     async def main() -> None:
-        with listen(port) as there:
+        with ct.web.listen(port, host) as there:
+            address = public or ct.web.own_address(there)
             async with ct.web.open_house(study or ct.web.demo(), store) as house:
                 links = ct.web.Links(ct.web.key_beside(store))
-                host, taken = there.getsockname()
-                say(f"Open http://{host}:{taken}/ (Ctrl-C ends it; matches go on next time)")
-                await serve_rooms(house, links, there)
+                say(f"Open {address.url}/ (Ctrl-C ends it; matches go on next time)")
+                if said := ct.web.who_can_join(address, host):
+                    say(said)
+                await ct.web.serve_rooms(house, links, there, address)
 
     asyncio.run(main())

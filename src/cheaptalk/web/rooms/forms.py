@@ -126,9 +126,9 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     }  # fmt: skip
     written = posted.get(field.name)
     if field.kind == "list":
-        texts = [parts[key] for key in sorted(parts, key=int)] if parts else (
-            written or ""
-        ).replace(",", " ").split()  # fmt: skip
+        order = sorted(parts, key=lambda name: (len(name), name))
+        whole = (written or "").replace(",", " ").split()
+        texts = [parts[name] for name in order] if parts else whole
         return [_whole(text, writing) for text in texts] if texts or not field.optional else None
     if field.kind == "mapping":
         pairs = parts or dict(_pairs(written or ""))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from cheaptalk.calls.desk import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Ended, NoStore, Store
@@ -78,7 +79,7 @@ class House:
         Raises:
             NotHere: they are in a match that is under way, or the place is none for people.
         """
-        await self._leave_behind(guest)
+        self._expect_free(guest)
         place = place or offer.people[0]
         if place not in offer.people:
             raise NotHere("this is no place for people at this table")
@@ -95,7 +96,7 @@ class House:
         """
         if guest.room is room:
             return
-        await self._leave_behind(guest)
+        self._expect_free(guest)
         self.sweep(room)
         if room.stage is not Stage.WAITING or not room.free:
             raise NotHere("this table is full; open another one")
@@ -122,27 +123,36 @@ class House:
             NotHere: all places have been taken.
         """
         room = guest.room
-        if room is None or guest in room.guests.values():
+        if room is None or room.seats(guest):
             return
         if room.stage is not Stage.WAITING or not room.free:
             guest.room = None
             raise NotHere("others have taken the places while you were away; open another table")
         await self._sit(room, room.free[0], guest)
 
+    async def try_again(self, room: Room) -> None:
+        """Go on with a match that broke, from its last answer: what failed may be back."""
+        if room.stage is Stage.BROKEN:
+            room.stage = Stage.PLAYING
+            for place, guest in room.guests.items():
+                if guest is not None and guest.room is not room:
+                    room.sittings[place].left = True
+            await self._keep(room)
+            room.ring()
+            self._begin(room)
+
     async def leave(self, guest: Guest) -> None:
         """Let somebody go: from a room that waits at once; from a match for good."""
         room = guest.room
         if room is None:
             return
-        if room.stage is Stage.WAITING:
-            room.guests |= {place: None for place, one in room.guests.items() if one is guest}
-            guest.room = None
-            if not any(room.guests.values()):
-                room.stage = Stage.OVER
-        elif room.stage is Stage.PLAYING:
+        if room.stage is Stage.PLAYING and room.seats(guest):
             room.sitting(guest).leave()
-        await self._keep(room)
-        room.ring()
+            await self._keep(room)
+            room.ring()
+        elif not room.over:
+            guest.room = None
+            await self._vacate(room, guest)
         guest.bell.ring()
 
     def sweep(self, room: Room) -> None:
@@ -165,23 +175,32 @@ class House:
         if guest.room is not None:
             await self._keep(guest.room)
 
-    async def _leave_behind(self, guest: Guest) -> None:
-        """Take leave of the room before.
-
-        Raises:
-            NotHere: a match is under way there.
-        """
+    @staticmethod
+    def _expect_free(guest: Guest) -> None:
+        """Raise :class:`NotHere` where a match with somebody is under way."""
         room = guest.room
-        if room is None or room.over:
+        if room is None or room.over or room.stage is Stage.WAITING or not room.seats(guest):
             return
-        if room.stage is Stage.WAITING:
-            await self.leave(guest)
-        elif not room.sitting(guest).left:
+        if not room.sitting(guest).left:
             raise NotHere("your match is under way; play it to its end, or leave it")
 
+    async def _vacate(self, room: Room, guest: Guest) -> None:
+        """Free the place of somebody who has gone from a room that waits."""
+        if room.stage is not Stage.WAITING:
+            return
+        room.guests |= {place: None for place, one in room.guests.items() if one is guest}
+        if not any(room.guests.values()):
+            room.stage = Stage.OVER
+        await self._keep(room)
+        room.ring()
+
     async def _sit(self, room: Room, place: str, guest: Guest) -> None:
+        """Give somebody a place, who then has none anywhere else."""
         guest.here()
+        before = guest.room
         room.guests[place], guest.room = guest, room
+        if before is not None and before is not room:
+            await self._vacate(before, guest)
         if room.free:
             await self._keep(room)
             room.ring()
@@ -232,6 +251,8 @@ class House:
                 return
             over = isinstance(end, Ended) and end.status in SETTLED
             room.stage = Stage.OVER if over else Stage.BROKEN
+            if not over:
+                LOG.warning("room %s: %s", room.code, getattr(end, "reason", end))
         await self._keep(room)
         room.ring()
 
@@ -241,12 +262,15 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(study: Study | Path | str, store: Store | Path | str) -> AsyncIterator[House]:
+async def open_house(
+    study: Study | Path | str, store: Store | Path | str, models: Models | None = None
+) -> AsyncIterator[House]:
     """The rooms of a study over its store, with the matches under way going on.
 
     Args:
         study: a study, its file or a preset's name.
         store: where its matches are kept, or the store's file or URL; made where there is none.
+        models: makes the calls to models; by default over HTTP.
 
     Raises:
         StudyError: the study has nobody who plays in the browser, somebody who plays elsewhere, or
@@ -256,7 +280,7 @@ async def open_house(study: Study | Path | str, store: Store | Path | str) -> As
     planned = plan(study)
     offers = offers_of(planned)
     _check(planned, store)
-    async with open_host(planned.study, store, ask_person=_nobody) as host:
+    async with open_host(planned.study, store, models=models, ask_person=_nobody) as host:
         house = House(host, offers)
         house.take_up()
         try:

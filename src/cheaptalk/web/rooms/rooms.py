@@ -100,6 +100,19 @@ class Room:
         """Who sits in a place, as the match records them."""
         return dict(zip(self.offer.seated, self.match.seating, strict=True))[place]
 
+    def seats(self, guest: Guest) -> bool:
+        """Whether somebody has a place here, or had to give theirs up while they were away."""
+        return any(one is guest for one in self.guests.values())
+
+    @property
+    def silent(self) -> list[str]:
+        """Players who are no people and owe an answer, by name: in a broken room, who failed."""
+        if self.table is None:
+            return []
+        game, people = self.table.game, self.sittings
+        places = {one.name: one.place for one in game.seats if one.place not in people}
+        return [game.called(places[seat]) for seat in self.table.pending if seat in places]
+
     def place_of(self, guest: Guest) -> str:
         """Where somebody sits."""
         return next(place for place, one in self.guests.items() if one is guest)

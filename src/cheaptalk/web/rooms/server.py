@@ -1,10 +1,14 @@
 """The server behind the rooms: pages that work without scripts, and events that keep them fresh."""
 
+import asyncio
+import base64
 import hashlib
 import inspect
+import ipaddress
+import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,12 +20,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from markupsafe import Markup
 
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
+from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
 from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.languages import Language, best, languages
@@ -38,18 +44,29 @@ LONGEST = 64_000
 """Bytes of a form."""
 BEAT = 15.0
 """Seconds after which a page that hears nothing is told that all is well."""
+COUNT = re.compile("[0-9]{1,18}")
 SETTLING = 10.0
 """Seconds that an answer may take to be kept before the page is shown all the same."""
+STYLE = Markup((STATIC / "rooms.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
+"""Stands in every page: to fetch it would take a slow line as long again as the page itself."""
+STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; script-src 'self'; style-src 'sha256-{STYLE_HASH}'; "
+        "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
+SECURE = "max-age=31536000"
+"""How long browsers that came by https come by nothing else."""
+KEPT = "public, max-age=31536000, immutable"
+"""How long browsers keep our files: another text has another address."""
+NOT_SAID = "Not Found"
+FORM = "application/x-www-form-urlencoded"
 
 
 def static_path(name: str) -> str:
@@ -64,7 +81,7 @@ def templates(language: Language) -> jinja2.Environment:
     made.filters |= {"about": about, "gist": gist}
     made.globals |= {
         "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
-        "style": static_path("rooms.css"), "languages": list(languages().values()),
+        "style": STYLE, "languages": list(languages().values()),
     }  # fmt: skip
     return made
 
@@ -85,19 +102,31 @@ def about_in_full(game: Game) -> str:
 
 
 def make_rooms(
-    house: House, links: Links, title: str = "cheaptalk", hosts: Sequence[str] = ("*",)
+    house: House, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
     """The rooms as a web application.
 
     Args:
+        address: where people find them.
         title: what stands over all pages.
-        hosts: the names of this server that requests may have.
     """
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app = FastAPI(
+        title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
+    app.add_middleware(_Headed)
     app.mount("/static", StaticFiles(directory=STATIC))
-    pages = _Pages(house, links, title)
-    for error in (404, 405, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink):
+    pages = _Pages(house, links, address, title)
+    for error in (
+        404,
+        405,
+        500,
+        HTTPException,
+        RequestValidationError,
+        NotHere,
+        BadLink,
+        ExpiredLink,
+    ):
         app.add_exception_handler(error, pages.refused)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
@@ -111,12 +140,34 @@ def make_rooms(
     return app
 
 
+class _Headed:
+    """Says in the headers of every answer what browsers may do with it."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def headed(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                said = dict(HEADERS)
+                if message["status"] == 200 and scope["path"].startswith("/static/"):
+                    said["Cache-Control"] = KEPT
+                if scope["scheme"] == "https":
+                    said["Strict-Transport-Security"] = SECURE
+                pairs = [(name.lower().encode(), text.encode()) for name, text in said.items()]
+                message = {**message, "headers": [*message["headers"], *pairs]}
+            await send(message)
+
+        await self.app(scope, receive, headed)
+
+
 class _Pages:
     """The pages, each for one guest alone."""
 
-    def __init__(self, house: House, links: Links, title: str) -> None:
+    def __init__(self, house: House, links: Links, address: Address, title: str) -> None:
         self.house = house
         self.links = links
+        self.address = address
         self.title = title
         self.templates = {one.code: templates(one) for one in languages().values()}
         for one in self.templates.values():
@@ -138,7 +189,7 @@ class _Pages:
             "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
         }  # fmt: skip
         text = self.templates[language.code].get_template(template).render(values)
-        return HTMLResponse(text, status, HEADERS)
+        return HTMLResponse(text, status)
 
     def language(self, request: Request) -> Language:
         """What somebody chose to read, here or before; else what suits their browser."""
@@ -196,7 +247,7 @@ class _Pages:
         if room is None:
             return self.render(request, "gallery.html.jinja", games=self.games, me=token)
         if room.stage is Stage.WAITING:
-            link = str(request.url_for("invitation", code=room.code))
+            link = f"{self.address.url or str(request.base_url).rstrip('/')}/join/{room.code}"
             return self.render(request, "lobby.html.jinja", room=room, link=link, **values)
         view = table_view(self.house, room, guest, self.language(request))
         return self.render(request, "table.html.jinja", room=room, view=view, **values)
@@ -205,16 +256,17 @@ class _Pages:
         """Tell a page when something has happened, by the number of what happened last."""
         guest = self.known(request, token)
         known = request.headers.get("Last-Event-ID", "")
-        seen = int(known) if known.isdigit() else after
+        seen = int(known) if COUNT.fullmatch(known) else after
         return StreamingResponse(
             _events(guest, seen), media_type="text/event-stream",
-            headers=HEADERS | {"X-Accel-Buffering": "no"},
+            headers={"X-Accel-Buffering": "no"},
         )  # fmt: skip
 
     async def answer(self, request: Request, token: str) -> Response:
         """Answer a question; one that is no longer open counts as seen, and changes nothing."""
         guest = self.known(request, token)
         posted = await self.posted(request, self.posts, guest.name)
+        await self.house.come_back(guest)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
             sitting = room.sitting(guest)
@@ -231,9 +283,11 @@ class _Pages:
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
-        """Leave, say that one is back, begin with stand-ins, or have done with what is over."""
+        """Leave, say that one is back, begin with stand-ins, try again, or be done."""
         guest = self.known(request, token)
         await self.posted(request, self.posts, guest.name)
+        if deed != "leave":
+            await self.house.come_back(guest)
         room = guest.room
         if deed == "leave":
             await self.house.leave(guest)
@@ -241,9 +295,11 @@ class _Pages:
             room.sitting(guest).back()
         elif deed == "fill" and room is not None:
             await self.house.fill(room)
+        elif deed == "again" and room is not None:
+            await self.house.try_again(room)
         elif deed == "done" and room is not None and room.over:
             guest.room = None
-        elif deed not in ("back", "fill", "done"):
+        elif deed not in ("back", "fill", "again", "done"):
             raise HTTPException(404)
         return self.to_page_of(guest, token)
 
@@ -276,7 +332,7 @@ class _Pages:
 
     def to_page_of(self, guest: Guest, token: str = "") -> Response:
         where = f"/p/{token or self.links.token(guest.name)}"
-        return RedirectResponse(where, 303, HEADERS)
+        return RedirectResponse(where, 303)
 
     async def posted(self, request: Request, limit: Limit, who: str) -> dict[str, str]:
         """A form's fields.
@@ -288,16 +344,24 @@ class _Pages:
             raise HTTPException(403, "This form was sent from another page.")
         if not limit.allows(who):
             raise HTTPException(429, "That was too fast. Wait a few seconds, and try again.")
+        kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
+        if kind != FORM:
+            raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
         body = b""
         async for part in request.stream():
             body += part
             if len(body) > LONGEST:
                 raise HTTPException(413, "That is too long. Go back, and write less.")
         try:
-            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=500)
+            pairs = parse_qsl(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=500
+            )
+            named = dict(pairs)
+            if len(set(pairs)) > len(named):
+                raise ValueError("a field has two values")
         except ValueError:
             raise HTTPException(400, "This form cannot be read. Go back, and try again.") from None
-        return dict(pairs)
+        return named
 
 
 def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
@@ -309,15 +373,26 @@ def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
             return 410, _("This link is no longer good. Ask for a new one.")
         case NotHere():
             return 409, f"{capital(_(str(error)))}."
-        case HTTPException(status_code=status, detail=said) if said != "Not Found":
-            return status, _(said)
         case RequestValidationError():
             return 400, _("This address cannot be read.")
-    return 404, _("There is nothing here. Go to the beginning, and choose a game.")
+        case HTTPException(detail=said) if said != NOT_SAID:
+            return error.status_code, _(said)
+    status = getattr(error, "status_code", 500)
+    if status == 500:
+        return status, _("Something failed here that is no fault of yours. Go back, and try again.")
+    return status, _("There is nothing here. Go to the beginning, and choose a game.")
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    """Who asks, as far as anybody can tell: one line has many IPv6 addresses, but one network."""
+    host = request.client.host if request.client else ""
+    try:
+        asked = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if asked.version == 6:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    return host
 
 
 def _kept(room: Room, sitting: Sitting, question: Question) -> Callable[[], bool]:
@@ -357,8 +432,23 @@ def demo() -> Study:
     return load_study(HERE / "demo.yaml")
 
 
-async def serve_rooms(house: House, links: Links, there: socket.socket) -> None:
-    """Serve the rooms of a house on this machine until stopped."""
-    app = make_rooms(house, links, hosts=(HOST, "localhost"))
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-    await uvicorn.Server(config).serve(sockets=[there])
+async def serve_rooms(
+    house: House, links: Links, there: socket.socket, address: Address | None = None
+) -> None:
+    """Serve the rooms of a house until stopped.
+
+    Args:
+        there: where to listen.
+        address: where people find them; by default where they listen.
+    """
+    address = address or own_address(there)
+    config = uvicorn.Config(
+        make_rooms(house, links, address), log_level="warning", timeout_graceful_shutdown=1,
+        proxy_headers=address.proxied, forwarded_allow_ips=[HOST], server_header=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    try:
+        await server.serve(sockets=[there])
+    except asyncio.CancelledError:
+        await server.shutdown(sockets=[there])  # or its connections would stay open
+        raise

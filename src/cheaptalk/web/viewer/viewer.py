@@ -36,13 +36,13 @@ from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 
 
-def listen(port: int = PORT) -> socket.socket:
+def listen(port: int = PORT, host: str = HOST) -> socket.socket:
     """A socket that waits for readers on this machine; port 0 takes any that is free.
 
     Raises:
         CheaptalkError: the port is taken.
     """
-    return listening(port)
+    return listening(port, host)
 
 
 def serve(store: Store, there: socket.socket) -> None:

@@ -5,24 +5,60 @@
   const part = (name, root) => root.querySelector(`[data-part="${name}"]`);
   let asking = false, again = false;
 
+  const sent = new WeakSet(), ready = new WeakSet();
+  const state = () => part("turn", document) ?? part("view", document) ?? document.querySelector("main");
+  const said = () => [...state().querySelectorAll("h1, .waiting, .earned, .places li")]
+    .map((one) => one.textContent.replace(/\s+/g, " ").trim()).join(". ");
+  const moment = () => [state().dataset.question, said()].join();
+  let last = moment();
+
+  function swap(now, next) {
+    if (!now.isEqualNode(next)) now.replaceWith(next);
+  }
+
   // What has happened is replaced; the turn only where it is another one, so that no typing is lost.
   function show(page) {
-    document.querySelector("header").replaceWith(page.querySelector("header"));
+    const held = document.activeElement;
+    swap(document.querySelector("header"), page.querySelector("header"));
     if (!part("log", page) || !part("log", document)) {
-      document.querySelector("main").replaceWith(page.querySelector("main"));
+      swap(document.querySelector("main"), page.querySelector("main"));
     } else {
       const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
-      part("log", document).replaceWith(part("log", page));
+      swap(part("log", document), part("log", page));
       open.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
       const now = part("turn", document), next = part("turn", page);
       if (!now.dataset.question || now.dataset.question !== next.dataset.question) {
-        now.replaceWith(next);
-        if (next.dataset.question) next.scrollIntoView({ block: "nearest" });
+        swap(now, next);
+        if (next.isConnected && next.dataset.question) next.scrollIntoView({ block: "nearest" });
       }
       if (!page.querySelector(".leave")) document.querySelector(".leave")?.remove();
     }
     document.title = page.title;
+    tell(held);
     prepare();
+  }
+
+  // A turn is announced once: by its heading where the focus goes there, else by the status line.
+  function tell(held) {
+    const before = last;
+    last = moment();
+    if (!held.isConnected) focus(heir(held));
+    if (last !== before && document.activeElement !== beginning()) part("said", document).textContent = said();
+  }
+
+  // What does the same on the new page; else where it begins to say how things stand.
+  function heir(gone) {
+    const same = gone.form && document.querySelector(`form[action="${gone.form.getAttribute("action")}"] button`);
+    return (gone.id && document.getElementById(gone.id)) || same || beginning();
+  }
+
+  function beginning() {
+    return state().querySelector("h1, .waiting") ?? state();
+  }
+
+  function focus(element) {
+    if (element.tabIndex < 0) element.tabIndex = -1;
+    element.focus();
   }
 
   async function refresh() {
@@ -108,17 +144,17 @@
   // A form is sent once.
   function prepare() {
     for (const form of document.querySelectorAll("form")) {
-      if (form.dataset.ready) continue;
-      form.dataset.ready = "yes";
+      if (ready.has(form)) continue;
+      ready.add(form);
       form.querySelectorAll("[data-slider]").forEach(slide);
       form.querySelectorAll("[data-steps]").forEach(step);
       form.querySelectorAll("[data-whole]").forEach(divide);
       form.addEventListener("input", () => preview(form));
       preview(form);
       form.addEventListener("submit", (event) => {
-        if (form.dataset.sent) { event.preventDefault(); return; }
-        form.dataset.sent = "yes";
-        setTimeout(() => { delete form.dataset.sent; }, 4000);
+        if (sent.has(form)) { event.preventDefault(); return; }
+        sent.add(form);
+        setTimeout(() => sent.delete(form), 4000);
       });
     }
     tick();
@@ -132,4 +168,5 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
   setInterval(tick, 1000);
   prepare();
+  if (part("log", document)?.children.length && !location.hash) focus(beginning());
 })();

@@ -1,0 +1,29 @@
+"""Rooms that a real server serves, for browsers and proxies."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import httpx2
+
+from cheaptalk.studies.study import Study
+from cheaptalk.web import demo, listen, open_house, own_address, public_address, serve_rooms
+from tests.web.walker import LINKS, Rooms
+
+
+@asynccontextmanager
+async def served(
+    where: Path, url: str | None = None, study: Study | None = None
+) -> AsyncIterator[Rooms]:
+    """Rooms at an address of this machine, with or without a public one."""
+    with listen(0) as there:
+        async with open_house(study or demo(), where / "s.sqlite") as house:
+            address = public_address(url) if url else None
+            server = asyncio.create_task(serve_rooms(house, LINKS, there, address))
+            base = own_address(there).url
+            async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
+                yield Rooms(house, client)
+            server.cancel()
+            with suppress(asyncio.CancelledError):
+                await server

@@ -1,0 +1,105 @@
+"""Where people find the rooms: in this machine's network, and behind a proxy that says who asks."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.loopback import HOST
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web import (
+    listen,
+    own_address,
+    public_address,
+    who_can_join,
+)
+from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
+from cheaptalk.web.rooms.server import static_path
+from tests.web.served import served
+
+PUBLIC = "https://play.example.org"
+SECURE = "strict-transport-security"
+
+
+def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(tmp_path, PUBLIC) as (_, client):
+            said = {"Host": "play.example.org", "X-Forwarded-Proto": "https"}
+            page = await client.get("/", headers=said)
+            assert (page.status_code, SECURE in page.headers) == (200, True)
+            plain = await client.get("/", headers={"Host": "play.example.org"})
+            assert SECURE not in plain.headers
+            assert (await client.get("/", headers={"Host": "evil.example"})).status_code == 400
+            game = await client.get("/games/bargaining", headers=said)
+            *_, together = re.findall(r'name="offer" value="([^"]+)"', game.text)
+            opened = await client.post("/open", data={"offer": together}, headers=said)
+            lobby = await client.get(opened.headers["location"], headers=said)
+            assert f'href="{PUBLIC}/join/' in lobby.text
+            assert "127.0.0.1" not in lobby.text
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("url", [PUBLIC, None])
+def test_limits_are_of_who_asks_if_a_proxy_says_so(tmp_path: Path, url: str | None) -> None:
+    async def main() -> None:
+        async with served(tmp_path, url) as (_, client):
+
+            async def opened(by: str) -> int:
+                headers = {"X-Forwarded-For": by, "X-Forwarded-Proto": "https"}
+                answer = await client.post("/open", data={"offer": ""}, headers=headers)
+                assert (SECURE in answer.headers) is (url is not None)
+                return answer.status_code
+
+            fast = [await opened(f"10.{number}.0.1, 203.0.113.5") for number in range(60)]
+            assert 429 in fast
+            assert await opened("203.0.113.6") == (429 if url is None else 404)
+            if url is not None:
+                assert 429 in [await opened(f"2001:db8::{number + 1}") for number in range(60)]
+                assert await opened("2001:db8:0:1::1") == 404
+
+    asyncio.run(main())
+
+
+def test_in_a_network_the_address_of_this_machine_is_said() -> None:
+    with listen(0) as there, listen(0, EVERYWHERE) as open_to_all:
+        own, everywhere = own_address(there), own_address(open_to_all)
+    assert own.hosts == (HOST, "localhost")
+    assert who_can_join(own, HOST) == ""
+    assert EVERYWHERE not in everywhere.url
+    assert {HOST, "localhost"} < {*everywhere.hosts, "more"}
+    assert "Everybody in this network" in who_can_join(everywhere, EVERYWHERE)
+    assert PUBLIC in who_can_join(public_address(PUBLIC), HOST)
+    with pytest.raises(CheaptalkError, match="no address to listen at"):
+        listen(0, "192.0.2.77")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "play.example.org", "ftp://a", "https://", "https://a/b", "https://a?b", "https://u@a",
+     "https://a:b", "https://*", "https://a b", "https://[::1]", "https://a#b", "https://ä.org"],
+)  # fmt: skip
+def test_what_is_no_public_address_is_refused(url: str) -> None:
+    with pytest.raises(CheaptalkError, match="no address of rooms"):
+        public_address(url)
+
+
+def test_public_addresses_are_plain() -> None:
+    assert public_address("HTTPS://Play.Example.org:8443/") == Address(
+        "https://play.example.org:8443", ("play.example.org", HOST, "localhost"), proxied=True
+    )
+
+
+def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served(tmp_path) as (_, client):
+            page = await client.get("/")
+            file = await client.get(static_path("rooms.js"))
+            for answer in (page, file, await client.get("/static/none"), await client.get("/x")):
+                assert "default-src 'none'" in answer.headers["content-security-policy"]
+                assert "server" not in answer.headers
+            assert page.headers["cache-control"] == "no-store"
+            assert "immutable" in file.headers["cache-control"]
+
+    asyncio.run(main())

@@ -1,0 +1,291 @@
+"""Whatever is sent to the rooms, a page says what was wrong with it, and nothing is lost."""
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote_from_bytes
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.rules.registry import GAMES
+from cheaptalk.web import demo
+from cheaptalk.web.rooms.forms import fields
+from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.rooms.rooms import Stage
+from tests.web.test_rooms import bargaining
+from tests.web.walker import LINKS, QUESTION, Rooms, Walker, visited
+
+Result = TypeVar("Result")
+SCRIPT = "<script>alert('seen')</script>"
+PROPER = {200, 303, 400, 403, 404, 405, 409, 410, 413, 415}
+FORM = "application/x-www-form-urlencoded"
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+class Hall:
+    """Rooms that stay open from one example to the next, and the way to ask them for anything.
+
+    What is asked for goes straight to the application, as no client would send it.
+    """
+
+    def __init__(self, runner: asyncio.Runner, rooms: Rooms) -> None:
+        self.runner = runner
+        self.rooms = rooms
+        transport: Any = rooms.client._transport
+        self.app: Any = transport.app
+
+    @property
+    def house(self) -> House:
+        return self.rooms.house
+
+    def run(self, doing: Awaitable[Result]) -> Result:
+        """What comes of doing something here."""
+
+        async def done() -> Result:
+            return await doing
+
+        return self.runner.run(done())
+
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
+        """Ask for something, and check that the answer is a proper one."""
+        given = {name.replace("_", "-"): text for name, text in headers.items()}
+        named = {"host": "test", "content-type": FORM} | given
+        answer = self.run(self._ask(method, path, body, named))
+        assert answer.status in PROPER, answer
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert SCRIPT not in answer.text
+        assert SCRIPT not in str(answer.headers)
+        return answer
+
+    async def _ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        sent: list[Any] = []
+        waiting = iter([{"type": "http.request", "body": body}])
+
+        async def receive() -> Any:
+            return next(waiting, {"type": "http.disconnect"})
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        where, _, query = path.partition("?")
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+            "scheme": "http", "path": where, "raw_path": where.encode(errors="replace"),
+            "query_string": query.encode(errors="replace"), "root_path": "",
+            "headers": [
+                (name.encode(), text.encode("latin-1", "replace"))
+                for name, text in headers.items()
+            ],
+            "client": ("127.0.0.1", 1), "server": ("test", 80),
+        }  # fmt: skip
+        await self.app(scope, receive, send)
+        body = b"".join(one.get("body", b"") for one in sent)
+        told = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+        return Answer(sent[0]["status"], told, body.decode(errors="replace"))
+
+    def at(self, game: str) -> Walker:
+        """Somebody who is asked something at a table of a game."""
+        offers = self.house.offers.values()
+        offer = next(one for one in offers if one.game.name == game and len(one.people) == 1)
+        while True:
+            walker = self.run(self.rooms.sit(offer))
+            if ">Your turn<" in self.run(walker.until(">Your turn<", ">The game is over<")):
+                return walker
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hall]:
+    """Rooms of all games, which nobody asks too often."""
+    with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
+        patch.setattr(Limit, "allows", lambda limit, who: True)
+        opened = visited(demo(), tmp_path_factory.mktemp("hall") / "s.sqlite")
+        rooms = runner.run(opened.__aenter__())
+        yield Hall(runner, rooms)
+        runner.run(opened.__aexit__(None, None, None))
+
+
+NASTY = [
+    SCRIPT, f'"{SCRIPT}', "\x00", "\x1b[2J\x07\r\n\u2028", "\u202e\ufeff", "NaN", "-inf", "1e999",
+    "9" * 5_000, "-1", "0", "1_0", "1,5", "\u0661", "[1, 2]", '{"a": {"b": []}}', "null", "true",
+    "player_1: 9", ":", "a: b: c", "x" * 50_000, "{{ 7 * 7 }}", "'; drop table matches; --", "",
+]  # fmt: skip
+WILD = st.one_of(
+    st.sampled_from([one.encode() for one in NASTY]), st.text(max_size=30).map(str.encode),
+    st.binary(max_size=20), st.just(b"\xed\xa0\x80"), st.integers().map(lambda one: b"%d" % one),
+)  # fmt: skip
+"""What stands in a field: numbers, words, HTML, control characters, halves of characters."""
+MORE = st.one_of(st.just(""), st.just(""), st.sampled_from([".", ".x", ".1", ".player_1", "[]"]))
+FIELDS = st.lists(st.tuples(st.integers(0, 23), MORE, WILD), max_size=4)
+"""Fields by number, those of the form below 20; more of their names; and what stands in them."""
+FIELD_NAMES = st.one_of(
+    st.sampled_from(["question", "me", "offer", "place", "message", "a.b", ".", "x.1"]),
+    st.text(max_size=8),
+)
+
+
+def encoded(pairs: list[tuple[str, bytes]]) -> bytes:
+    """A form as browsers send it."""
+    return "&".join(
+        f"{quote_from_bytes(name.encode())}={quote_from_bytes(value)}" for name, value in pairs
+    ).encode()
+
+
+@pytest.mark.parametrize("game", sorted(GAMES))
+def test_no_form_of_a_game_fails_whatever_it_holds(hall: Hall, game: str) -> None:
+    walkers = [hall.at(game)]
+
+    @given(drawn=FIELDS, asked=st.booleans())
+    def fill_in(drawn: list[tuple[int, str, bytes]], asked: bool) -> None:
+        walker = walkers[-1]
+        if ">Your turn<" not in hall.run(walker.until(">Your turn<", ">The game is over<")):
+            walkers.append(walker := hall.at(game))
+        question = walker.question
+        own = [one.name for one in fields(question.call.form)]
+        pairs = [
+            (own[number % len(own)] * (number < 20) + more, value) for number, more, value in drawn
+        ]
+        kept = [("question", question.key.encode())] if asked else []
+        hall.ask("POST", f"{walker.path}/answer", encoded([*kept, *pairs]))
+        assert walker.room.stage is not Stage.BROKEN
+        page = hall.ask("GET", walker.path)
+        assert page.status == 200
+
+    fill_in()
+    assert hall.ask("GET", walkers[-1].path).status == 200
+
+
+@given(data=st.data())
+def test_no_address_fails(hall: Hall, data: st.DataObject) -> None:
+    code = next(iter(hall.house.rooms), "ABCDEF")
+    token = LINKS.token(next(iter(hall.house.guests), "nobody"))
+    wild = st.one_of(
+        st.text(max_size=20), st.sampled_from([*NASTY, code, token, "p", "..", "rooms.css", "%00"]),
+    )  # fmt: skip
+    stems = ["/", "/games/", "/open", "/join/", "/p/", f"/p/{token}/", "/static/", "/nowhere/"]
+    path = data.draw(st.sampled_from(stems)) + "/".join(data.draw(st.lists(wild, max_size=2)))
+    query = data.draw(st.sampled_from(["", "?me=", "?after=", "?after=x&after=²&%ff="]))
+    method = data.draw(st.sampled_from(["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"]))
+    pairs = data.draw(st.lists(st.tuples(FIELD_NAMES, WILD), max_size=3))
+    hall.ask(method, path + query, encoded(pairs))
+
+
+@given(body=st.binary(max_size=200), content_type=st.text(max_size=30))
+def test_no_body_fails(hall: Hall, body: bytes, content_type: str) -> None:
+    walker = hall.at("guess_the_average")
+    hall.ask("POST", f"{walker.path}/answer", body)
+    hall.ask("POST", f"{walker.path}/answer", body, content_type=content_type)
+    assert walker.question
+
+
+def test_what_is_wrong_is_said_and_the_question_stays(hall: Hall) -> None:
+    walker, other = hall.at("guess_the_average"), hall.at("bargaining")
+    page = hall.ask("GET", walker.path).text
+    shown = QUESTION.search(page)
+    assert shown is not None
+    key = f"question={shown[1]}"
+    answer = f"{walker.path}/answer"
+    for asked, status, said in (
+        (("POST", answer, b"message=" + b"x" * 2_000_000), 413, "too long"),
+        (("POST", answer, key.encode() + b"&chosen_number=%ff\xff"), 400, "cannot be read"),
+        (("POST", answer, key.encode() + b"&a=1&a=2"), 400, "cannot be read"),
+        (("POST", answer, b"&".join([b"a=b"] * 1_000)), 400, "cannot be read"),
+        (("GET", "/p/" + "x" * 100_000), 403, "never given out"),
+        (("GET", "/join/" + "x" * 100_000), 404, "no table with this code"),
+        (("GET", walker.path[:-1]), 403, "never given out"),
+        (("GET", f"{walker.path}/events?after=x"), 400, "cannot be read"),
+        (("PUT", walker.path), 405, "nothing here"),
+    ):  # fmt: skip
+        found = hall.ask(*asked)
+        assert (found.status, said in found.text) == (status, True), found
+    for kind in ("application/json", "multipart/form-data; boundary=x", "text/plain"):
+        found = hall.ask("POST", answer, f"{key}&chosen_number=3".encode(), content_type=kind)
+        assert (found.status, "not sent as a form" in found.text) == (415, True)
+    assert hall.ask("GET", walker.path).text.count(shown[1]) == page.count(shown[1]) > 0
+    others = hall.ask("POST", f"{other.path}/answer", f"{key}&chosen_number=3".encode())
+    assert others.status == 303
+    assert walker.question.key == shown[1]
+
+
+def test_a_page_that_lost_count_of_events_hears_of_all(hall: Hall) -> None:
+    walker = hall.at("guess_the_average")
+    for last in ("²", "-1", "9" * 5_000, "x", "\x00", ""):
+        heard = hall.ask("GET", f"{walker.path}/events", last_event_id=last)
+        assert (heard.status, heard.text[:5]) == (200, "retry")
+
+
+def test_who_lost_their_place_can_do_nothing_and_goes_on(hall: Hall) -> None:
+    async def replaced() -> Walker:
+        offers = hall.house.offers.values()
+        first = await hall.rooms.sit(next(one for one in offers if len(one.people) == 3))
+        code, first.guest.seen = first.room.code, 0.0
+        for _ in range(3):
+            await hall.rooms.join(code)
+        return first
+
+    for deed, status in (("leave", 303), ("back", 409), ("answer", 409), ("fill", 409)):
+        walker = hall.run(replaced())
+        assert hall.ask("POST", f"{walker.path}/{deed}").status == status
+        assert "Choose a game" in hall.ask("GET", walker.path).text
+
+
+def test_a_place_is_kept_until_there_is_another(hall: Hall) -> None:
+    offers = [one for one in hall.house.offers.values() if len(one.people) == 2]
+    waiting, first = (hall.run(hall.rooms.sit(one)) for one in offers[:2])
+    second = hall.run(hall.rooms.join(first.room.code))
+    lobby, me = waiting.room, {"me": waiting.path.rpartition("/")[2]}
+    for asked, fields_, status in (
+        (f"/join/{second.room.code}", me, 409),
+        ("/open", me | {"offer": LINKS.offer(offers[0].name), "place": "nowhere"}, 409),
+        ("/open", me | {"offer": "none"}, 404),
+        ("/join/NOCODE", me, 404),
+    ):
+        body = encoded([(name, text.encode()) for name, text in fields_.items()])
+        assert hall.ask("POST", asked, body).status == status
+        assert waiting.room is lobby
+        assert waiting.guest in lobby.guests.values()
+    hall.run(hall.rooms.sit(offers[1], **me))
+    assert lobby.stage is Stage.OVER
+
+
+def test_an_answer_after_the_deadline_changes_nothing(tmp_path: Path) -> None:
+    study = bargaining(deadline=0.3, away={"strategy": "random"})
+
+    async def main() -> None:
+        async with visited(study, tmp_path / "s.sqlite") as rooms:
+            walker = await rooms.sit(next(iter(rooms.house.offers.values())))
+            shown = QUESTION.search(await walker.until(">Your turn<"))
+            assert shown is not None
+            await walker.until("You were away", "The game is over")
+            late = await walker.post({"question": shown[1], "message": "too late to say"})
+            assert late.status_code == 303
+            table = walker.room.table
+            assert table is not None
+            assert "too late" not in str(table.given)
+
+    asyncio.run(main())
+
+
+def test_an_expired_link_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with visited(demo(), tmp_path / "s.sqlite") as rooms:
+            token = LINKS.token("somebody")
+            monkeypatch.setattr(LINKS, "lasts", -1)
+            for answer in (
+                await rooms.client.get(f"/p/{token}"),
+                await rooms.client.post(f"/p/{token}/answer", data={"a": "b"}),
+                await rooms.client.get(f"/p/{token}/events"),
+            ):
+                assert (answer.status_code, "no longer good" in answer.text) == (410, True)
+
+    asyncio.run(main())
