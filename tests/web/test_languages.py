@@ -112,9 +112,9 @@ def leaks(pages: Iterable[str]) -> set[str]:
     found = set()
     for page in pages:
         shown = re.sub(
-            r'<(div class="said"|textarea|style).*?</(div|textarea|style)>',
+            r'<(div class="said"|textarea).*?</(div|textarea)>',
             "",
-            page,
+            page.partition("<body")[2],
             flags=re.DOTALL,
         )
         text = re.sub("\u201e[^\u201c]*\u201c", "", html.unescape(re.sub("<[^>]*>", " ", shown)))

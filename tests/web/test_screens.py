@@ -55,9 +55,9 @@ def alone(game: str, bot: str, **fixed: object) -> Study:
     )  # fmt: skip
 
 
-async def sit_down(tab: Tab, address: str, game: str) -> None:
+async def sit_down(tab: Tab, address: str, game: str, language: str = "en") -> None:
     """Open the first table of a game, and wait for the turn."""
-    await tab.visit(f"{address}/games/{game}", width=360)
+    await tab.visit(f"{address}/games/{game}?lang={language}", width=360)
     await tab.run("document.querySelector('main form button').click()")
     await tab.until("document.querySelector('form.answer') !== null")
 
@@ -108,5 +108,25 @@ def test_a_counteroffer_says_what_one_would_keep(tmp_path: Path) -> None:
             more = "[...document.querySelectorAll('.step')].filter(one => one.textContent == '+')"
             await tab.run(f"{more}[0].click(); {more}[2].click(); {more}[2].click()")
             assert await tab.run(SHOWN) == f"{whole - each[0] - each[2]:,}", "one of kind 3 at most"
+
+    browse(tmp_path / "profile", visit)
+
+
+@pytest.mark.browser
+def test_what_follows_is_written_in_the_readers_language(tmp_path: Path) -> None:
+    study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
+
+    async def visit(tab: Tab) -> None:
+        async with served(study, tmp_path) as address:
+            await sit_down(tab, address, "bargaining", "de")
+            await tab.run(typed("alice_gain", "9.000,50"))
+            assert await tab.run("document.getElementById('f-bob_gain').value") == "999,5"
+            await tab.run("document.querySelector('.answer .row button').click()")
+            await tab.until("document.querySelector('.choice small') !== null")
+            told = await tab.run("document.querySelector('.choice small').textContent")
+            assert told == "Sie bekommen 2.500\xa0$"
+            said = await tab.run("document.querySelector('.said').textContent")
+            assert said == "Sie Für Alice 9.000,5; Für Bob 999,5"
+            assert await tab.run("document.documentElement.scrollWidth") == 360
 
     browse(tmp_path / "profile", visit)

@@ -91,6 +91,7 @@ class Sitting:
             raise Halted(self.halted)
         if self.left or self.away:
             return _none("left the table" if self.left else "away since an earlier question")
+        self.unclear = ""
         asked = time.time()
         due = None if call.deadline is None else asked + call.deadline
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()

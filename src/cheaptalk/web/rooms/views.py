@@ -10,6 +10,7 @@ from cheaptalk.rules.box import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
 from cheaptalk.web.rooms.answers import said
+from cheaptalk.web.rooms.forms import fields
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
@@ -134,8 +135,11 @@ def _called(table: Table, seat: str) -> str:
 
 
 def _asking(question: Question, teller: Teller) -> str:
-    """What a question says, and how to answer where that is said to people and not to models."""
-    if teller.style.name not in LANGUAGES:
+    """What a question says, and how to answer where that is said to people and is no matter of
+    course."""
+    parts = fields(question.call.form)
+    bare = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
+    if bare or teller.style.name not in LANGUAGES:
         return question.call.question
     return f"{question.call.question}\n\n{question.call.how}"
 

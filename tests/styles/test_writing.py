@@ -1,0 +1,58 @@
+"""Words for people: the facts of the game in every language, and nothing for machines."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from cheaptalk.conformance.matches import played, variants
+from cheaptalk.rules import Game, GameBox, Table, game_box
+from cheaptalk.rules.box import LANGUAGES
+from cheaptalk.rules.registry import GAMES
+from cheaptalk.styles import WRITINGS, Style, style_in
+from cheaptalk.web.rooms.forms import number_text
+
+NUMBER = re.compile(r"\d[\d.,]*\d|\d")
+APART = re.compile("\u201c[^\u201d]*\u201d|\u201e[^\u201c]*\u201c|(?:Player|Spieler) \\d+")
+"""What others wrote, and names, which a language may repeat."""
+MACHINES = re.compile(r'JSON|[{}\\]|"\w+_\w*"')
+CASES = [(name, label) for name in sorted(GAMES) for label in variants(game_box(name))]
+
+
+def matches(box: GameBox, game: Game) -> Iterator[Table]:
+    for number in range(3):
+        yield played(box, game, f"words/{number}")
+
+
+def read(style: Style, table: Table) -> Iterator[str]:
+    """All that is told and asked at a table, seat by seat."""
+    for seat, heard in table.heard.items():
+        yield from style.story(heard, table.game, seat)
+        actions = {type(moment.action) for moment in heard if moment.action is not None}
+        given = [kind for kind in table.game.actions if kind in actions]
+        yield from (style.how(kind, table.game, seat) for kind in given)
+
+
+def numbers(text: str, style: Style) -> list[float]:
+    """The numbers in a text, in order of size."""
+    found = NUMBER.findall(APART.sub("", text))
+    return sorted(float(number_text(one, style.writing)) for one in found)
+
+
+def test_every_language_writes_and_every_game_speaks_it() -> None:
+    assert set(WRITINGS) == set(LANGUAGES)
+    for name in GAMES:
+        assert list(game_box(name).styles)[-len(LANGUAGES) :] == list(LANGUAGES)
+
+
+@pytest.mark.parametrize(("name", "label"), CASES)
+def test_people_read_the_same_numbers_in_every_language_and_nothing_for_machines(
+    name: str, label: str
+) -> None:
+    box = game_box(name)
+    styles = [style_in(box, language) for language in LANGUAGES]
+    for table in matches(box, variants(box)[label]):
+        for texts in zip(*(read(style, table) for style in styles), strict=True):
+            assert not any(MACHINES.search(APART.sub("", text)) for text in texts), texts
+            first, *others = (numbers(*pair) for pair in zip(texts, styles, strict=True))
+            assert all(one == first for one in others), texts
