@@ -15,6 +15,7 @@ from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
 from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.metagame import figures
 from cheaptalk.reports.metagame.behaviour_figures import (
     concession_curves,
@@ -23,6 +24,8 @@ from cheaptalk.reports.metagame.behaviour_figures import (
     self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
+from cheaptalk.reports.metagame.parts import analysis_parts
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.text import fixed
 from tests.pages import Page
 from tests.played import play
@@ -206,6 +209,11 @@ def test_equilibria_tell_how_many_draws_have_them_and_take_them(path: Path) -> N
     assert [each["exists_in_draws"] for each in data["equilibria"]] == [
         recurrence.exists for recurrence in found.values() if recurrence
     ]
+    parts = analysis_parts(one, tones_of(one.labels))
+    tables = [shown for shown in parts if isinstance(shown, ReportTable)]
+    units = {column.title: column.unit for table in tables for column in table.columns}
+    assert units["Exists"] == units["Taken"] == "% of draws"
+    assert units["Regret"] == "points"
     assert (data["deals_in_all_cells"], data["deals_in_some_cell"]) == (12, 12)
     assert one.broken_ties == ""
     assert "yet deals were drawn for each cell" in apart.broken_ties

@@ -1,23 +1,23 @@
 """How games look in the browser: a screen of each game's own, and what follows as one types."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import importlib
+from functools import cache
 from pathlib import Path
 
 import pytest
-import uvicorn
 
-from cheaptalk.rules import Action, games
+from cheaptalk.rules import Action, games, registry
 from cheaptalk.rules.registry import game_box
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.templates import block_name
-from cheaptalk.web import make_rooms, open_house
 from cheaptalk.web.rooms.screens import screen_template
 from tests.reports.browser import Tab, browse
-from tests.web.walker import LINKS
+from tests.web.served import served
+from tests.web.walker import Rooms, visited
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.mark.parametrize("name", sorted(games()))
@@ -30,17 +30,32 @@ def test_every_game_has_a_board_and_a_form_for_each_of_its_answers(name: str) ->
         assert {block_name(one) for one in kind.__mro__} & template.blocks.keys()
 
 
-@asynccontextmanager
-async def served(study: Study, folder: Path) -> AsyncIterator[str]:
-    """The address of a study's rooms on this machine."""
-    async with open_house(study, folder / "rooms.sqlite") as house:
-        with socket.create_server(("127.0.0.1", 0)) as there:
-            app = make_rooms(house, LINKS)
-            server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-            serving = asyncio.create_task(server.serve(sockets=[there]))
-            yield f"http://127.0.0.1:{there.getsockname()[1]}"
-            server.should_exit = server.force_exit = True
-            await serving
+@pytest.mark.parametrize(
+    ("name", "says"), [("ultimatum", ("To divide", "You would keep", "you get $")), ("tender", ())]
+)
+def test_a_package_s_game_is_played_with_a_screen_of_its_own_and_without(
+    name: str, says: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES / name)
+    known = games() | {name: importlib.import_module(name).BOX}
+    monkeypatch.setattr(registry, "games", cache(lambda: known))
+    written = {
+        "name": "package", "games": [{"game": name}], "pairing": "self",
+        "players": {"you": {"person": "browser"}},
+    }  # fmt: skip
+
+    async def main() -> str:
+        async with visited(parse_study(written, "here"), tmp_path / "s.sqlite") as rooms:
+            offer = next(iter(rooms.house.offers.values()))
+            walkers = [await rooms.sit(offer)]
+            walkers += [await rooms.join(walkers[0].room.code) for _ in offer.people[1:]]
+            await asyncio.gather(*(one.play() for one in walkers))
+            return "".join(page for one in walkers for page in one.seen)
+
+    seen = asyncio.run(main())
+    assert "is what you got" in seen
+    assert ('class="board"' in seen) == bool(says)
+    assert [words for words in says if words not in seen] == []
 
 
 def alone(game: str, bot: str, **fixed: object) -> Study:
@@ -55,8 +70,9 @@ def alone(game: str, bot: str, **fixed: object) -> Study:
     )  # fmt: skip
 
 
-async def sit_down(tab: Tab, address: str, game: str, language: str = "en") -> None:
+async def sit_down(tab: Tab, rooms: Rooms, game: str, language: str = "en") -> None:
     """Open the first table of a game, and wait for the turn."""
+    address = str(rooms.client.base_url).rstrip("/")
     await tab.visit(f"{address}/games/{game}?lang={language}", width=360)
     await tab.run("document.querySelector('main form button').click()")
     await tab.until("document.querySelector('form.answer') !== null")
@@ -78,8 +94,8 @@ def test_what_one_does_not_get_is_the_others_and_its_worth_is_told(tmp_path: Pat
     study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
-        async with served(study, tmp_path) as address:
-            await sit_down(tab, address, "bargaining")
+        async with served(tmp_path, study=study) as rooms:
+            await sit_down(tab, rooms, "bargaining")
             await tab.run(typed("alice_gain", "9,000"))
             assert await tab.run("document.getElementById('f-bob_gain').value") == "1000"
             await tab.run("document.querySelector('.answer .row button').click()")
@@ -97,8 +113,8 @@ def test_a_counteroffer_says_what_one_would_keep(tmp_path: Path) -> None:
     study = alone("item_bargaining", "tough", quantities=[7, 4, 1])
 
     async def visit(tab: Tab) -> None:
-        async with served(study, tmp_path) as address:
-            await sit_down(tab, address, "item_bargaining")
+        async with served(tmp_path, study=study) as rooms:
+            await sit_down(tab, rooms, "item_bargaining")
             whole = int(await tab.run("document.querySelector('.standing dd').textContent"))
             each = await tab.run(
                 "[...document.querySelectorAll('.board tbody td:nth-child(3)')]"
@@ -117,8 +133,8 @@ def test_what_follows_is_written_in_the_readers_language(tmp_path: Path) -> None
     study = alone("bargaining", "equal_split", horizon=4, discounts=[0.5, 0.9], messages=False)
 
     async def visit(tab: Tab) -> None:
-        async with served(study, tmp_path) as address:
-            await sit_down(tab, address, "bargaining", "de")
+        async with served(tmp_path, study=study) as rooms:
+            await sit_down(tab, rooms, "bargaining", "de")
             await tab.run(typed("alice_gain", "9.000,50"))
             assert await tab.run("document.getElementById('f-bob_gain').value") == "999,5"
             await tab.run("document.querySelector('.answer .row button').click()")

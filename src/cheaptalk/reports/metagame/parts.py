@@ -110,7 +110,7 @@ def analysis_parts(
     yield Charts(
         f"{prefix}-choice", "Who would be chosen",
         [figures.mixture_bars(one), figures.regret_ranking(one)],
-        " ".join(filter(None, (_played_text(one), OF_DRAWS if one.draws else ""))),
+        " ".join(filter(None, (_played_text(one), HOW_DRAWN if one.draws else ""))),
     )  # fmt: skip
     yield strategies(one, prefix)
     if one.gaps:
@@ -135,7 +135,7 @@ def analysis_parts(
         yield _next(one, one.next_cells, prefix)
 
 
-OF_DRAWS = "Dots are means over draws of the deals, whiskers hold 95 % of the draws."
+HOW_DRAWN = "Dots are means over draws of the deals, whiskers hold 95 % of the draws."
 CONDUCT = (
     "Demands are means of the offers that are still made in a round, with 95 % intervals clustered "
     "by deal: matches that end early drop out, and so a mean can rise although nobody asks for "

@@ -24,8 +24,6 @@ from cheaptalk.web.rooms.languages import languages
 MEDIUM = "browser"
 """How people are asked here, as a study names it: ``{person: browser}``."""
 
-NOBODY: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, eq=False)
 class Offer:

@@ -135,8 +135,7 @@ def _called(table: Table, seat: str) -> str:
 
 
 def _asking(question: Question, teller: Teller) -> str:
-    """What a question says, and how to answer where that is said to people and is no matter of
-    course."""
+    """What a question says, and how to answer where people are told that and it is not plain."""
     parts = fields(question.call.form)
     bare = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
     if bare or teller.style.name not in LANGUAGES:
