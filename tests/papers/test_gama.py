@@ -13,10 +13,18 @@ from scipy import stats
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.papers.gama.robustness import families
-from cheaptalk.papers.gama.scores import GAMES, NUMBER
+from cheaptalk.papers.gama.scores import (
+    GAMES,
+    NUMBER,
+    default_players,
+    default_runs,
+    ranked,
+    scored,
+)
 from cheaptalk.records import MatchRecord
 from cheaptalk.records.store.queries import Wanted, count, places_of
 from cheaptalk.reports.charts.chart import Line, Rule
+from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from tests.reports.browser import Tab, browse
 from tests.reports.marks import across, boxes, named, up
@@ -165,12 +173,20 @@ def test_who_lacks_a_game_has_no_rank(found: Findings) -> None:
     assert row(table.frame, player="rider")["overall"] is None
 
 
-def test_ranks_hold_the_noise_of_all_games(found: Findings) -> None:
-    frame = found.tables["leaderboard"].frame.drop_nulls("rank")
-    by = {one["player"]: one for one in frame.iter_rows(named=True)}
+def test_ranks_hold_the_noise_of_all_games_and_have_no_range_where_one_never_varied(
+    path: Path, found: Findings
+) -> None:
+    with ct.Store.open(path) as store:
+        evidence = Evidence(store, NAME, as_published=True)
+        ranks = ranked(default_runs(default_players(scored(evidence))), 1_000, 0)
+    by = {one["player"]: one for one in ranks.iter_rows(named=True)}
     assert (by["equilibrium"]["rank.low"], by["equilibrium"]["rank.high"]) == (1, 1)
     assert by["equilibrium"]["first"] == 1
     assert {by[one]["rank.high"] for one in ("adaptive", "chance")} == {3}
+    table = found.tables["leaderboard"]
+    assert table.frame.drop_nulls("rank")["player"][0] == "equilibrium"
+    assert table.frame["rank.low"].null_count() == table.frame.height
+    assert not {"first", "sure"} & {one.key for one in table.columns}
 
 
 def test_published_scores_are_those_of_the_code(path: Path, found: Findings) -> None:

@@ -22,7 +22,7 @@ from cheaptalk.papers.gama.scores import (
 )
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.means import side_by_side
+from cheaptalk.reports.recipes.means import side_by_side, with_told_ranges
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
@@ -33,6 +33,10 @@ SURE = (
     "Ranks that hold for all players together with 95 % confidence: by differences of means that "
     "exceed what the largest of all standardised differences does in 95 % of draws (Mogstad, "
     "Romano, Shaikh and Wilhelm 2024)."
+)
+SURE_COLUMNS = (
+    Header("first", "Best", "of draws", 2, "The share of draws in which it is best."),
+    Header("sure", "Ranks at once", "95 %", about=SURE),
 )
 SHOWN_RUNS = 10
 """Runs up to which each has a column of its own."""
@@ -46,8 +50,9 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     apart. Each score is a mean over runs, with a 95 % interval clustered by deal (CR1, Student's t)
     and cut to what a score can be. Overall is the mean of the games' means, its interval by Welch
     and Satterthwaite from the games' errors; over games of which one never varied for a player
-    there is none. Behind a rank stand the ranks that the player has in 95 % of bootstrap draws over
-    deals, game by game; with five deals of a game these are a little too sure.
+    there is none, and no range of ranks. Behind a rank stand the ranks that the player has in 95 %
+    of bootstrap draws over deals, game by game; with five deals of a game these are a little too
+    sure.
     """
     runs = default_runs(default_players(scored(evidence)))
     found = scores(runs)
@@ -56,6 +61,8 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
         wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
     ranks = ranked(runs, evidence.draws, evidence.seed)
     wide = wide.join(ranks, on="player", how="left", maintain_order="left")
+    if f"{OVERALL}.low" in wide.columns:
+        wide = with_told_ranges(wide, OVERALL)
     wide = wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
     games = [game for game in GAMES if game in set(found["game"])]
     order = wide["player"].to_list()
@@ -75,8 +82,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
             Header("rank", "Rank", "", 0),
             Header(OVERALL, TITLES[OVERALL], UNIT, 1),
             *(Header(game, GAMES[game], UNIT, 1) for game in games),
-            Header("first", "Best", "of draws", 2, "The share of draws in which it is best."),
-            Header("sure", "Ranks at once", "95 %", about=SURE),
+            *(SURE_COLUMNS if wide["sure"].count() else ()),
         ),
         notes=tuple(_notes(evidence, runs, wide)),
     )  # fmt: skip
@@ -115,10 +121,10 @@ def _first(wide: pl.DataFrame) -> Answer:
     if not others:
         return Answer(f"{name} has {scored}, and nobody else has played all games.")
     second, ahead = others[0], fixed(first[OVERALL] - others[0][OVERALL], 1)
-    if first["sure"] == "1 to 1":
-        how_sure = "with 95 % confidence nobody else is"
-        if first[f"{OVERALL}.low"] is None:
-            how_sure = "how sure that is cannot be told, since nothing varied in some of the games"
+    how_sure = "with 95 % confidence nobody else is"
+    if first["sure"] is None:
+        how_sure = "how sure that is cannot be told, since some games had one deal or never varied"
+    if first["sure"] in ("1 to 1", None):
         return Answer(
             f"{name} is first with {scored}, {ahead} ahead of {second['player']}; {how_sure}."
         )

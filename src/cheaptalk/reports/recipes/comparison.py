@@ -225,26 +225,25 @@ def _rows(
 
 
 def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
-    """Whose gains changed beyond doubt, and how many other scores."""
-    sure = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
-    alike = frame.filter(pl.col("p").is_null() & (pl.col("difference") != 0)).height
-    before, after = f"“{before}”", f"“{after}”"
-    always = f"; {counted(alike, 'score')} changed by the same throughout" if alike else ""
-    said = [_moved(row) for row in sure.filter("gain").rows(named=True)]
-    tested = counted(frame["p"].drop_nulls().len(), "difference")
-    if sure.is_empty():
+    """Whose gains changed, beyond doubt or by the same throughout, and how many other scores."""
+    sure, alike = pl.col("p.corrected") < 1 - LEVEL, pl.col("p").is_null()
+    changed = frame.filter(sure | (alike & (pl.col("difference") != 0)))
+    since, tests = f"From “{before}” to “{after}”", frame["p"].drop_nulls().len()
+    tested = counted(tests, "difference")
+    if changed.is_empty() and not tests:
+        return Answer(f"{since}, nothing changed at all.", "nothing changed")
+    if changed.is_empty():
         nothing = "nothing can be told to have changed"
-        if not alike and not frame["p"].drop_nulls().len():
-            return Answer(f"From {before} to {after}, nothing changed at all.", "nothing changed")
-        return Answer(f"From {before} to {after}, {nothing}, of {tested}{always}.", nothing)
-    gains = "; ".join(said) or "no gain can be told to have changed"
-    if said and not sure.filter("gain", pl.col("difference") > 0).height:
-        gains += "; no gain can be told to have risen"
-    told = f"From {before} to {after}, {gains}"
-    others = sure.filter(~pl.col("gain")).height
-    also = f"; {counted(others, 'other score')} changed, too" if others else ""
-    rule = f" (95 % intervals; Holm's rule for {tested})"
-    return Answer(f"{told}{also}{always}{rule}.", f"{counted(len(sure), 'score')} changed")
+        return Answer(f"{since}, {nothing}, of {tested}.", nothing)
+    said = [_moved(row) for row in changed.filter("gain").rows(named=True)]
+    if not said:
+        said = ["no gain can be told to have changed"]
+    elif not changed.filter("gain", pl.col("difference") > 0).height:
+        said.append("no gain can be told to have risen")
+    if others := changed.filter(~pl.col("gain")).height:
+        said.append(f"{counted(others, 'other score')} changed, too")
+    rule = f" (95 % intervals; Holm's rule for {tested})" if tests else ""
+    return Answer(f"{since}, {'; '.join(said)}{rule}.", f"{counted(len(changed), 'score')} changed")
 
 
 def _moved(row: Mapping[str, Any]) -> str:
@@ -254,7 +253,7 @@ def _moved(row: Mapping[str, Any]) -> str:
     if by < 0:
         found = Estimate(-by, high and -high, low and -low)
     way, places = "fell" if by < 0 else "rose", row["decimals"]
-    size = f"{fixed(abs(by), places)}{found.within(places, '')}"
+    size = f"{fixed(abs(by), places)}{found.within(places, '') or ' throughout'}"
     return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {size}"
 
 

@@ -10,7 +10,13 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
 from cheaptalk.reports.recipes.evidence import Evidence, check_players
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games, side_by_side
+from cheaptalk.reports.recipes.means import (
+    means,
+    over_games,
+    ranked_over_games,
+    side_by_side,
+    with_told_ranges,
+)
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.reports.study.roles import by_player, places_by_role, with_roles
@@ -124,7 +130,7 @@ class _Board:
                 Header(OVERALL, "Overall", UNIT, 3),
                 *(Header(game, game_title(game), UNIT, 3) for game in games),
             ),
-            notes=(*notes, *_unvaried(found, board)),
+            notes=(*(notes if board["sure"].count() else ()), *_unvaried(found, board)),
         )  # fmt: skip
         if not apart.is_empty():
             yield _apart(rows, apart)
@@ -221,11 +227,7 @@ def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
 def _ranked(
     rows: pl.DataFrame, found: pl.DataFrame, evidence: Evidence
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Players by standing over all games, and what a reader should know.
-
-    Ranks have ranges where all standings have an interval; a game that never varied moves nobody
-    in any draw, so that they would be too sure.
-    """
+    """Players by standing over all games, and what a reader should know."""
     try:
         ranks, notes = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
@@ -234,18 +236,15 @@ def _ranked(
         lambda name: OVERALL + name[1:] if name.startswith("z") else name
     )  # fmt: skip
     board = ranks.join(overall, on="player", how="left", maintain_order="left")
-    if board[f"{OVERALL}.low"].null_count():
-        unknown = pl.lit(None)
-        ranges = {"rank.low": unknown, "rank.high": unknown, "sure": unknown, "first": unknown}
-        return board.with_columns(**ranges), ()
-    return board, tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes)
+    return with_told_ranges(board, OVERALL), tuple(
+        f"Ranks: {note.replace('clusters', 'deals')}." for note in notes
+    )
 
 
 def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
     """The columns of ranks, those of their ranges where they can be told."""
-    told = board["sure"].count() > 0
-    yield Header("rank", "Rank", "95 % of draws" if told else "", 0)
-    if told:
+    yield Header("rank", "Rank", "95 % of draws" if board["sure"].count() else "", 0)
+    if board["sure"].count():
         yield Header("sure", "Ranks at once", "95 %")
         yield Header("first", "Best", "of draws", 2)
 

@@ -25,6 +25,7 @@ class Margin(NamedTuple):
         size: the difference of their means.
         low, high: its interval, at a level that allows for all rivals; None where there is none.
         deals: those it rests on.
+        rivals: for how many at once the interval holds.
         more: how many times as many deals would tell, if the difference is what it seems; None
             where none would.
     """
@@ -34,6 +35,7 @@ class Margin(NamedTuple):
     low: float | None
     high: float | None
     deals: int
+    rivals: int
     more: float | None
 
     @property
@@ -46,7 +48,8 @@ class Margin(NamedTuple):
         few = f", on only {counted(self.deals, 'deal')}" if self.deals < FEW_DEALS else ""
         if self.low is None or self.high is None:
             return " (one deal)" if self.deals == 1 else f" (the same on every deal{few})"
-        return f" (95 % interval {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
+        kind = "95 % interval" if self.rivals == 1 else "simultaneous 95 % interval"
+        return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
 
     @property
     def told(self) -> bool:
@@ -88,10 +91,9 @@ def _margin(
     label: str, size: float, error: float | None, freedom: float, deals: int, rivals: int
 ) -> Margin:
     if not error:
-        return Margin(label, size, None, None, deals, None)
+        return Margin(label, size, None, None, deals, rivals, None)
     level = 1 - ALPHA / 2 / rivals
     width = float(stdtrit(max(freedom, 1.0), level)) * error
     wanted = float(ndtri(level) + ndtri(POWER)) * error
-    return Margin(
-        label, size, size - width, size + width, deals, (wanted / size) ** 2 if size else None
-    )
+    more = (wanted / size) ** 2 if size else None
+    return Margin(label, size, size - width, size + width, deals, rivals, more)

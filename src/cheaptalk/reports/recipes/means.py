@@ -123,6 +123,21 @@ def ranked_over_games(
     return ranks, found.notes
 
 
+def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
+    """Ranks with their ranges where all ranked have an interval; else with none.
+
+    What never varied moves nobody in any draw, so that ranges would be too sure.
+
+    Args:
+        board: one row a player, with the columns of :func:`ranked_over_games` and of ``value``.
+        value: by what players are ranked.
+    """
+    if not board.filter(pl.col(value).is_not_null())[value + LOW].null_count():
+        return board
+    columns = ("rank.low", "rank.high", "sure", "first")
+    return board.with_columns(pl.lit(None, board[name].dtype).alias(name) for name in columns)
+
+
 def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """The frame with its column ``p`` corrected, as ``name``, among all rows that have one."""
     tested = frame.with_row_index("at").drop_nulls("p")

@@ -30,20 +30,23 @@ class _Sentence(NamedTuple):
 def answer(game: GameScores) -> Answer:
     """Who did best in each role, by how much, or how many matches would tell."""
     found = [_of_role(game, role) for role in game.roles]
-    heads: dict[str, list[_Sentence]] = {}
+    alike: dict[tuple[str, float | None], list[_Sentence]] = {}
     for one in found:
-        heads.setdefault(one.head, []).append(one)
-    said = (_in_half_a_line(head, alike, game.scored.height) for head, alike in heads.items())
+        alike.setdefault((one.head, one.tell), []).append(one)
+    said = (_in_half_a_line(group, game.scored.height) for group in alike.values())
     short = "; ".join(said)
     return Answer(" ".join(one.text for one in found), short)
 
 
-def _in_half_a_line(head: str, said: Sequence[_Sentence], played: int) -> str:
-    """What is said alike of several roles, with the matches that would tell it of all."""
-    tell = max(one.tell or 0 for one in said)
-    told = f" ({played:,} matches were played, about {tell:,.0f} would tell)" if tell else ""
-    doubt = ", not yet beyond doubt" if any(one.doubtful for one in said) else ""
-    return head + " and".join(one.role for one in said) + doubt + told
+def _in_half_a_line(said: Sequence[_Sentence], played: int) -> str:
+    """What is said alike of several roles, with the matches that would tell it of each."""
+    first = said[0]
+    told = (
+        f" ({played:,} matches were played, about {first.tell:,.0f} would tell)"
+        if first.tell else ""
+    )  # fmt: skip
+    doubt = ", not yet beyond doubt" if first.doubtful else ""
+    return first.head + " and".join(one.role for one in said) + doubt + told
 
 
 def margins(game: GameScores, role: str) -> Iterator[Margin]:

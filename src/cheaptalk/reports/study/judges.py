@@ -208,11 +208,12 @@ def _found(judge: JudgeSection) -> Answer:
     known = judge.players[-1].estimate or Estimate(None)
     said, within = "no verdict", ""
     if known.value is not None and judge.rubric.scale is None:
-        said = f"{', '.join(judge.rubric.finds)} in {fixed(100 * known.value, 0)} % of the items"
+        share = f"{fixed(100 * known.value, 0)} % of the items"
+        said = f"finds {' or '.join(judge.rubric.finds)} in {share}"
         within = known.percent.within(0)
     elif known.value is not None:
         said, within = f"{fixed(known.value, 2)} on average", known.within(2)
-    text, short = f"{judge.name}: {said}{within}", said
+    text, short = f"{judge.name}: {said}{within}", f"the judge {said}"
     for one in judge.agreements[:1]:
         if one.items and one.kappa.value is not None:
             of, ends = judge.names[one.reference], Estimate(*one.kappa[:3])
