@@ -23,7 +23,9 @@ PRINTING = [
     ("check", "guess_the_average", "--seeds", "1"),
 ]  # fmt: skip
 """Commands that print for people, each as it is typed."""
-OTHERS = {"view", "play", "serve", "import", "report", "export", "label", "new", "stand-in"}
+OTHERS = {
+    "view", "play", "serve", "bots", "import", "report", "export", "label", "new", "stand-in",
+}  # fmt: skip
 """Those that serve, ask or write instead, and say in a line or two what they did."""
 
 

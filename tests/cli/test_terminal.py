@@ -350,4 +350,7 @@ def test_a_person_is_told_and_asked_in_the_style_that_they_name(
 def test_a_style_that_the_game_has_not_is_told(cheaptalk: Command) -> None:
     done = cheaptalk("play", "guess_the_average", "--style", "v9")
     assert done.status == 2
-    assert 'unknown style of guess_the_average "v9" (known: english, german, v1, v2, v3, v4, v5)' in done.said
+    assert (
+        'unknown style of guess_the_average "v9" (known: english, german, v1, v2, v3, v4, v5)'
+        in done.said
+    )

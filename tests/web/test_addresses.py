@@ -14,6 +14,7 @@ from cheaptalk.web import (
     public_address,
     who_can_join,
 )
+from cheaptalk.web.rooms import server
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
 from cheaptalk.web.rooms.server import static_path
 from tests.web.served import served
@@ -42,7 +43,11 @@ def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("url", [PUBLIC, None])
-def test_limits_are_of_who_asks_if_a_proxy_says_so(tmp_path: Path, url: str | None) -> None:
+def test_limits_are_of_who_asks_if_a_proxy_says_so(
+    tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "OPENINGS", (40, 1.0))
+
     async def main() -> None:
         async with served(tmp_path, url) as (_, client):
 

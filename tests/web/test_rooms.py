@@ -12,12 +12,14 @@ import pytest
 
 from cheaptalk.players import Kind
 from cheaptalk.records import Status, Store
+from cheaptalk.records.rooms import keep_room
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import StudyError, parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.web import demo, key_beside, open_house
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.rooms import Stage
 from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
@@ -148,6 +150,79 @@ def test_a_restart_keeps_every_place_and_answer(tmp_path: Path) -> None:
         connection.execute("delete from members")
         connection.execute("delete from matches")
     assert "cannot go on" in played(where, look_back, study)
+
+
+def test_a_page_from_before_a_restart_is_answered_at_once(tmp_path: Path) -> None:
+    async def begin(rooms: Rooms) -> tuple[str, str]:
+        walker = await rooms.sit(offer(rooms, "guess_the_average"))
+        await walker.until(">Your turn<")
+        for _ in range(2):
+            await walker.post({"question": walker.question.key, "chosen_number": "1000"})
+        shown = QUESTION.search(await walker.until("That does not count"))
+        assert shown is not None
+        return walker.path, shown[1]
+
+    path, key = played(tmp_path / "s.sqlite", begin)
+
+    async def go_on(rooms: Rooms) -> None:
+        walker = Walker(rooms, path)
+        await walker.post({"question": key, "chosen_number": "7"})
+        table = walker.room.table
+        assert table is not None
+        assert [one.action.chosen_number for one in table.given if one.seat == "player_1"] == [7]  # type: ignore[union-attr]
+
+    played(tmp_path / "s.sqlite", go_on)
+
+
+def test_a_page_of_the_match_before_answers_nothing_in_the_next(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        one = offer(rooms, "battle_royale")
+        walker = await rooms.sit(one)
+        shown = QUESTION.search(await walker.until(">Your turn<"))
+        assert shown is not None
+        await walker.play()
+        again = await rooms.sit(one, me=walker.path.rpartition("/")[2])
+        page = await again.until(">Your turn<")
+        await again.post({"question": shown[1], "action": "miss"})
+        assert QUESTION.findall(await again.page()) == QUESTION.findall(page)
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> None:
+    async def begin(rooms: Rooms) -> tuple[str, str]:
+        walker = await rooms.sit(offer(rooms, "battle_royale"))
+        await walker.play()
+        before = walker.room
+        while before.stage is not Stage.OVER:
+            await asyncio.sleep(0)
+        again = await rooms.sit(before.offer, me=walker.path.rpartition("/")[2])
+        host = rooms.house.host
+        await host.desk.ledger.write(keep_room(host.rows.id, before.code, before.kept()))
+        return again.path, again.room.code
+
+    path, code = played(tmp_path / "s.sqlite", begin)
+
+    async def look(rooms: Rooms) -> str:
+        return Walker(rooms, path).room.code
+
+    assert played(tmp_path / "s.sqlite", look) == code
+
+
+def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "pirate_game"))
+        end = EARNED.search(await walker.play())
+        while walker.room.stage is not Stage.OVER:
+            await asyncio.sleep(0)
+        rooms.house.tidy()
+        assert walker.room.table is None
+        shown = EARNED.search(await walker.page())
+        assert end is not None
+        assert shown is not None
+        assert shown[1] == end[1]
+
+    played(tmp_path / "s.sqlite", play)
 
 
 def test_an_answer_counts_once_and_a_stale_one_not_at_all(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ COUNTED = re.compile(
     rb"(?:id: \d+\nevent: moved\ndata: \d+\n\n)|(?<=events\?after=)\d+|content-length: \d+\n"
 )
 """How often a bell rang, which depends on how fast everything was, and its digits in lengths."""
+KEY = re.compile(rb"(?<=[0-9]_)[0-9a-f]{16}")
+"""The end of a question's name, which rests on the room's code."""
 
 Message = Mapping[str, Any]
 Mutation = Callable[[Message, str], Message]
@@ -216,6 +218,7 @@ class Table:
         sent = bytes(self.wire.sent.pop(place, b""))
         for drawn in (code := self.room.code, " ".join(code), LINKS.offer(self.room.offer.name)):
             sent = sent.replace(drawn.encode(), b"DRAWN")
+        sent = KEY.sub(b"DRAWN", sent)
         if place in self.walkers:
             own = self.walkers[place].path.rpartition("/")[2]
             sent = sent.replace(own.encode(), b"TOKEN")

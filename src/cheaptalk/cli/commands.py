@@ -76,6 +76,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "studies.serve:serve",
             "Let people play in the browser: against models and scripts, and with one another.",
         ),
+        "bots": Entry(
+            "studies.bots:bots",
+            "Let bots play as people do, by the pages of a server, and say how it went.",
+        ),
     },
     "Studies": {
         "plan": Entry(

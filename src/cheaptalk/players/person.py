@@ -45,6 +45,7 @@ class Person:
     def answer(self, asked: Asked) -> Thinking:
         """Show what is new, ask, and ask again until the answer is legal."""
         problem: str | None = None
+        attempt = 0
         while True:
             reply = yield PersonCall(
                 seat=asked.seat,
@@ -54,6 +55,7 @@ class Person:
                 form=asked.ask.action.model_json_schema(),
                 problem=problem,
                 deadline=self.deadline,
+                attempt=attempt,
             )
             if reply.text is None and self.stand_in is None:
                 return Answer(None, Kind.TIMED_OUT)
@@ -62,7 +64,7 @@ class Person:
             try:
                 action = CODECS["json"].read(reply.text, asked.ask)
             except Unreadable as refusal:
-                problem = str(refusal)
+                problem, attempt = str(refusal), attempt + 1
             else:
                 return Answer(action, Kind.OK if problem is None else Kind.REPAIRED)
 

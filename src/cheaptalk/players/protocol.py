@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from cheaptalk.models import ModelCall, Reply
 from cheaptalk.rules import Action, Asked
@@ -51,6 +51,8 @@ class PersonCall(BaseModel):
         form: the JSON schema of the answer.
         problem: why the previous answer was refused, if it was.
         deadline: seconds in which it is to be answered; None for as long as it takes.
+        attempt: how many answers were refused before; it is not recorded, as the record's order
+            tells it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,6 +64,7 @@ class PersonCall(BaseModel):
     form: dict[str, Any]
     problem: str | None = None
     deadline: float | None = None
+    attempt: int = Field(default=0, exclude=True)
 
 
 Call: TypeAlias = ModelCall | PersonCall

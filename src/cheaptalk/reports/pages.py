@@ -158,6 +158,7 @@ def environment(*folders: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader([*folders, HERE]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

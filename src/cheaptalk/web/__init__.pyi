@@ -1,3 +1,4 @@
+from .bots.bots import Crowd, Tally
 from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.house import open_house
 from .rooms.links import Links, key_beside
@@ -6,7 +7,9 @@ from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = [
     "Address",
+    "Crowd",
     "Links",
+    "Tally",
     "demo",
     "key_beside",
     "listen",

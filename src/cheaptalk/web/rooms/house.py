@@ -23,6 +23,8 @@ from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import CLOSING
 
 LOG = logging.getLogger(__name__)
+TIDIED = 300.0
+"""Seconds after which tables that are over are let go."""
 
 
 class NotHere(CheaptalkError):
@@ -62,7 +64,9 @@ class House:
                 self.guests.setdefault(name, Guest(name)).language = language
             room = self.rooms[code] = Room.of(code, kept, offer, self.guests)
             for guest in filter(None, room.guests.values()):
-                guest.room = room
+                there = guest.room
+                if there is None or there.done_for(guest) or not room.done_for(guest):
+                    guest.room = room
             if room.stage is not Stage.WAITING:
                 self._note(room)
             if room.stage is Stage.PLAYING:
@@ -161,6 +165,18 @@ class House:
             for place, guest in room.guests.items():
                 if guest is not None and not guest.present:
                     room.guests[place] = None
+
+    def tidy(self) -> None:
+        """Let the tables go of what is over; where one is asked for, it is played back."""
+        for room in self.rooms.values():
+            if room.stage is Stage.OVER:
+                room.table = None
+
+    async def tidy_at_times(self) -> None:
+        """Tidy now and then, for ever."""
+        while True:
+            await asyncio.sleep(TIDIED)
+            self.tidy()
 
     async def close(self) -> None:
         """Stop all matches where they are; they go on when the house is opened again."""
@@ -283,9 +299,11 @@ async def open_house(
     async with open_host(planned.study, store, models=models, ask_person=_nobody) as host:
         house = House(host, offers)
         house.take_up()
+        tidying = asyncio.create_task(house.tidy_at_times())
         try:
             yield house
         finally:
+            tidying.cancel()
             await house.close()
 
 

@@ -86,6 +86,10 @@ class Room:
         ended = self.table is not None and self.table.over
         return ended or self.stage in (Stage.OVER, Stage.BROKEN)
 
+    def done_for(self, guest: Guest) -> bool:
+        """Whether nothing more happens here to somebody who sits here."""
+        return self.over or self.sitting(guest).left
+
     @property
     def free(self) -> list[str]:
         """Places that wait for somebody."""
@@ -130,7 +134,7 @@ class Room:
     def seat_people(self) -> None:
         """Let everybody who came sit down."""
         self.sittings = {
-            place: Sitting(place, guest.bell)
+            place: Sitting(place, guest.bell, self.code)
             for place, guest in self.guests.items() if guest is not None
         }  # fmt: skip
 

@@ -40,6 +40,8 @@ from cheaptalk.web.rooms.views import table_view
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
+OPENINGS = (600, 20.0)
+"""Tables that one address may open at once, and a second: a whole school may sit behind it."""
 LONGEST = 64_000
 """Bytes of a form."""
 BEAT = 15.0
@@ -175,7 +177,7 @@ class _Pages:
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
-        self.openings = Limit(40, 1)
+        self.openings = Limit(*OPENINGS)
 
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
@@ -269,8 +271,9 @@ class _Pages:
         await self.house.come_back(guest)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
-            sitting = room.sitting(guest)
-            question = sitting.waiting(posted.pop("question", ""))
+            sitting, key = room.sitting(guest), posted.pop("question", "")
+            await _until(lambda: room.over or not sitting.behind(key, room.table), guest.bell)
+            question = sitting.waiting(key)
             if question is not None:
                 kept = _kept(room, sitting, question)
                 try:

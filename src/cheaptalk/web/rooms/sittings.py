@@ -2,8 +2,8 @@
 
 import asyncio
 import hashlib
+import re
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -62,6 +62,7 @@ class Sitting:
 
     Attributes:
         place: where they sit.
+        code: of the room.
         open: the questions that wait, by seat: a place may have several.
         away: whether they gave no answer in time, so that whoever stands in plays until they are
             back.
@@ -70,8 +71,9 @@ class Sitting:
         unclear: what stood in it for a number that could not be told; such an answer is not given.
     """
 
-    def __init__(self, place: str, bell: Bell) -> None:
+    def __init__(self, place: str, bell: Bell, code: str) -> None:
         self.place = place
+        self.code = code
         self.bell = bell
         self.open: dict[str, Question] = {}
         self.away = False
@@ -79,7 +81,6 @@ class Sitting:
         self.refused: dict[str, str] = {}
         self.unclear = ""
         self.halted: str | None = None
-        self._asked: Counter[str] = Counter()
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
         """Put a question to the person and wait for the answer.
@@ -146,14 +147,25 @@ class Sitting:
             if not question.answer.done():
                 question.answer.set_exception(Halted(why))
 
+    def behind(self, key: str, table: Table | None) -> bool:
+        """Whether a table that is taken up again has yet to come to the question of this name."""
+        request = key.partition("_")[0]
+        known = re.fullmatch("[0-9]{1,9}", request)
+        if self.waiting(key) or self.left or self.away or not known:
+            return False
+        if table is None or table.requests < int(request):
+            return True
+        seats = [one.name for one in table.game.seats if one.place == self.place]
+        mine = [seat for seat in seats if seat in table.pending and seat not in self.open]
+        return table.requests == int(request) and bool(mine)
+
     def _key(self, call: PersonCall, table: Table) -> str:
-        """What names a question: where it stands, what was wrong, and how often it was just that.
+        """What names a question: the room, where in the match it stands, and which attempt it is.
 
         It is the same after a restart, so that what is on a page still counts.
         """
-        said = f"{table.requests}/{call.seat}/{call.problem or ''}"
-        self._asked[said] += 1
-        return hashlib.sha256(f"{said}/{self._asked[said]}".encode()).hexdigest()[:16]
+        what = f"{self.code}/{table.requests}/{call.seat}/{call.attempt}"
+        return f"{table.requests}_{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
 def _none(why: str) -> Reply:

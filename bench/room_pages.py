@@ -1,0 +1,68 @@
+"""How large a table's page is, and how soon its question is on a slow telephone's screen."""
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.reports.browser import CHROMIUM, Tab, browse
+from tests.web.served import served
+from tests.web.walker import Rooms, Walker
+
+from bench.rows import Row
+
+SLOW_4G = {
+    "offline": False, "latency": 400, "downloadThroughput": 1.6e6 / 8,
+    "uploadThroughput": 750e3 / 8,
+}  # fmt: skip
+"""Milliseconds before an answer begins, and bytes a second."""
+SLOWER = 4
+"""Times by which the processor is slowed down."""
+FILES = re.compile(r'(?:href|src)="(/static/[^"]+)"')
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+NOTE = "Chromium, 400 ms, 1.6 Mbit/s down, 750 kbit/s up, 4 times slower, nothing cached"
+
+
+def rows() -> Iterator[Row]:
+    """The page of each game when the first question is asked, with its style and script."""
+    found: list[Row] = []
+
+    async def visit(tab: Tab | None, folder: Path) -> None:
+        async with served(folder) as rooms:
+            for offer in rooms.house.offers.values():
+                if len(offer.people) == 1 and offer.people[0] == next(iter(offer.game.places)):
+                    walker = await rooms.sit(offer)
+                    page = await walker.until(">Your turn<", ">The game is over<")
+                    size = await weight(rooms, page)
+                    found.append(Row(f"table: {offer.game.name}", size, "kB", ("<=", 60.0)))
+                    if tab is not None and ">Your turn<" in page:
+                        seconds = await first_question(tab, rooms, walker)
+                        what = f"first question: {offer.game.name}"
+                        found.append(Row(what, seconds, "s", ("<=", 1.0), NOTE))
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if CHROMIUM is None:
+            asyncio.run(visit(None, folder))
+        else:
+            browse(folder / "profile", lambda tab: visit(tab, folder))
+    yield from found
+
+
+async def weight(rooms: Rooms, page: str) -> float:
+    """Kilobytes of a page with all that it brings."""
+    files = [(await rooms.client.get(path)).content for path in FILES.findall(page)]
+    return (len(page.encode()) + sum(map(len, files))) / 1_000
+
+
+async def first_question(tab: Tab, rooms: Rooms, walker: Walker) -> float:
+    """Seconds until a question is painted: all of a page is, at once, when its style is there."""
+    await tab.send("Page.navigate", url="about:blank")
+    await tab.send("Network.enable")
+    await tab.send("Network.clearBrowserCache")
+    await tab.send("Network.emulateNetworkConditions", **SLOW_4G)
+    await tab.send("Emulation.setCPUThrottlingRate", rate=SLOWER)
+    await tab.visit(f"{rooms.client.base_url}".rstrip("/") + walker.path, 360)
+    await tab.until(f"{PAINTED} > 0 && document.querySelector('form.answer') !== null")
+    return float(await tab.run(PAINTED)) / 1_000

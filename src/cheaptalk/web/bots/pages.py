@@ -1,0 +1,166 @@
+"""Pages as they are read without a browser: their words, links, and forms with fields."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+HEADINGS = ("h1", "h2", "h3")
+UNSEEN = ("script", "style", "title")
+EMPTY = ("area", "base", "br", "hr", "img", "input", "link", "meta", "source", "wbr")
+"""Elements that have no end."""
+NUMERIC = ("numeric", "decimal")
+
+
+@dataclass
+class Blank:
+    """A field of a form.
+
+    Attributes:
+        kind: ``hidden``, ``number``, ``choice``, ``line`` or ``text``, which has several lines.
+        value: what already stands there.
+        options: of a choice.
+        low, high: bounds of a number, where the page says them.
+        most: characters.
+        hint: an example that stands in the field while it is empty.
+    """
+
+    name: str
+    kind: str
+    value: str = ""
+    options: list[str] = field(default_factory=list)
+    low: float | None = None
+    high: float | None = None
+    most: int | None = None
+    required: bool = False
+    hint: str = ""
+
+
+@dataclass
+class Form:
+    """A form.
+
+    Attributes:
+        action: where it is sent; empty for the page itself.
+        question: the words before it, since the last heading.
+        buttons: that send something, as name and value.
+    """
+
+    action: str
+    question: str = ""
+    blanks: list[Blank] = field(default_factory=list)
+    buttons: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Page(HTMLParser):
+    """A page that was read.
+
+    Attributes:
+        words: all that people see.
+        problem: what is said to be wrong with the last answer; empty where nothing is.
+        refresh: seconds after which it is to be read again; None where it does not say so.
+        links: where it leads.
+    """
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words = ""
+        self.problem = ""
+        self.refresh: float | None = None
+        self.links: list[str] = []
+        self.forms: list[Form] = []
+        self._since_heading = 0
+        self._form: Form | None = None
+        self._choice: Blank | None = None
+        self._open: list[str] = []
+        self._alert = 0
+        self.feed(html)
+        self.close()
+
+    def form(self, deed: str) -> Form | None:
+        """The first form whose address ends with this word."""
+        return next(iter(self.forms_for(deed)), None)
+
+    def forms_for(self, deed: str) -> list[Form]:
+        """All of them: a question may be answered in several ways."""
+        return [
+            one for one in self.forms if one.action.partition("?")[0].rpartition("/")[2] == deed
+        ]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        has = {name: value or "" for name, value in attrs}
+        if tag not in EMPTY:
+            self._open.append(tag)
+        if has.get("role") == "alert":
+            self._alert = len(self._open)
+        match tag:
+            case "a" if "href" in has:
+                self.links.append(has["href"])
+            case "meta" if has.get("http-equiv") == "refresh":
+                self.refresh = float(has.get("content", "0").partition(";")[0])
+            case "form":
+                self._form = Form(has.get("action", ""), self.words[self._since_heading :].strip())
+                self.forms.append(self._form)
+            case "option" if self._choice is not None and "value" in has:
+                self._choice.options.append(has["value"])
+            case "button" if self._form is not None and has.get("name"):
+                self._form.buttons.append((has["name"], has.get("value", "")))
+            case "input" | "textarea" | "select" if self._form is not None and has.get("name"):
+                self._add(self._form, tag, has)
+            case _ if tag in HEADINGS:
+                self._since_heading = len(self.words)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+        if len(self._open) < self._alert:
+            self._alert = 0
+        if tag == "form":
+            self._form = None
+        elif tag == "select":
+            self._choice = None
+
+    def handle_data(self, data: str) -> None:
+        if set(self._open) & set(UNSEEN):
+            return
+        self.words += data
+        if self._alert:
+            self.problem += data
+        if self._open and self._open[-1] == "textarea" and self._form and self._form.blanks:
+            self._form.blanks[-1].value += data
+
+    def _add(self, form: Form, tag: str, has: Mapping[str, str]) -> None:
+        """Add a field to a form; a further button of a row of radio buttons is an option."""
+        name, type_ = has["name"], has.get("type", "text")
+        if type_ in ("radio", "checkbox"):
+            row = next((one for one in form.blanks if one.name == name), None)
+            if row is None:
+                form.blanks.append(row := Blank(name, "choice", required="required" in has))
+            row.options.append(has.get("value", "on"))
+            return
+        if type_ in ("submit", "image"):
+            form.buttons.append((name, has.get("value", "")))
+            return
+        blank = Blank(
+            name, _kind(tag, type_, has), has.get("value", ""),
+            low=_number(has.get("min", has.get("data-low"))),
+            high=_number(has.get("max", has.get("data-high"))),
+            most=int(has["maxlength"]) if "maxlength" in has else None,
+            required="required" in has, hint=has.get("placeholder", ""),
+        )  # fmt: skip
+        form.blanks.append(blank)
+        if tag == "select":
+            self._choice = blank
+
+
+def _kind(tag: str, type_: str, has: Mapping[str, str]) -> str:
+    if tag != "input":
+        return {"select": "choice", "textarea": "text"}[tag]
+    if type_ in ("number", "range") or has.get("inputmode") in NUMERIC:
+        return "number"
+    return "hidden" if type_ == "hidden" else "line"
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and re.fullmatch(r"-?\d+(\.\d+)?", text) else None

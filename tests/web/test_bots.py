@@ -1,0 +1,206 @@
+"""Bots in the browser: they read any page, and play every game by what it says."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import uvicorn
+
+from cheaptalk.loopback import listening
+from cheaptalk.players import Kind
+from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.rules import Chance, games
+from cheaptalk.web import Crowd, Links, Tally, demo, make_rooms, open_house
+from cheaptalk.web.bots.guesses import guess
+from cheaptalk.web.bots.pages import Page
+from tests.conftest import Command
+
+
+@asynccontextmanager
+async def served(where: Path, port: int = 0) -> AsyncIterator[str]:
+    """The address of the demo while it is served."""
+    async with open_house(demo(), where) as house:
+        with listening(port) as there:
+            config = uvicorn.Config(make_rooms(house, Links(b"key")), log_level="warning")
+            server = uvicorn.Server(config)
+            serving = asyncio.create_task(server.serve(sockets=[there]))
+            yield f"http://127.0.0.1:{there.getsockname()[1]}"
+            server.should_exit = True
+            await serving
+
+
+@contextmanager
+def served_aside(where: Path) -> Iterator[str]:
+    """The same, served by a thread of its own."""
+    told: SimpleQueue[str] = SimpleQueue()
+    stopped = threading.Event()
+
+    async def main() -> None:
+        async with served(where) as url:
+            told.put(url)
+            await asyncio.to_thread(stopped.wait)
+
+    serving = threading.Thread(target=asyncio.run, args=(main(),))
+    serving.start()
+    yield told.get()
+    stopped.set()
+    serving.join()
+
+
+async def moment(_seconds: float) -> None:
+    """The rest of somebody who is in a hurry."""
+    await asyncio.sleep(0.001)
+
+
+def people(records: Iterable[MatchRecord]) -> Iterator[tuple[MatchRecord, str]]:
+    """The places at which bots sat, with their matches."""
+    for one in records:
+        yield from ((one, place) for place in one.seats if one.label(place) == "you")
+
+
+def played(where: Path, **crowd: Any) -> Tally:
+    """What a crowd did at the demo."""
+
+    async def main() -> Tally:
+        async with served(where) as url:
+            return await Crowd(url, rest=moment, **crowd).play()
+
+    return asyncio.run(main())
+
+
+def test_bots_play_every_game_to_its_end_by_its_pages(tmp_path: Path) -> None:
+    async def main() -> dict[str, Tally]:
+        async with served(tmp_path / "s.sqlite") as url:
+            return {game: await Crowd(url, games=[game], rest=moment).play() for game in games()}
+
+    tallies = asyncio.run(main())
+    assert len(tallies) == 14
+    for game, tally in tallies.items():
+        assert (tally.matches, tally.errors) == (1, {}), game
+    with Store.open(tmp_path / "s.sqlite") as store:
+        records = list(store.records("demo", bodies=True))
+    assert {one.game for one in records} == set(tallies)
+    assert {one.status for one in records} == {Status.FINISHED}
+    kinds = sum((Counter(one.kinds[place]) for one, place in people(records)), Counter[str]())
+    assert kinds.keys() <= {Kind.OK, Kind.REPAIRED}
+    assert kinds.total() == sum(one.moves for one in tallies.values())
+
+
+def test_the_same_seed_does_the_same(tmp_path: Path) -> None:
+    def sent(name: str, seed: int) -> list[dict[str, str]]:
+        tally = played(tmp_path / name, seed=seed, matches=2)
+        return [one.fields | {"question": ""} for one in tally.sent]
+
+    first = sent("a.sqlite", 3)
+    assert first
+    assert first == sent("b.sqlite", 3)
+    assert first != sent("c.sqlite", 4)
+
+
+def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
+    async def main() -> list[Tally]:
+        others: list[asyncio.Task[Tally]] = []
+        come = Tally()
+
+        async def rest(_seconds: float) -> None:
+            if host.invitations and not others:
+                guests = Crowd(host.invitations[0], people=2, rest=moment, tally=come)
+                others.append(asyncio.create_task(guests.play()))
+                while come.pages < 4:
+                    await asyncio.sleep(0)
+            await moment(0)
+
+        async with served(tmp_path / "s.sqlite") as url:
+            host = Crowd(f"{url}/games/chip_trading", seed=1, rest=rest)
+            return [await host.play(), *await asyncio.gather(*others)]
+
+    assert [one.matches for one in asyncio.run(main())] == [1, 2]
+    with Store.open(tmp_path / "s.sqlite") as store:
+        assert len(list(people(store.records("demo")))) == 3
+
+
+def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:
+    async def main() -> Tally:
+        there = asyncio.Event()
+        there.set()
+
+        async def rest(_seconds: float) -> None:
+            await asyncio.sleep(0.001)
+            await there.wait()
+
+        async with served(tmp_path / "s.sqlite") as url:
+            crowd = Crowd(url, think=1, matches=3, rest=rest, games=["public_goods"])
+            playing = asyncio.create_task(crowd.play())
+            while len(crowd.tally.sent) < 3:
+                await asyncio.sleep(0)
+            there.clear()
+        there.set()
+        while not crowd.tally.lost:
+            await asyncio.sleep(0)
+        there.clear()
+        async with served(tmp_path / "s.sqlite", int(url.rpartition(":")[2])):
+            there.set()
+            return await playing
+
+    tally = asyncio.run(main())
+    assert (tally.matches, tally.errors) == (3, {})
+    assert tally.lost >= 1
+    with Store.open(tmp_path / "s.sqlite") as store:
+        records = list(store.records("demo"))
+    assert len(records) == 3
+    assert len({one.link for one in tally.sent}) == 1
+
+
+PAGE = """
+<h1>Rules</h1><p>Not from 5 to 6.</p><h1>Your turn</h1><p>Choose a number from 7 to 9.</p>
+<form action="/p/x/answer"><input type="hidden" name="question" value="k">
+<input name="chosen" inputmode="numeric" required>
+<input type="number" name="own" min="3" max="4" required>
+<select name="way" required><option value=""></option><option value="up">Up</option></select>
+<textarea name="words" maxlength="5" required>be</textarea>
+<button name="go" value="yes">Yes</button>
+</form>"""
+
+
+def test_a_form_is_filled_in_by_what_its_page_tells() -> None:
+    page = Page(PAGE)
+    form = page.form("answer")
+    assert form is not None
+    for number in range(20):
+        filled = guess(page, form, [], Chance("test")("guess", number))
+        assert filled["question"] == "k"
+        assert filled["go"] == "yes"
+        assert 7 <= int(filled["chosen"]) <= 9
+        assert 3 <= int(filled["own"]) <= 4
+        assert filled["way"] == "up"
+        assert 0 < len(filled["words"]) <= 5
+
+
+def test_what_was_refused_tells_more() -> None:
+    page = Page('<form action="answer"><input inputmode="decimal" name="a" required>'
+                '<input name="b" inputmode="decimal" required></form>')  # fmt: skip
+    form = page.forms[0]
+    for number in range(20):
+        filled = guess(
+            page, form, ["must add up to 100, not 7", "say it"], Chance("test")("guess", number)
+        )
+        assert int(filled["a"]) + int(filled["b"]) == 100
+
+
+def test_the_command_says_how_it_went(tmp_path: Path, cheaptalk: Command) -> None:
+    with served_aside(tmp_path / "s.sqlite") as url:
+        good = cheaptalk(
+            "bots", f"{url}/games/bargaining", "--people", "1", "--think", "0", "--json"
+        )
+        bad = cheaptalk("bots", f"{url}/p/forged", "--people", "1")
+    told = json.loads(good.out)
+    assert (told["matches"], told["lost"], told["errors"]) == (1, 0, {})
+    assert told["moves"] > 0
+    assert (bad.status, "never given out" in bad.out) == (1, True)
+    assert 0 < told["within_50"] <= told["within_95"] <= told["within_100"]
