@@ -19,7 +19,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.web import demo, key_beside, open_house
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.rooms import Stage
+from cheaptalk.web.rooms.rooms import PATIENCE, Stage
 from tests.fakes import Canned, broken, legal
 from tests.web.walker import EARNED, QUESTION, Rooms, Walker, visited
 
@@ -88,6 +88,19 @@ def test_no_table_weighs_more_than_60_kilobytes(tmp_path: Path) -> None:
     weights = played(tmp_path / "s.sqlite", play)
     assert len(weights) == 14
     assert {name: weight for name, weight in weights.items() if weight > 60_000} == {}
+
+
+def test_nobody_is_left_to_wait_for_ever(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "chip_trading", 3))
+        assert "You need not wait" not in await walker.page()
+        walker.room.since -= PATIENCE
+        assert "You need not wait" in await walker.page()
+        await rooms.join(walker.room.code)
+        assert (await walker.post({}, "leave")).status_code == 303
+        assert "Choose a game" in await walker.page()
+
+    played(tmp_path / "s.sqlite", play)
 
 
 def test_people_meet_by_a_code_and_play_one_another(tmp_path: Path) -> None:

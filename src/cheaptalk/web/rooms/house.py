@@ -19,7 +19,7 @@ from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.study import Study
 from cheaptalk.web.rooms.links import new_code, new_name
 from cheaptalk.web.rooms.offers import Offer, offers_of
-from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.rooms import PATIENCE, Guest, Room, Stage
 from cheaptalk.web.rooms.sittings import CLOSING
 
 LOG = logging.getLogger(__name__)
@@ -90,6 +90,7 @@ class House:
         room = Room(new_code(), offer, dict.fromkeys(offer.people))
         self.rooms[room.code] = room
         await self._sit(room, place, guest)
+        asyncio.get_running_loop().call_later(PATIENCE, room.ring)
         return room
 
     async def join(self, room: Room, guest: Guest) -> None:

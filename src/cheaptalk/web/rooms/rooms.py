@@ -18,6 +18,9 @@ from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.sittings import CLOSING, PRESENT, Bell, Sitting
 
+PATIENCE = 300.0
+"""Seconds after which somebody who waits for others is told that they need not."""
+
 
 class Stage(StrEnum):
     """How far a room is."""
@@ -67,6 +70,7 @@ class Room:
         filled: places whose stand-ins play, as nobody came.
         deal, repeat: which match it is, once it has begun.
         read: the languages in which its people then read the game's words, by place.
+        since: when it was opened, or the server started, in seconds since 1970.
     """
 
     code: str
@@ -77,6 +81,7 @@ class Room:
     deal: int = 0
     repeat: int = 0
     read: dict[str, str] = field(default_factory=dict)
+    since: float = field(default_factory=time.time)
     table: Table | None = None
     sittings: dict[str, Sitting] = field(default_factory=dict)
 
@@ -89,6 +94,11 @@ class Room:
     def done_for(self, guest: Guest) -> bool:
         """Whether nothing more happens here to somebody who sits here."""
         return self.over or self.sitting(guest).left
+
+    @property
+    def forsaken(self) -> bool:
+        """Whether people have waited for others as long as can be asked of them."""
+        return self.stage is Stage.WAITING and time.time() - self.since >= PATIENCE
 
     @property
     def free(self) -> list[str]:
