@@ -128,7 +128,7 @@ def test_a_page_that_is_not_for_everybody_is_found(unhurried: None, tmp_path: Pa
         await walker.until(">Your turn<")
         address = f"{rooms.client.base_url}".rstrip("/") + walker.path
         assert await complaints(tab, address, 360, "light") == []
-        await tab.run("""{ document.querySelector("main label").remove();
+        await tab.run("""{ document.querySelector("main .amount span").remove();
           document.querySelector("main").style.width = "500px";
           document.querySelector(".turn h1").style.color = "#ddd" }""")
         found = await tab.run(BROKEN_LAWS)
