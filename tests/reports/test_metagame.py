@@ -24,7 +24,7 @@ from cheaptalk.reports.metagame.behaviour_figures import (
     self_play_radar,
 )
 from cheaptalk.reports.metagame.graph import best_response_graph
-from cheaptalk.reports.metagame.parts import analysis_parts
+from cheaptalk.reports.metagame.parts import analysis_parts, answer
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.text import fixed
 from tests.pages import Page
@@ -115,6 +115,26 @@ def test_without_best_responses_there_is_no_edge() -> None:
     graph = best_response_graph(["a"], np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
     assert graph.edges == []
     assert "<path" not in graph.svg()
+
+
+# What the page says first
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "others"),
+    [
+        ([[2, 0], [0, 1]], "one of 3 symmetric equilibria: the one of most entropy."),
+        (
+            [[5, 2], [1, 2]],
+            "one of 2 symmetric equilibria: of the 2 of most entropy, the one that pays most.",
+        ),
+        ([[1, 1], [0, 0]], ""),
+    ],
+)
+def test_other_equilibria_are_said_where_there_are_any(payoffs: object, others: str) -> None:
+    said = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
+    assert said.endswith(others)
+    assert ("symmetric equilibria" in said) == bool(others)
 
 
 # What is analysed

@@ -97,7 +97,8 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     """
     frame = seats(evidence)
     values = [column.key for column in MANNER]
-    bounds = {"agreement": SHARE}
+    counts = ("rounds", "rounds_agreed", "rounds_walked", "own_mistakes")
+    bounds = {"agreement": SHARE} | dict.fromkeys(counts, COUNT)
     alone = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     yield ReportTable(
         "behaviour", "By strategy", alone, (Header("player", "Strategy"), *MANNER), leads=_leads

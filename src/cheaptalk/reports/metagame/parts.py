@@ -158,14 +158,28 @@ def answer(one: Analysis) -> Answer:
     low = shares[first].low
     if not one.draws or low is None:
         why = one.unsure or "there are no draws"
-        return Answer(f"{chosen}; how sure that is cannot be told: {why}.", ", ".join(told))
+        said = f"{chosen}; how sure that is cannot be told: {why}.{_one_of_several(one)}"
+        return Answer(said, ", ".join(told))
     if low <= 0:
         return Answer(
             f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}; more "
             "matches would tell (cheaptalk metagame --next lists them).",
             f"cannot be told yet: {', '.join(told)}",
         )
-    return Answer(f"{chosen}.", ", ".join(told))
+    return Answer(f"{chosen}.{_one_of_several(one)}", ", ".join(told))
+
+
+def _one_of_several(one: Analysis) -> str:
+    """That there are other equilibria, and why not they are told; empty where there are none."""
+    if len(one.found.components) == 1:
+        return ""
+    why = "the one of most entropy"
+    if one.tied_entropy > 1:
+        why = f"of the {one.tied_entropy} of most entropy, the one that pays most"
+    return (
+        f" With the mean payoffs that is one of {len(one.found.components)} symmetric equilibria: "
+        f"{why}."
+    )
 
 
 def _percent(one: Spread) -> str:

@@ -282,9 +282,10 @@ def _table(
 
 
 def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
-    """A panel a score: differences of all players with their intervals."""
+    """A panel a score, gains first: differences of all players with their intervals."""
     panels = []
-    for (score,), part in frame.group_by("score", maintain_order=True):
+    ordered = frame.sort("gain", descending=True, maintain_order=True)
+    for (score,), part in ordered.group_by("score", maintain_order=True):
         rows = part.to_dicts()
         names = [f"{row[WHO]} as {row['role']}" for row in rows]
         said, leads = map(_hover_text, rows), [_lead(game, row) for row in rows]
