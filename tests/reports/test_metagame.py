@@ -120,21 +120,26 @@ def test_without_best_responses_there_is_no_edge() -> None:
 # What the page says first
 
 
+PAYS_MOST = "of those of most entropy, the one that pays most"
+
+
 @pytest.mark.parametrize(
-    ("payoffs", "others"),
+    ("payoffs", "found", "taken"),
     [
-        ([[2, 0], [0, 1]], "one of 3 symmetric equilibria: the one of most entropy."),
-        (
-            [[5, 2], [1, 2]],
-            "one of 2 symmetric equilibria: of the 2 of most entropy, the one that pays most.",
-        ),
-        ([[1, 1], [0, 0]], ""),
+        ([[2, 0], [0, 1]], "3 symmetric equilibria", "the one of most entropy"),
+        ([[5, 2], [1, 2]], "2 symmetric equilibria", PAYS_MOST),
+        ([[1, 1], [1, 1]], "1 continuum of symmetric equilibria", "the one of most entropy"),
     ],
 )
-def test_other_equilibria_are_said_where_there_are_any(payoffs: object, others: str) -> None:
+def test_other_equilibria_are_said(payoffs: object, found: str, taken: str) -> None:
     said = answer(analyse_payoffs("coordination", table(payoffs, "a", "b"))).text
-    assert said.endswith(others)
-    assert ("symmetric equilibria" in said) == bool(others)
+    assert said.endswith(f" The mean payoffs have {found}, and no others; {taken} is taken.")
+
+
+def test_nothing_is_said_of_others_where_there_is_one_equilibrium() -> None:
+    said = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
+    assert said.startswith("At equilibrium everybody chooses a")
+    assert "symmetric" not in said
 
 
 # What is analysed

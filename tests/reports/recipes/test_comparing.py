@@ -154,6 +154,13 @@ def test_corrected_p_allow_for_all_comparisons(store: Path) -> None:
     assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame["p"].count()))
 
 
+def test_gains_are_drawn_first_and_all_else_in_the_order_of_the_table(store: Path) -> None:
+    with ct.Store.open(store) as opened:
+        found = ct.reports.compare(opened, "first", "second")
+    drawn = [one.title for one in found.charts["compare-bargaining-figures"].panels]
+    assert drawn == ["Alice gain", "Bob gain", "Agreement", "Efficiency", "Fairness", "Rounds"]
+
+
 def test_the_command_prints_writes_and_names_what_is_wrong(
     cheaptalk: Command, store: Path, tmp_path: Path
 ) -> None:

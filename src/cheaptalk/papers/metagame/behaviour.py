@@ -10,7 +10,7 @@ import polars as pl
 
 from cheaptalk.equilibrium.analysis.selection import NAME, with_names
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
-from cheaptalk.games.item_bargaining.rules import PLACES
+from cheaptalk.games.item_bargaining.rules import FIRST, PLACES
 from cheaptalk.papers.metagame import paper_tables
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.behaviour_figures import deal_histogram, radar_panel
@@ -18,8 +18,9 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.reports.recipes.tables import Header, ReportTable
-from cheaptalk.rules import COUNT, SHARE
+from cheaptalk.rules import COUNT, game_box
 from cheaptalk.statistics import STRATA
+from cheaptalk.statistics.intervals import Bounds
 
 GAME = "item_bargaining"
 OWN = (
@@ -84,6 +85,14 @@ def seats(evidence: Evidence) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def _bounds() -> dict[str, Bounds]:
+    """The least and the most that what :func:`seats` tells can be, as the game declares it."""
+    measures = game_box(GAME).measures
+    own = {name: measures[f"{name}_{FIRST}"].bounds for name in OWN}
+    shared = {name: measures[name].bounds for name in SHARED}
+    return own | shared | dict.fromkeys(("rounds_agreed", "rounds_walked"), shared["rounds"])
+
+
 def _leads(row: Mapping[str, Any]) -> Lead:
     return Lead(GAME, {"player": row["player"], "status": "finished"})
 
@@ -97,8 +106,7 @@ def manner(evidence: Evidence) -> Iterator[ReportTable]:
     """
     frame = seats(evidence)
     values = [column.key for column in MANNER]
-    counts = ("rounds", "rounds_agreed", "rounds_walked", "own_mistakes")
-    bounds = {"agreement": SHARE} | dict.fromkeys(counts, COUNT)
+    bounds = _bounds()
     alone = means(frame, values, ["player"], bounds=bounds, strata=STRATA).sort("player")
     yield ReportTable(
         "behaviour", "By strategy", alone, (Header("player", "Strategy"), *MANNER), leads=_leads

@@ -158,7 +158,7 @@ def answer(one: Analysis) -> Answer:
     low = shares[first].low
     if not one.draws or low is None:
         why = one.unsure or "there are no draws"
-        said = f"{chosen}; how sure that is cannot be told: {why}.{_one_of_several(one)}"
+        said = f"{chosen}; how sure that is cannot be told: {why}.{_others(one)}"
         return Answer(said, ", ".join(told))
     if low <= 0:
         return Answer(
@@ -166,20 +166,18 @@ def answer(one: Analysis) -> Answer:
             "matches would tell (cheaptalk metagame --next lists them).",
             f"cannot be told yet: {', '.join(told)}",
         )
-    return Answer(f"{chosen}.{_one_of_several(one)}", ", ".join(told))
+    return Answer(f"{chosen}.{_others(one)}", ", ".join(told))
 
 
-def _one_of_several(one: Analysis) -> str:
+def _others(one: Analysis) -> str:
     """That there are other equilibria, and why not they are told; empty where there are none."""
-    if len(one.found.components) == 1:
+    components = one.found.components
+    if len(components) == 1 and components[0].isolated and one.found.complete:
         return ""
-    why = "the one of most entropy"
+    taken = "the one of most entropy"
     if one.tied_entropy > 1:
-        why = f"of the {one.tied_entropy} of most entropy, the one that pays most"
-    return (
-        f" With the mean payoffs that is one of {len(one.found.components)} symmetric equilibria: "
-        f"{why}."
-    )
+        taken = "of those of most entropy, the one that pays most"
+    return f" The mean payoffs have {one.found_in_words}; {taken} is taken."
 
 
 def _percent(one: Spread) -> str:
