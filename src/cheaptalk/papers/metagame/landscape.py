@@ -70,6 +70,7 @@ def _drawn(one: Analysis, among: str = "") -> Iterator[Charts | Drawing]:
     yield Charts(
         f"equilibrium-{name}", f"Who would be chosen in {one.name}{among}",
         [figures.mixture_bars(one), figures.regret_ranking(one), figures.payoff_map(one)],
+        parts.HOW_DRAWN if one.draws else "",
     )  # fmt: skip
     drawing = parts.best_replies(one, tones_of(one.labels), name)
     yield drawing._replace(title=f"Best responses in {one.name}{among}")

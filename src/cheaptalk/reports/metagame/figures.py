@@ -21,9 +21,8 @@ def mixture_bars(analysis: Analysis) -> Chart:
         bars(lengths, tone="rule"),
         _along(analysis, shares, order, 3, "ink"),
     ]
-    title = f"Chosen at equilibrium in {analysis.name}"
-    unit = "probability" + (", mean over draws of deals" if analysis.draws else "")
-    return _rows(title, unit, analysis, order, layers, Axis(ends=(0, 1)))
+    title = f"Equilibrium of {analysis.name}"
+    return _rows(title, "probability", analysis, order, layers, Axis(ends=(0, 1)))
 
 
 def regret_ranking(analysis: Analysis) -> Chart:
