@@ -66,8 +66,8 @@ lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for
 BUILD_NEEDS = $(BIN)/python -c 'import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
 COMPILE = $(BIN)/uv pip compile - pyproject.toml --quiet --universal --python-version 3.11 \
-	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
-	--custom-compile-command "make lock" $(UPGRADE)
+	--fork-strategy fewest --no-strip-extras --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything made here, the environment included
 	rm -rf $(VENV) demo dist site .coverage .coverage.* .hypothesis \
