@@ -15,7 +15,6 @@ from cheaptalk.rules import game_box, game_title, games
 from cheaptalk.rules.registry import GAMES, OURS
 from cheaptalk.web.rooms.forms import fields, option_label
 from cheaptalk.web.rooms.languages import LOCALE
-from cheaptalk.web.rooms.server import about, gist
 
 Message = str | tuple[str, ...]
 ROOMS = Path(inspect.getfile(cheaptalk.web.rooms)).parent
@@ -50,12 +49,13 @@ def extracted(folder: Path) -> set[Message]:
 
 
 def _of_games() -> Iterator[Message]:
-    yield from (*game_box("chip_trading").rules().colours, *KINDS)  # type: ignore[attr-defined]
+    yield from game_box("chip_trading").rules().colours  # type: ignore[attr-defined]
+    yield from (*KINDS, *(kind.removesuffix("s") for kind in KINDS))
     for name, box in games().items():
         if GAMES.origin(name) != OURS:
             continue
         game = box.rules()
-        yield from (game_title(name), gist(game), about(game), *game.payoff_units().values())
+        yield from (game_title(name), *game.payoff_units().values())
         yield from (game.called(place).rpartition(" ")[0] for place in game.places)
         for action in box.rules.actions:
             for field in fields(action.model_json_schema()):

@@ -23,7 +23,7 @@ from cheaptalk.web.rooms.sittings import Question
 
 LINKS = Links(b"the key of the tests")
 QUESTION = re.compile(r'name="question" value="(\w+)"')
-EARNED = re.compile(r'class="earned"><b>([^<]*)')
+EARNED = re.compile(r'<data value="([^"]*)')
 PATIENCE = 1_000
 """Times that a page is looked at again."""
 

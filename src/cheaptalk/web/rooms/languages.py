@@ -2,12 +2,12 @@
 
 Catalogues lie at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words, ``games.po``
 what pages say of the games, ``refusals.po`` why their rules refuse an answer. They are read as they
-are; none is compiled beforehand.
+are; none is compiled beforehand. English has refusals alone: rules speak to programs, too.
 """
 
 import re
 from functools import cache
-from gettext import GNUTranslations, NullTranslations
+from gettext import GNUTranslations
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -29,8 +29,9 @@ UNREAD = "no answer could be read from the reply: "
 """How a sentence begins that says why a reply cannot be read; a form has no such reply."""
 NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')
 """What differs from one refusal to the next: quoted names, players and numbers."""
+PLAYER = re.compile(r"player_\d+")
 SOURCE = "en"
-"""The language in which all is written, and which needs no catalogue."""
+"""The language in which all is written; it has a catalogue of what people read in other words."""
 
 
 class Language:
@@ -50,7 +51,7 @@ class Language:
         self.name = (locale.get_language_name(code) or code).capitalize()
         self.style = (locale.get_language_name(SOURCE) or code).lower()
         self.writing = writing(self.style)
-        self.words = NullTranslations() if code == SOURCE else _translations(code)
+        self.words = _translations(code)
 
     def text(self, message: str) -> str:
         """A text in this language; as it is where it has no translation."""
@@ -70,22 +71,27 @@ class Language:
         return "; ".join(map(self._refusal, reason.removeprefix(UNREAD).split("; ")))
 
     def _refusal(self, reason: str) -> str:
-        pattern = NAMED.sub("{}", reason)
-        said = self.text(pattern)
-        if said == pattern:
-            return reason
-        return said.format(*map(self._name, NAMED.findall(reason)))
+        names = map(self._name, NAMED.findall(reason))
+        return re.sub(r"\{\}", lambda _: next(names, ""), self.text(NAMED.sub("{}", reason)))
 
     def _name(self, found: str) -> str:
         """A number, a field in quotation marks, or players, as a sentence names them."""
         if found.startswith('"'):
-            label = capital(found[1:-1])
-            said = self.text(label)
-            return found if said == label else f'"{said}"'
+            before, after = self.writing.marks or '""'
+            return f"{before}{self._label(found[1:-1])}{after}"
         if found.startswith("player_"):
             called = (self.writing.called(capital(one)) for one in found.split(", "))
             return ", ".join(called)
         return self.writing.local(found)
+
+    def _label(self, name: str) -> str:
+        """What people read of a field, or of a player's part in one; anything else as it is."""
+        part = name.rpartition(".")[2]
+        if PLAYER.fullmatch(part):
+            return self.writing.called(capital(part))
+        label = capital(name)
+        said = self.text(label)
+        return said if said != label or "_" in name else name
 
     def fixed(self, value: float, places: int = 0) -> str:
         """A number with so many decimals."""
@@ -109,7 +115,7 @@ class Language:
 def languages() -> dict[str, Language]:
     """All languages by code, English first."""
     found = sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
-    return {code: Language(code) for code in (SOURCE, *found)}
+    return {code: Language(code) for code in sorted(found, key=lambda code: code != SOURCE)}
 
 
 def best(accepted: str) -> Language:
@@ -140,9 +146,12 @@ def _weighted(part: str) -> tuple[str, float]:
 def _translations(code: str) -> GNUTranslations:
     """What the catalogues of a language hold; each looks things up in the next."""
     read = []
-    for name in CATALOGUES:
+    folder = LOCALE / code / "LC_MESSAGES"
+    for path in (folder / f"{name}.po" for name in CATALOGUES):
+        if code == SOURCE and not path.exists():
+            continue
         compiled = BytesIO()
-        with (LOCALE / code / "LC_MESSAGES" / f"{name}.po").open("rb") as file:
+        with path.open("rb") as file:
             write_mo(compiled, read_po(file, locale=code))
         compiled.seek(0)
         read.append(GNUTranslations(compiled))

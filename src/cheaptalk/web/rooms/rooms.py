@@ -127,6 +127,12 @@ class Room:
         places = {one.name: one.place for one in game.seats if one.place not in people}
         return [game.called(places[seat]) for seat in self.table.pending if seat in places]
 
+    @property
+    def stood_in(self) -> list[str]:
+        """Places for people in which programs play, as nobody came or who did is away."""
+        gone = [place for place, one in self.sittings.items() if one.left or one.away]
+        return [place for place in self.offer.people if place in (*self.filled, *gone)]
+
     def place_of(self, guest: Guest) -> str:
         """Where somebody sits."""
         return next(place for place, one in self.guests.items() if one is guest)

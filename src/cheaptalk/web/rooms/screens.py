@@ -21,8 +21,10 @@ FILE = "screen.html.jinja"
 class Screen:
     """What a seat has seen of its game, and the template that draws it.
 
-    A template has a block ``board`` for how things stand, and a block for the form of each action,
-    named after its class as in styles; whatever it lacks is shown as for any other game.
+    A template has a block ``board`` for how things stand, a block for the form of each action,
+    named after its class as in styles, and a block ``earned`` for what somebody got in the end;
+    whatever it lacks is shown as for any other game. A block ``talks`` says that what was said
+    before is to stay in sight.
 
     Args:
         game: the game.
@@ -37,13 +39,14 @@ class Screen:
         action: type[Action] | None = None,
     ) -> None:  # fmt: skip
         self._action = action
-        self._template = screen_template(game.name, language.code)
+        self._game = game
+        self._language = language
         self._heard = [(block_name(type(event)), event) for event in heard]
         taken = {one.name: one.place for one in game.seats}
         called = {one: language.writing.called(game.called(one)) for one in game.places}
         names = {name: called[place] for name, place in taken.items()} | called
         self._values: dict[str, Any] = {
-            "all": self.all, "last": self.last, "names": names, "seat": seat,
+            "all": self.all, "last": self.last, "names": names, "seat": seat, "game": game,
             "place": taken[seat], "me": names[seat], "places": tuple(game.places),
         }  # fmt: skip
 
@@ -58,6 +61,15 @@ class Screen:
     def board(self) -> Markup | None:
         """How things stand; None where the game does not say."""
         return self._drawn("board", {})
+
+    def earned(self, payoff: float) -> Markup | None:
+        """What somebody got in the end; None where the game does not say."""
+        return self._drawn("earned", {"payoff": payoff})
+
+    @property
+    def talks(self) -> bool:
+        """Whether the game is a talk, of which nothing is to be out of sight."""
+        return self._drawn("talks", {}) is not None
 
     def form(self, fields: Sequence[Field], **values: Any) -> Markup | None:
         """The form of the answer; None where the game has none of its own.
@@ -74,11 +86,27 @@ class Screen:
         return None
 
     def _drawn(self, block: str, values: Mapping[str, Any]) -> Markup | None:
-        template = self._template
-        if template is None or block not in template.blocks:
-            return None
-        text = template.render(self._values | dict(values), block=block)
-        return Markup(text) if text.strip() else None  # noqa: S704 - escaped by the template
+        return _drawn(self._game, self._language, block, self._values | dict(values))
+
+
+def introduced(language: Language, game: Game, block: str, place: str = "") -> Markup | None:
+    """What people read of a game before they sit down; None where it does not say.
+
+    Args:
+        block: ``gist`` for what it is, in a line; ``about`` for how it goes; ``part`` for what
+            somebody in a place does. It can name those of the game's parameters that all may know.
+        place: somebody's.
+    """
+    return _drawn(game, language, block, {"game": game, "place": place})
+
+
+def _drawn(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
+    """A block of a game's template; None where there is none, or nothing in it."""
+    template = screen_template(game.name, language.code)
+    if template is None or block not in template.blocks:
+        return None
+    text = template.render(values, block=block).strip()
+    return Markup(text) if text else None  # noqa: S704 - escaped by the template
 
 
 @cache

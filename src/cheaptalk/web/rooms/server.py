@@ -9,9 +9,10 @@ import re
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import jinja2
 import uvicorn
@@ -35,6 +36,7 @@ from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import by_game
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
+from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.sittings import Bell, Question, Sitting
 from cheaptalk.web.rooms.views import table_view
 
@@ -81,6 +83,7 @@ def templates(language: Language) -> jinja2.Environment:
     """The templates of pages in a language, everything in them escaped."""
     made = language.templates(HERE / "templates")
     made.filters |= {"about": about, "gist": gist}
+    made.globals["introduced"] = partial(introduced, language)
     made.globals |= {
         "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
         "style": STYLE, "languages": list(languages().values()),
@@ -89,7 +92,10 @@ def templates(language: Language) -> jinja2.Environment:
 
 
 def gist(game: Game) -> str:
-    """What a game is, in a line: the first of its docstring, without its sources."""
+    """What a game is, in a line: the first of its docstring, without its sources.
+
+    It stands in for games whose screens do not introduce them, as does what follows.
+    """
     return about_in_full(game).partition("\n")[0].partition(" (")[0].rstrip(".") + "."
 
 
@@ -133,6 +139,7 @@ def make_rooms(
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
     app.post("/open")(pages.open)
+    app.get("/join")(pages.by_code)
     app.get("/join/{code}")(pages.invitation)
     app.post("/join/{code}")(pages.join)
     app.get("/p/{token}")(pages.guest)
@@ -226,10 +233,20 @@ class _Pages:
         await self.house.open(offer, guest, posted.get("place") or None)
         return self.to_page_of(guest, posted.get("me", ""))
 
-    async def invitation(self, request: Request, code: str) -> Response:
+    async def by_code(self, request: Request, code: str = "", me: str = "") -> Response:
+        """Go where somebody is invited who was told the code alone."""
+        room = self.room(code.strip())
+        chosen = {"me": me, "lang": request.query_params.get("lang", "")}
+        query = urlencode({name: text for name, text in chosen.items() if text})
+        return RedirectResponse(f"/join/{room.code}" + (f"?{query}" if query else ""), 303)
+
+    async def invitation(self, request: Request, code: str, me: str = "") -> Response:
         room = self.room(code)
+        if me and self.known(request, me).room is room:
+            return RedirectResponse(f"/p/{me}", 303)
         self.house.sweep(room)
-        return self.render(request, "invitation.html.jinja", room=room, game=room.offer.game)
+        game = room.offer.game
+        return self.render(request, "invitation.html.jinja", room=room, game=game, me=me)
 
     async def join(self, request: Request, code: str) -> Response:
         posted = await self.posted(request, self.openings, _address(request))

@@ -81,6 +81,7 @@ class Sitting:
         self.refused: dict[str, str] = {}
         self.unclear = ""
         self.halted: str | None = None
+        self._due: dict[str, tuple[int, float]] = {}
 
     async def ask(self, call: PersonCall, table: Table) -> Reply:
         """Put a question to the person and wait for the answer.
@@ -94,12 +95,12 @@ class Sitting:
             return _none("left the table" if self.left else "away since an earlier question")
         self.unclear = ""
         asked = time.time()
-        due = None if call.deadline is None else asked + call.deadline
+        due = self._due_of(call, table.requests, asked)
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.open[call.seat] = Question(self._key(call, table), call, due, waiting)
         self.bell.ring()
         try:
-            text = await asyncio.wait_for(waiting, call.deadline)
+            text = await asyncio.wait_for(waiting, due and max(0.0, due - asked))
         except TimeoutError:
             self.away = not self.left
             return _none("left the table" if self.left else f"no answer in {call.deadline} seconds")
@@ -158,6 +159,16 @@ class Sitting:
         seats = [one.name for one in table.game.seats if one.place == self.place]
         mine = [seat for seat in seats if seat in table.pending and seat not in self.open]
         return table.requests == int(request) and bool(mine)
+
+    def _due_of(self, call: PersonCall, request: int, asked: float) -> float | None:
+        """When an answer must have come; one that is refused wins no time."""
+        if call.deadline is None:
+            return None
+        known, due = self._due.get(call.seat, (None, 0.0))
+        if known != request:
+            due = asked + call.deadline
+            self._due[call.seat] = request, due
+        return due
 
     def _key(self, call: PersonCall, table: Table) -> str:
         """What names a question: the room, where in the match it stands, and which attempt it is.

@@ -41,10 +41,14 @@ class TableView(NamedTuple):
         log: what has happened since, oldest first.
         news: how many entries at the end of it came after their last answer.
         question: what they are asked now; None while they are not.
-        asking: what the question says.
+        asking, how: what the question says, and how it is to be answered where that is not plain.
         problem: why the answer before does not count; empty where there was none.
         screen: how the game looks to them.
         waits_for: whom the table waits for, by name.
+        until: when the last of them must have answered, in seconds since 1970; None without a
+            deadline.
+        stood_in: people in whose places programs play, by name.
+        goes_on: whether a program would play in this person's place, too, if they left.
         over: whether the match has ended.
         payoff: what the person got; None where the match did not finish.
         unit: what it is counted in.
@@ -58,9 +62,13 @@ class TableView(NamedTuple):
     news: int
     question: Question | None
     asking: str
+    how: str
     problem: str
     screen: Screen
     waits_for: Sequence[str]
+    until: float | None
+    stood_in: Sequence[str]
+    goes_on: bool
     over: bool
     payoff: float | None
     unit: str
@@ -94,18 +102,23 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
     heard = table.heard[seat]
     entries = list(_entries(teller, heard[1:], language))
     names = [table.game.called(one.place) for one in table.game.seats if one.name in table.pending]
+    dues = [one.due for each in room.sittings.values() for one in each.open.values() if one.due]
     outcome = table.outcome
     paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
     return TableView(
         table.game.called(place),
         teller.tell(heard[0].event) if heard else "",
         entries,
-        _unanswered(entries),
+        _news(entries, waiting=question is None and not table.over),
         question,
-        _asking(question, teller) if question else "",
+        question.call.question if question else "",
+        _how(question, teller) if question else "",
         _problem(sitting, question, language) if question else "",
         _screen(table, seat, language),
         list(dict.fromkeys(names)),
+        max(dues, default=None),
+        [table.game.called(one) for one in room.stood_in if one != place],
+        spec.away is not None,
         table.over,
         paid,
         type(table.game).payoff_units().get(table.game.places[place], ""),
@@ -134,13 +147,11 @@ def _called(table: Table, seat: str) -> str:
     return next(table.game.called(one.place) for one in table.game.seats if one.name == seat)
 
 
-def _asking(question: Question, teller: Teller) -> str:
-    """What a question says, and how to answer where people are told that and it is not plain."""
+def _how(question: Question, teller: Teller) -> str:
+    """How to answer, where people are told that and it is not plain."""
     parts = fields(question.call.form)
     bare = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
-    if bare or teller.style.name not in LANGUAGES:
-        return question.call.question
-    return f"{question.call.question}\n\n{question.call.how}"
+    return "" if bare or teller.style.name not in LANGUAGES else question.call.how
 
 
 def _problem(sitting: Sitting, question: Question, language: Language) -> str:
@@ -157,7 +168,11 @@ def _entries(teller: Teller, heard: Sequence[Moment], language: Language) -> Ite
         yield Entry(teller.tell(moment.event), answer)
 
 
-def _unanswered(entries: Sequence[Entry]) -> int:
-    """How many entries at the end have no answer of the seat's."""
-    answered = [at for at, entry in enumerate(entries, start=1) if entry.answer is not None]
-    return len(entries) - (answered[-1] if answered else 0)
+def _news(entries: Sequence[Entry], *, waiting: bool) -> int:
+    """How many entries at the end came after the seat's last answer, or with it.
+
+    Args:
+        waiting: whether the answer counts as well, as others have yet to react to it.
+    """
+    answered = [at for at, entry in enumerate(entries) if entry.answer is not None]
+    return len(entries) - (answered[-1] + (not waiting) if answered else 0)

@@ -25,6 +25,7 @@
     } else {
       const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
       swap(part("log", document), part("log", page));
+      swap(part("jump", document), part("jump", page));
       open.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
       const now = part("turn", document), next = part("turn", page);
       if (!now.dataset.question || now.dataset.question !== next.dataset.question) {
@@ -76,14 +77,19 @@
   function tick() {
     for (const clock of document.querySelectorAll(".clock")) {
       const left = Math.max(0, Math.round(clock.dataset.due - Date.now() / 1000));
-      clock.textContent = clock.dataset.left.replace("{}", left);
+      clock.textContent = clock.dataset.left.replace("{}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
       clock.classList.toggle("soon", left <= 10);
     }
   }
 
-  // Numbers as they are typed; empty or no number is 0.
-  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1];
-  const value = (input) => Number([...input.value].map((one) => one === point ? "." : /[\d-]/.test(one) ? one : "").join("")) || 0;
+  // Numbers as they are typed; none where nothing stands, or what would not count.
+  const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
+  const thousands = new RegExp(`\\${comma}(?=\\d{3}(?!\\d))`, "g");
+  function value(input) {
+    const text = input.value.replace(/[\s'\u2019$]/g, "").replace("\u2212", "-").replace(thousands, "").replace(point, ".");
+    const number = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
+    return number < Number(input.dataset.low ?? -Infinity) || number > Number(input.dataset.high ?? Infinity) ? NaN : number;
+  }
   const made = (tag, set) => Object.assign(document.createElement(tag), set);
   const wrote = (input, number) => {
     const low = Number(input.dataset.low ?? -Infinity), high = Number(input.dataset.high ?? Infinity);
@@ -96,11 +102,15 @@
     if (!input.dataset.high) return;
     const high = Number(input.dataset.high), low = Number(input.dataset.low || 0);
     const slider = made("input", { type: "range", min: low, max: high, step: high - low > 1000 ? (high - low) / 200 : 1 });
-    slider.value = input.value === "" ? (low + high) / 2 : value(input);
+    const follow = () => {
+      const number = value(input);
+      slider.classList.toggle("untouched", Number.isNaN(number));
+      slider.value = Number.isNaN(number) ? low : number;
+    };
     slider.setAttribute("aria-label", input.closest("label").querySelector("span").textContent);
     slider.addEventListener("input", () => wrote(input, slider.value));
-    slider.classList.toggle("untouched", input.value === "");
-    input.addEventListener("input", () => { slider.value = value(input); slider.classList.toggle("untouched", input.value === ""); });
+    input.addEventListener("input", follow);
+    follow();
     input.closest("label").after(slider);
   }
 
@@ -109,7 +119,7 @@
     for (const by of [-1, 1]) {
       const button = made("button", { type: "button", className: "step", textContent: by < 0 ? "\u2212" : "+" });
       button.setAttribute("aria-label", `${input.closest("label").querySelector("span").textContent} ${by < 0 ? "\u2212" : "+"}1`);
-      button.addEventListener("click", () => wrote(input, value(input) + by));
+      button.addEventListener("click", () => wrote(input, (value(input) || 0) + by));
       input[by < 0 ? "before" : "after"](button);
     }
   }
@@ -122,7 +132,7 @@
     for (const input of form.querySelectorAll("[data-adds]")) sum += input.dataset.adds * factor(input) * value(input);
     for (const output of form.querySelectorAll("output[data-base]")) {
       const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
-      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: 0 });
+      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: Math.abs(shown % 1) < 0.005 ? 0 : set.places });
       output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${set.unit}`;
       output.classList.toggle("loss", shown < 0);
     }
@@ -135,11 +145,14 @@
       if (event.isTrusted || !parts.dataset.busy) {
         parts.dataset.busy = "yes";
         const other = both[1 - at];
-        if (input.value !== "") wrote(other, Math.round((whole - value(input)) * 100) / 100);
+        if (!Number.isNaN(value(input))) wrote(other, Math.round((whole - value(input)) * 100) / 100);
         delete parts.dataset.busy;
       }
     }));
   }
+
+  // The way to the turn is shown while the turn is out of sight.
+  const sight = new IntersectionObserver(([turn]) => { part("jump", document).hidden = turn.isIntersecting; }, { rootMargin: "0px 0px -90px" });
 
   // A form is sent once.
   function prepare() {
@@ -157,6 +170,12 @@
         setTimeout(() => sent.delete(form), 4000);
       });
     }
+    for (const button of document.querySelectorAll("[data-copy]")) {
+      button.hidden = !navigator.clipboard;
+      button.onclick = async () => { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = button.dataset.done; };
+    }
+    sight.disconnect();
+    if (part("jump", document)) sight.observe(part("turn", document));
     tick();
   }
 
@@ -168,5 +187,8 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
   setInterval(tick, 1000);
   prepare();
-  if (part("log", document)?.children.length && !location.hash) focus(beginning());
+  if (part("log", document)?.children.length && !location.hash) {
+    focus(beginning());
+    document.querySelector("[data-part=log] > .log")?.scrollIntoView({ block: "start" });
+  }
 })();
