@@ -182,7 +182,7 @@ def test_a_turn_is_said_once_and_the_focus_stays(unhurried: None, tmp_path: Path
         await rooms.join(first.room.code)
         await tab.until("said.length === 1")
         assert "here" in await tab.run("said[0]")
-        assert "1 empty place" in await tab.run("document.activeElement.textContent")
+        assert "the empty place" in await tab.run("document.activeElement.textContent")
         await rooms.join(first.room.code)
         await tab.until("document.querySelector('.turn') !== null")
         assert await tab.run("document.activeElement.matches('.turn h1, .turn .waiting')")

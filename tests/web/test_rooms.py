@@ -286,6 +286,50 @@ def test_who_is_away_is_stood_in_for_until_they_are_back(tmp_path: Path) -> None
     assert record.status is Status.FINISHED
 
 
+def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        due = walker.question.due
+        assert due is not None
+        await walker.post({"question": walker.question.key, "alice_gain": "abc", "bob_gain": "1"})
+        await walker.until("“Alice” must be a number")
+        assert walker.question.due == due
+
+    played(tmp_path / "s.sqlite", play, bargaining(deadline=60))
+
+
+def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        table = next(one for one in rooms.house.offers.values() if len(one.people) == 2)
+        first = await rooms.sit(table)
+        second = await rooms.join(first.room.code)
+        assert "in the place of" not in await first.until(">Your turn<")
+        assert "A program plays on in your place, and you cannot come back." in await second.page()
+        await second.post({}, "leave")
+        assert "A program plays in the place of Bob." in await first.page()
+        assert "A program plays on in your place." in await second.page()
+
+    played(tmp_path / "s.sqlite", play)
+
+
+def test_a_code_that_was_told_leads_to_its_table_and_back_to_one_s_own_place(
+    tmp_path: Path,
+) -> None:
+    async def play(rooms: Rooms) -> None:
+        table = next(one for one in rooms.house.offers.values() if len(one.people) == 2)
+        first = await rooms.sit(table)
+        code = first.room.code
+        asked = await rooms.client.get(f"/join?code=%20{code.lower()}%20&lang=de")
+        assert (asked.status_code, asked.headers["location"]) == (303, f"/join/{code}?lang=de")
+        token = first.path.rpartition("/")[2]
+        again = await rooms.client.get(f"/join/{code}?me={token}")
+        assert (again.status_code, again.headers["location"]) == (303, first.path)
+        assert (await rooms.client.get("/join?code=NONE")).status_code == 404
+
+    played(tmp_path / "s.sqlite", play)
+
+
 def test_who_leaves_without_a_stand_in_forfeits(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> str:
         walker = await rooms.sit(offer(rooms, "bargaining"))

@@ -13,7 +13,7 @@ SHORT = 200
 
 
 def said(action: Action, language: Language, names: Mapping[str, str]) -> str:
-    """An answer in a line: ``Alice gain 60; Bob gain 40``.
+    """An answer in a line, a message last: ``Alice 60; Bob 40; “Fair?”``.
 
     Args:
         names: what those at the table are called, by seat and place.
@@ -22,11 +22,20 @@ def said(action: Action, language: Language, names: Mapping[str, str]) -> str:
         (field, value) for field in fields(type(action).model_json_schema())
         if (value := getattr(action, field.name)) not in (None, "")
     ]  # fmt: skip
-    shown = [_shown(field, value, language, names) for field, value in given]
-    if len(shown) == 1:
-        return shown[0]
-    labels = [language.text(field.label) for field, _ in given]
-    return "; ".join(f"{label} {value}" for label, value in zip(labels, shown, strict=True))
+    if len(given) == 1:
+        return _shown(*given[0], language, names)
+    before, after = language.writing.marks or '""'
+    messages = [f"{before}{value}{after}" for field, value in given if _is_message(field)]
+    others = [
+        f"{language.text(field.label)} {_shown(field, value, language, names)}"
+        for field, value in given if not _is_message(field)
+    ]  # fmt: skip
+    return "; ".join([*others, *messages])
+
+
+def _is_message(field: Field) -> bool:
+    """Whether a field holds words for others."""
+    return field.kind == "words" and (field.most or SHORT + 1) > SHORT
 
 
 def _shown(field: Field, value: Any, language: Language, names: Mapping[str, str]) -> str:
@@ -35,8 +44,7 @@ def _shown(field: Field, value: Any, language: Language, names: Mapping[str, str
         case str() if field.kind == "choice":
             return language.text(option_label(value))
         case str():
-            known = (field.most or SHORT + 1) <= SHORT
-            return names.get(value) or (language.text(value) if known else value)
+            return names.get(value) or (value if _is_message(field) else language.text(value))
         case int() | float() if not isinstance(value, bool):
             return language.writing.local(readable(value))
         case Mapping():
