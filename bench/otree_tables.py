@@ -28,6 +28,8 @@ from cheaptalk.web.bots.pages import Page
 VERSION = "6.0.15"
 ENVIRONMENT = Path(__file__).parent / ".otree-venv"
 ROUNDS = 15
+STARTING = 10.0
+"""Seconds after which a server that cannot start has ended."""
 SETTINGS = """
 SESSION_CONFIGS = [dict(name="shares", app_sequence=["shares"], num_demo_participants=1)]
 SESSION_CONFIG_DEFAULTS = dict(real_world_currency_per_point=1.0, participation_fee=0.0, doc="")
@@ -92,7 +94,8 @@ def install() -> None:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """Where oTree serves the question, as it does in production."""
-    (folder / "shares").mkdir()
+    for name in ("shares", "_static", "_templates"):
+        (folder / name).mkdir()
     (folder / "settings.py").write_text(SETTINGS)
     (folder / "shares" / "__init__.py").write_text(APP)
     (folder / "shares" / "Share.html").write_text(PAGE)
@@ -107,9 +110,13 @@ def serving(folder: Path) -> Iterator[str]:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
+        time.sleep(STARTING)
+        if process.poll() is not None:
+            raise RuntimeError(f"oTree ended with status {process.returncode}")
         yield f"http://127.0.0.1:{port}"
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait()
 
 

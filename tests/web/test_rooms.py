@@ -222,6 +222,29 @@ def test_a_restart_leaves_everybody_where_they_still_play(tmp_path: Path) -> Non
     assert played(tmp_path / "s.sqlite", look) == code
 
 
+def test_a_match_that_ended_as_the_server_was_killed_is_not_played_again(tmp_path: Path) -> None:
+    async def end(rooms: Rooms) -> tuple[str, str]:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        await walker.play()
+        while walker.room.stage is not Stage.OVER:
+            await asyncio.sleep(0)
+        host = rooms.house.host
+        kept = walker.room.kept() | {"stage": Stage.PLAYING.value}
+        await host.desk.ledger.write(keep_room(host.rows.id, walker.room.code, kept))
+        return walker.path, walker.room.match.id
+
+    path, id_ = played(tmp_path / "s.sqlite", end)
+    with Store.open(tmp_path / "s.sqlite") as store:
+        before = store.find(id_).as_json()
+
+    async def look(rooms: Rooms) -> None:
+        await Walker(rooms, path).until(">The game is over<")
+
+    played(tmp_path / "s.sqlite", look)
+    with Store.open(tmp_path / "s.sqlite") as store:
+        assert store.find(id_).as_json() == before
+
+
 def test_what_is_over_is_let_go_and_shown_again(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         walker = await rooms.sit(offer(rooms, "pirate_game"))

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.models import Reply
+from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader, in_flight, members_of
 from cheaptalk.records.store.schema import insert
@@ -196,6 +198,18 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
             )
             for row in connection.execute(query)
         }
+
+
+def how_it_ended(store: Store, match_id: str) -> Ended | None:
+    """How a match ended in play; None where it did not, and is to be played."""
+    table = schema.matches
+    columns = [table.c[one.name] for one in fields(Ended)]
+    settled = table.c.status.in_([status.value for status in SETTLED])
+    with store.reading() as connection:
+        row = connection.execute(
+            sa.select(*columns).where(table.c.id == match_id, settled)
+        ).one_or_none()
+    return None if row is None else Ended(Status(row.status), *row[1:])
 
 
 class Noted(NamedTuple):

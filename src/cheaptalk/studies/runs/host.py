@@ -24,7 +24,13 @@ from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
-from cheaptalk.records.ledger.ledger import CallKey, annotated, mark_unresolved, noted_calls
+from cheaptalk.records.ledger.ledger import (
+    CallKey,
+    annotated,
+    how_it_ended,
+    mark_unresolved,
+    noted_calls,
+)
 from cheaptalk.records.record import SETTLED, failed
 from cheaptalk.records.store.store import StudyRows
 from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
@@ -159,12 +165,14 @@ class Host:
                 end.
 
         Returns:
-            How it ended, which is stored by then; a mismatch where what is recorded does not fit,
+            How it ended, which is stored by then, now or before; a mismatch where what is recorded does not fit,
             and the match is left untouched; None where the host was halted before the end.
 
         Raises:
             StoreError: the store cannot be written; what was committed stays.
         """
+        if before := how_it_ended(self.desk.store, match.id):
+            return before
         row = match_row(self.rows, match, failed("", match.seed))._asdict()
         begun = {"body": row.pop("ended").body, "begun": time.time()}
         live = {"status": Status.LIVE.value} | begun

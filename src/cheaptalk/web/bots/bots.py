@@ -268,7 +268,7 @@ class Bot:
             GaveUp: it was one's own page, which is not to be had.
         """
         said = f"{status}: {' '.join(page.words.split())[:200]}"
-        if status == 429:
+        if status in (429, 503):
             self.tally.slowed += 1
         elif status != 409:  # a place that somebody else took first
             if status < 500 and self.where == self.link:

@@ -49,8 +49,8 @@ LONGEST = 64_000
 BEAT = 15.0
 """Seconds after which a page that hears nothing is told that all is well."""
 COUNT = re.compile("[0-9]{1,18}")
-SETTLING = 10.0
-"""Seconds that an answer may take to be kept before the page is shown all the same."""
+SETTLING = 30.0
+"""Seconds that an answer may take to be kept before it is said not to be."""
 STYLE = Markup((STATIC / "rooms.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
 """Stands in every page: to fetch it would take a slow line as long again as the page itself."""
 STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -210,7 +210,8 @@ class _Pages:
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say in a page why there is nothing."""
         status, said = _refusal(error, self.language(request).text)
-        return self.render(request, "refused.html.jinja", status, said=said)
+        mine = request.path_params.get("token", "") if hasattr(request.state, "guest") else ""
+        return self.render(request, "refused.html.jinja", status, said=said, mine=mine)
 
     async def gallery(self, request: Request) -> Response:
         return self.render(request, "gallery.html.jinja", games=self.games)
@@ -290,6 +291,8 @@ class _Pages:
         if room is not None and room.stage is Stage.PLAYING:
             sitting, key = room.sitting(guest), posted.pop("question", "")
             await _until(lambda: room.over or not sitting.behind(key, room.table), guest.bell)
+            if not room.over and sitting.behind(key, room.table):
+                raise _not_ready()
             question = sitting.waiting(key)
             if question is not None:
                 kept = _kept(room, sitting, question)
@@ -300,6 +303,8 @@ class _Pages:
                 else:
                     sitting.answer(question, text, posted)
                     await _until(kept, guest.bell)
+                    if not kept() and not room.over:
+                        raise _not_ready()
         return self.to_page_of(guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
@@ -413,6 +418,11 @@ def _address(request: Request) -> str:
     if asked.version == 6:
         return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
     return host
+
+
+def _not_ready() -> HTTPException:
+    """That an answer is not kept: its table is not there again yet, or the store is too slow."""
+    return HTTPException(503, "The table is not ready. Go back to it, and send your answer again.")
 
 
 def _kept(room: Room, sitting: Sitting, question: Question) -> Callable[[], bool]:
