@@ -165,8 +165,9 @@ class Host:
                 end.
 
         Returns:
-            How it ended, which is stored by then, now or before; a mismatch where what is recorded does not fit,
-            and the match is left untouched; None where the host was halted before the end.
+            How it ended, now or before, which is stored by then; a mismatch where what is recorded
+            does not fit, and the match is left untouched; None where the host was halted before
+            the end.
 
         Raises:
             StoreError: the store cannot be written; what was committed stays.
