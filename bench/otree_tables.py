@@ -147,7 +147,7 @@ async def asked(
         try:
             async with client.request(method, url, json=data or None) as reply:
                 reply.raise_for_status()
-                found: dict[str, list[dict[str, str]]] = await reply.json()
+                found: dict[str, list[dict[str, str]]] = await reply.json(content_type=None)
                 return found
         except aiohttp.ClientConnectionError:
             await asyncio.sleep(1)
