@@ -322,6 +322,18 @@ def test_an_answer_that_is_refused_wins_no_time(tmp_path: Path) -> None:
     played(tmp_path / "s.sqlite", play, bargaining(deadline=60))
 
 
+def test_an_answer_to_a_question_that_nobody_asked_is_not_waited_for(tmp_path: Path) -> None:
+    async def play(rooms: Rooms) -> None:
+        walker = await rooms.sit(offer(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        key = walker.question.key
+        forged = await asyncio.wait_for(walker.post({"question": f"9{key}"}), timeout=5)
+        assert forged.status_code == 303
+        assert walker.question.key == key
+
+    played(tmp_path / "s.sqlite", play, bargaining())
+
+
 def test_the_others_are_told_when_a_program_takes_the_place_of_who_left(tmp_path: Path) -> None:
     async def play(rooms: Rooms) -> None:
         table = next(one for one in rooms.house.offers.values() if len(one.people) == 2)

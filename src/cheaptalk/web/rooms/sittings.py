@@ -14,6 +14,8 @@ from cheaptalk.rules import Table
 
 PRESENT = 40.0
 """Seconds after which somebody of whom nothing was heard is not there."""
+KEY = re.compile(r"([0-9]{1,9})_([0-9]{1,9})_[0-9a-f]{16}")
+"""What names a question: where in the match it stands, after how many refusals, and a digest."""
 CLOSING = "the server is being stopped"
 
 
@@ -97,7 +99,9 @@ class Sitting:
         asked = time.time()
         due = self._due_of(call, table.requests, asked)
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.open[call.seat] = Question(self._key(call, table), call, due, waiting)
+        self.open[call.seat] = Question(
+            self._key(table.requests, call.seat, call.attempt), call, due, waiting
+        )
         self.bell.ring()
         try:
             text = await asyncio.wait_for(waiting, due and max(0.0, due - asked))
@@ -150,15 +154,17 @@ class Sitting:
 
     def behind(self, key: str, table: Table | None) -> bool:
         """Whether a table that is taken up again has yet to come to the question of this name."""
-        request = key.partition("_")[0]
-        known = re.fullmatch("[0-9]{1,9}", request)
+        known = KEY.fullmatch(key)
         if self.waiting(key) or self.left or self.away or not known:
             return False
-        if table is None or table.requests < int(request):
+        if table is None:
             return True
+        at, attempt = int(known[1]), int(known[2])
         seats = [one.name for one in table.game.seats if one.place == self.place]
-        mine = [seat for seat in seats if seat in table.pending and seat not in self.open]
-        return table.requests == int(request) and bool(mine)
+        if key not in (self._key(at, seat, attempt) for seat in seats):
+            return False
+        waits = any(seat in table.pending and seat not in self.open for seat in seats)
+        return table.requests < at or (table.requests == at and waits)
 
     def _due_of(self, call: PersonCall, request: int, asked: float) -> float | None:
         """When an answer must have come; one that is refused wins no time."""
@@ -170,13 +176,13 @@ class Sitting:
             self._due[call.seat] = request, due
         return due
 
-    def _key(self, call: PersonCall, table: Table) -> str:
+    def _key(self, request: int, seat: str, attempt: int) -> str:
         """What names a question: the room, where in the match it stands, and which attempt it is.
 
         It is the same after a restart, so that what is on a page still counts.
         """
-        what = f"{self.code}/{table.requests}/{call.seat}/{call.attempt}"
-        return f"{table.requests}_{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+        what = f"{self.code}/{request}/{seat}/{attempt}"
+        return f"{request}_{attempt}_{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
 def _none(why: str) -> Reply:
