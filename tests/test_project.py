@@ -47,7 +47,7 @@ def name_of(path: Path) -> str:
 def pinned(lock: str) -> dict[str, str]:
     """The versions that a lock file pins, by package."""
     text = (ROOT / "requirements" / lock).read_text()
-    return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE))
+    return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)", text, re.MULTILINE))
 
 
 def needed(*extras: str, build: bool = True) -> Iterator[Requirement]:

@@ -225,7 +225,8 @@ def test_who_is_written_to_is_told_once_what_the_quotation_marks_mean(
     name: str, parameters: dict[str, Any], style: str
 ) -> None:
     words = style_in(game_box(name), style)
-    sentence = {"german": "stammt von dort"}.get(style, "was written by that player")
+    people = {"english": "stands in quotation marks", "german": "steht in Anführungszeichen"}
+    sentence = people.get(style, "was written by that player")
     for text in read(talked(game_of(name, parameters), HELLO), words).values():
         told = text.count(sentence)
         assert told == 1 or (told == 0 and words.writing.quoted(HELLO) not in text)
