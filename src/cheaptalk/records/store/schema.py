@@ -29,11 +29,20 @@ from cheaptalk.records.store.column_types import (
     Words,
 )
 
-REVISION = "0008"
+REVISION = "0009"
 """The newest migration; a store of a later one is refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
 BATCH_STATES = ("planned", "submitted", "collected")
+ENDINGS = (
+    "complete", "declined", "screened_out", "failed_attention", "timed_out", "partner_left",
+    "technical", "removed", "withdrawn",
+)  # fmt: skip
+"""How a participant's visit ends."""
+PLAY_STATES = (
+    "assigned", "playing", "finished", "left", "partner_left", "timed_out", "technical", "erased",
+)  # fmt: skip
+"""What becomes of a participant's game; ``technical`` is an error that is not play."""
 
 metadata = MetaData()
 
@@ -149,6 +158,122 @@ rooms: Table = Table(
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
+participants: Table = Table(
+    "participants",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("code", Words, nullable=False, unique=True, comment="who it is, by no other name"),
+    Column("cohort", Words, nullable=False, comment="those of different cohorts never meet"),
+    Column("step", Words, nullable=False, comment="where on the path they are"),
+    Column("visit", Whole, nullable=False, comment="how often they came, from 1"),
+    Column("ending", Choice(*ENDINGS), comment="how their last visit ended; null while it goes on"),
+    Column("known_as", Words, comment="the name that they chose for the table; null for none"),
+    Column("language", Words, comment="that they read"),
+    Column("flags", Shaped(list[str]), nullable=False, comment="what was noticed of them"),
+    Column("begun", Moment, nullable=False, comment="seconds since 1970"),
+    Column("changed", Moment, nullable=False, comment="when they last went on"),
+)
+
+responses: Table = Table(
+    "responses",
+    metadata,
+    Column(
+        "participant_id",
+        Integer,
+        ForeignKey("participants.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("number", Whole, primary_key=True, comment="counts what they answered, from 0"),
+    Column("step", Words, nullable=False, comment="of the path"),
+    Column("visit", Whole, nullable=False),
+    Column("game", Whole, nullable=False, comment="the number of the game before or at it"),
+    Column("answer", Shaped(dict[str, Any]), nullable=False, comment="by item"),
+    Column("right", Boolean, comment="whether it is what was wanted; null where nothing was"),
+    Column("shown", Moment, comment="seconds since 1970; null where nobody noted it"),
+    Column("answered", Moment, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+plays: Table = Table(
+    "plays",
+    metadata,
+    Column(
+        "participant_id",
+        Integer,
+        ForeignKey("participants.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
+    Column("treatment", Words, nullable=False, comment="the table that they were assigned to"),
+    Column("game", Words, nullable=False),
+    Column("room", Words, comment="null where none was found"),
+    Column("match_id", Words, comment="null before it begins, and once it is erased"),
+    Column("place", Words),
+    Column("state", Choice(*PLAY_STATES), nullable=False, comment="what became of it"),
+    Column("payoff", Number, comment="in the game's unit; null where it did not finish"),
+    Column("cents", Whole, comment="what it earned; null before it ends"),
+    Column("assigned", Moment, nullable=False, comment="seconds since 1970"),
+    Column("ended", Moment),
+    sqlite_with_rowid=False,
+)
+
+notices: Table = Table(
+    "notices",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column(
+        "participant_id", Integer, ForeignKey("participants.id", ondelete="CASCADE"), nullable=False
+    ),
+    Column("kind", Choice("message", "attention"), nullable=False),
+    Column("text", LongWords, nullable=False),
+    Column("wanted", Words, comment="what is to be answered; null where nothing is"),
+    Column("sent", Moment, nullable=False, comment="seconds since 1970"),
+    Column("due", Moment, comment="when an answer is too late; null for never"),
+    Column("answered", Moment),
+    Column("right", Boolean, comment="null while it is open, and of messages"),
+)
+
+payments: Table = Table(
+    "payments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column(
+        "participant_id",
+        Integer,
+        ForeignKey("participants.id", ondelete="SET NULL"),
+        comment="null where they are deleted",
+    ),
+    Column("key", Words, nullable=False, comment="what it is for; nothing is paid twice"),
+    Column("kind", Choice("base", "bonus"), nullable=False),
+    Column("cents", Whole, nullable=False),
+    Column("made", Moment, nullable=False, comment="seconds since 1970"),
+    Column("payout_id", Integer, ForeignKey("payouts.id"), comment="null until it is paid out"),
+    UniqueConstraint("participant_id", "key"),
+)
+
+payouts: Table = Table(
+    "payouts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False),
+    Column("form", Words, nullable=False, comment="for whom its file is"),
+    Column("by", Words, nullable=False, comment="the account that asked for it"),
+    Column("people", Whole, nullable=False),
+    Column("cents", Whole, nullable=False),
+    Column("made", Moment, nullable=False, comment="seconds since 1970"),
+)
+
+recruitments: Table = Table(
+    "recruitments",
+    metadata,
+    Column("study_id", Integer, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("state", Choice("open", "paused", "closed"), nullable=False),
+    Column("keep_until", Moment, comment="when people's data are to be deleted; null for never"),
+    Column("changed", Moment, nullable=False, comment="seconds since 1970"),
+)
+
 calls: Table = Table(
     "calls",
     metadata,
@@ -206,3 +331,6 @@ judgements: Table = Table(
 )
 
 Index("matches_by_configuration", matches.c.configuration_id)
+Index("participants_by_study", participants.c.study_id)
+Index("plays_by_match", plays.c.match_id)
+Index("payments_by_study", payments.c.study_id)
