@@ -74,7 +74,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def static_path(name: str) -> str:
-    """Where a file of ours is; another text has another address, so that no old one is shown."""
+    """Where a file of ours is, below the root; another text has another address, shown at once."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
     return f"/static/{name}?{digest[:12]}"
 
@@ -112,7 +112,7 @@ def about_in_full(game: Game) -> str:
 def make_rooms(
     house: House, links: Links, address: Address = ANYWHERE, title: str = "cheaptalk"
 ) -> FastAPI:
-    """The rooms as a web application.
+    """The rooms as a web application, which may be mounted below the beginning of a site.
 
     Args:
         address: where people find them.
@@ -123,7 +123,7 @@ def make_rooms(
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(_Headed)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.add_route("/static/{name}", StaticFiles(directory=HERE))
     pages = _Pages(house, links, address, title)
     for error in (
         404,
@@ -156,10 +156,12 @@ class _Headed:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        file = scope["path"].startswith(f"{scope.get('root_path', '')}/static/")
+
         async def headed(message: Any) -> None:
             if message["type"] == "http.response.start":
                 said = dict(HEADERS)
-                if message["status"] == 200 and scope["path"].startswith("/static/"):
+                if message["status"] == 200 and file:
                     said["Cache-Control"] = KEPT
                 if scope["scheme"] == "https":
                     said["Strict-Transport-Security"] = SECURE
@@ -192,9 +194,10 @@ class _Pages:
         """A page in the language of whoever asks; ``me`` is in its links to pages of nobody."""
         chosen = request.query_params.get("lang")
         language = self.language(request)
+        root = _root(request)
         values |= {
-            "title": self.title, "me": me,
-            "here": request.url.path if request.method == "GET" else "/",
+            "title": self.title, "me": me, "root": root,
+            "here": request.url.path if request.method == "GET" else f"{root}/",
             "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
         }  # fmt: skip
         text = self.templates[language.code].get_template(template).render(values)
@@ -232,19 +235,20 @@ class _Pages:
             raise HTTPException(404)
         guest = self.whoever(request, posted)
         await self.house.open(offer, guest, posted.get("place") or None)
-        return self.to_page_of(guest, posted.get("me", ""))
+        return self.to_page_of(request, guest, posted.get("me", ""))
 
     async def by_code(self, request: Request, code: str = "", me: str = "") -> Response:
         """Go where somebody is invited who was told the code alone."""
         room = self.room(code.strip())
         chosen = {"me": me, "lang": request.query_params.get("lang", "")}
         query = urlencode({name: text for name, text in chosen.items() if text})
-        return RedirectResponse(f"/join/{room.code}" + (f"?{query}" if query else ""), 303)
+        where = f"{_root(request)}/join/{room.code}"
+        return RedirectResponse(f"{where}?{query}" if query else where, 303)
 
     async def invitation(self, request: Request, code: str, me: str = "") -> Response:
         room = self.room(code)
         if me and self.known(request, me).room is room:
-            return RedirectResponse(f"/p/{me}", 303)
+            return RedirectResponse(f"{_root(request)}/p/{me}", 303)
         self.house.sweep(room)
         game = room.offer.game
         return self.render(request, "invitation.html.jinja", room=room, game=game, me=me)
@@ -253,21 +257,22 @@ class _Pages:
         posted = await self.posted(request, self.openings, _address(request))
         room, guest = self.room(code), self.whoever(request, posted)
         await self.house.join(room, guest)
-        return self.to_page_of(guest, posted.get("me", ""))
+        return self.to_page_of(request, guest, posted.get("me", ""))
 
     async def guest(self, request: Request, token: str) -> Response:
         """The one page of a guest: where they are, whatever that is."""
         guest = self.known(request, token)
         if "lang" in request.query_params:
             await self.house.keep(guest)
-            return self.to_page_of(guest, token)
+            return self.to_page_of(request, guest, token)
         await self.house.come_back(guest)
         room = guest.room
         values: dict[str, Any] = {"token": token, "guest": guest, "number": guest.bell.number}
         if room is None:
             return self.render(request, "gallery.html.jinja", games=self.games, me=token)
         if room.stage is Stage.WAITING:
-            link = f"{self.address.url or str(request.base_url).rstrip('/')}/join/{room.code}"
+            site = self.address.url or f"{request.url.scheme}://{request.url.netloc}"
+            link = f"{site}{_root(request)}/join/{room.code}"
             return self.render(request, "lobby.html.jinja", room=room, link=link, **values)
         view = table_view(self.house, room, guest, self.language(request))
         return self.render(request, "table.html.jinja", room=room, view=view, **values)
@@ -305,7 +310,7 @@ class _Pages:
                     await _until(kept, guest.bell)
                     if not kept() and not room.over:
                         raise _not_ready()
-        return self.to_page_of(guest, token)
+        return self.to_page_of(request, guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:
         """Leave, say that one is back, begin with stand-ins, try again, or be done."""
@@ -326,7 +331,7 @@ class _Pages:
             guest.room = None
         elif deed not in ("back", "fill", "again", "done"):
             raise HTTPException(404)
-        return self.to_page_of(guest, token)
+        return self.to_page_of(request, guest, token)
 
     def known(self, request: Request, token: str) -> Guest:
         """Whose link it is.
@@ -355,8 +360,8 @@ class _Pages:
             raise HTTPException(404, "There is no table with this code. Ask for it once more.")
         return found
 
-    def to_page_of(self, guest: Guest, token: str = "") -> Response:
-        where = f"/p/{token or self.links.token(guest.name)}"
+    def to_page_of(self, request: Request, guest: Guest, token: str = "") -> Response:
+        where = f"{_root(request)}/p/{token or self.links.token(guest.name)}"
         return RedirectResponse(where, 303)
 
     async def posted(self, request: Request, limit: Limit, who: str) -> dict[str, str]:
@@ -406,6 +411,12 @@ def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
     if status == 500:
         return status, _("Something failed here that is no fault of yours. Go back, and try again.")
     return status, _("There is nothing here. Go to the beginning, and choose a game.")
+
+
+def _root(request: Request) -> str:
+    """Where the rooms are mounted: what stands before each of their paths."""
+    root: str = request.scope.get("root_path", "")
+    return root
 
 
 def _address(request: Request) -> str:
