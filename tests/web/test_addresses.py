@@ -15,9 +15,10 @@ from cheaptalk.web import (
     public_address,
     who_can_join,
 )
+from cheaptalk.web.headers import static_path
 from cheaptalk.web.rooms import server
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
-from cheaptalk.web.rooms.server import static_path
+from cheaptalk.web.rooms.server import STATIC
 from tests.web.served import served
 from tests.web.walker import visited
 
@@ -102,7 +103,7 @@ def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
     async def main() -> None:
         async with served(tmp_path) as (_, client, _):
             page = await client.get("/")
-            file = await client.get(static_path("rooms.js"))
+            file = await client.get(static_path(STATIC / "rooms.js"))
             for answer in (page, file, await client.get("/static/none"), await client.get("/x")):
                 assert "default-src 'none'" in answer.headers["content-security-policy"]
                 assert "server" not in answer.headers

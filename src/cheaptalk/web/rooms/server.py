@@ -1,10 +1,7 @@
 """The server behind the rooms: pages that work without scripts, and events that keep them fresh."""
 
 import asyncio
-import base64
-import hashlib
 import inspect
-import ipaddress
 import re
 import socket
 import time
@@ -12,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import jinja2
 import uvicorn
@@ -28,6 +25,8 @@ from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.text import capital
+from cheaptalk.web.headers import Headed, page_headers, static_path
+from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
 from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
@@ -44,8 +43,6 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 OPENINGS = (600, 20.0)
 """Tables that one address may open at once, and a second: a whole school may sit behind it."""
-LONGEST = 64_000
-"""Bytes of a form."""
 BEAT = 15.0
 """Seconds after which a page that hears nothing is told that all is well."""
 COUNT = re.compile("[0-9]{1,18}")
@@ -53,30 +50,7 @@ SETTLING = 30.0
 """Seconds that an answer may take to be kept before it is said not to be."""
 STYLE = Markup((STATIC / "rooms.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
 """Stands in every page: to fetch it would take a slow line as long again as the page itself."""
-STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-HEADERS = {
-    "Content-Security-Policy": (
-        f"default-src 'none'; script-src 'self'; style-src 'sha256-{STYLE_HASH}'; "
-        "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cache-Control": "no-store",
-}
-SECURE = "max-age=31536000"
-"""How long browsers that came by https come by nothing else."""
-KEPT = "public, max-age=31536000, immutable"
-"""How long browsers keep our files: another text has another address."""
 NOT_SAID = "Not Found"
-FORM = "application/x-www-form-urlencoded"
-
-
-def static_path(name: str) -> str:
-    """Where a file of ours is, below the root; another text has another address, shown at once."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
-    return f"/static/{name}?{digest[:12]}"
 
 
 def templates(language: Language) -> jinja2.Environment:
@@ -85,7 +59,7 @@ def templates(language: Language) -> jinja2.Environment:
     made.filters |= {"about": about, "gist": gist}
     made.globals["introduced"] = partial(introduced, language)
     made.globals |= {
-        "fields": fields, "Stage": Stage, "script": static_path("rooms.js"),
+        "fields": fields, "Stage": Stage, "script": static_path(STATIC / "rooms.js"),
         "style": STYLE, "languages": list(languages().values()),
     }  # fmt: skip
     return made
@@ -122,7 +96,7 @@ def make_rooms(
         title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(_Headed)
+    app.add_middleware(Headed, headers=page_headers(STYLE))
     app.add_route("/static/{name}", StaticFiles(directory=HERE))
     pages = _Pages(house, links, address, title)
     for error in (
@@ -147,29 +121,6 @@ def make_rooms(
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/{deed}")(pages.deed)
     return app
-
-
-class _Headed:
-    """Says in the headers of every answer what browsers may do with it."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        file = scope["path"].startswith(f"{scope.get('root_path', '')}/static/")
-
-        async def headed(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                said = dict(HEADERS)
-                if message["status"] == 200 and file:
-                    said["Cache-Control"] = KEPT
-                if scope["scheme"] == "https":
-                    said["Strict-Transport-Security"] = SECURE
-                pairs = [(name.lower().encode(), text.encode()) for name, text in said.items()]
-                message = {**message, "headers": [*message["headers"], *pairs]}
-            await send(message)
-
-        await self.app(scope, receive, headed)
 
 
 class _Pages:
@@ -229,7 +180,7 @@ class _Pages:
 
     async def open(self, request: Request) -> Response:
         """Open a room, and go there."""
-        posted = await self.posted(request, self.openings, _address(request))
+        posted = await posted_form(request, self.openings, asker(request))
         offer = self.offers.get(posted.get("offer", ""))
         if offer is None:
             raise HTTPException(404)
@@ -254,7 +205,7 @@ class _Pages:
         return self.render(request, "invitation.html.jinja", room=room, game=game, me=me)
 
     async def join(self, request: Request, code: str) -> Response:
-        posted = await self.posted(request, self.openings, _address(request))
+        posted = await posted_form(request, self.openings, asker(request))
         room, guest = self.room(code), self.whoever(request, posted)
         await self.house.join(room, guest)
         return self.to_page_of(request, guest, posted.get("me", ""))
@@ -290,7 +241,7 @@ class _Pages:
     async def answer(self, request: Request, token: str) -> Response:
         """Answer a question; one that is no longer open counts as seen, and changes nothing."""
         guest = self.known(request, token)
-        posted = await self.posted(request, self.posts, guest.name)
+        posted = await posted_form(request, self.posts, guest.name)
         await self.house.come_back(guest)
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
@@ -315,7 +266,7 @@ class _Pages:
     async def deed(self, request: Request, token: str, deed: str) -> Response:
         """Leave, say that one is back, begin with stand-ins, try again, or be done."""
         guest = self.known(request, token)
-        await self.posted(request, self.posts, guest.name)
+        await posted_form(request, self.posts, guest.name)
         if deed != "leave":
             await self.house.come_back(guest)
         room = guest.room
@@ -364,35 +315,6 @@ class _Pages:
         where = f"{_root(request)}/p/{token or self.links.token(guest.name)}"
         return RedirectResponse(where, 303)
 
-    async def posted(self, request: Request, limit: Limit, who: str) -> dict[str, str]:
-        """A form's fields.
-
-        Raises:
-            HTTPException: it comes from another site, too often, or is too long or no form.
-        """
-        if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-            raise HTTPException(403, "This form was sent from another page.")
-        if not limit.allows(who):
-            raise HTTPException(429, "That was too fast. Wait a few seconds, and try again.")
-        kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
-        if kind != FORM:
-            raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST:
-                raise HTTPException(413, "That is too long. Go back, and write less.")
-        try:
-            pairs = parse_qsl(
-                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=500
-            )
-            named = dict(pairs)
-            if len(set(pairs)) > len(named):
-                raise ValueError("a field has two values")
-        except ValueError:
-            raise HTTPException(400, "This form cannot be read. Go back, and try again.") from None
-        return named
-
 
 def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
     """The status and the sentence of a page that says why there is nothing."""
@@ -417,18 +339,6 @@ def _root(request: Request) -> str:
     """Where the rooms are mounted: what stands before each of their paths."""
     root: str = request.scope.get("root_path", "")
     return root
-
-
-def _address(request: Request) -> str:
-    """Who asks, as far as anybody can tell: one line has many IPv6 addresses, but one network."""
-    host = request.client.host if request.client else ""
-    try:
-        asked = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if asked.version == 6:
-        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
-    return host
 
 
 def _not_ready() -> HTTPException:
