@@ -16,9 +16,9 @@ from cheaptalk.web import (
     who_can_join,
 )
 from cheaptalk.web.headers import static_path
-from cheaptalk.web.rooms import server
+from cheaptalk.web.rooms import pages
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
-from cheaptalk.web.rooms.server import STATIC
+from cheaptalk.web.rooms.pages import STATIC
 from tests.web.served import served
 from tests.web.walker import visited
 
@@ -49,7 +49,7 @@ def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> No
 def test_limits_are_of_who_asks_if_a_proxy_says_so(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "OPENINGS", (40, 1.0))
+    monkeypatch.setattr(pages, "OPENINGS", (40, 1.0))
 
     async def main() -> None:
         async with served(tmp_path, url) as (_, client, _):

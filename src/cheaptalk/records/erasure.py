@@ -25,11 +25,11 @@ def erase(store: Store, code: str, *, keep_count: bool = False) -> None:
             sa.select(participants.c.id).where(participants.c.code == code)
         ).scalar_one_or_none()
         if found is not None:
-            _erase(connection, found, code, keep_count)
+            _erase(connection, found, keep_count)
     store.backend.wipe()
 
 
-def _erase(connection: sa.Connection, number: int, code: str, keep_count: bool) -> None:
+def _erase(connection: sa.Connection, number: int, keep_count: bool) -> None:
     own = sa.select(plays.c.match_id, plays.c.room).where(plays.c.participant_id == number)
     rows = connection.execute(own).all()
     _erase_matches(connection, [row.match_id for row in rows if row.match_id is not None])

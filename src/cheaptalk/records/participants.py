@@ -1,4 +1,4 @@
-"""Participants, as the store keeps them: who came, what they answered and played, what they are owed.
+"""Participants, as the store keeps them: who came, what they answered and played, and their pay.
 
 What writes is given to :meth:`.Ledger.write`, so that it is committed before anybody acts on it.
 """
