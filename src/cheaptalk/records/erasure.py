@@ -4,29 +4,33 @@ Matches that they played go as a whole, since what others answered there answers
 what they earned. What was paid stays as an amount that is nobody's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.store import Store
 
 participants, plays, matches = schema.participants, schema.plays, schema.matches
 
 
-def erase(store: Store, code: str, *, keep_count: bool = False) -> None:
-    """Delete a participant; the store must be held for writing, and no match of theirs under way.
+def erase(code: str, *, keep_count: bool = False) -> Callable[[sa.Connection], None]:
+    """What deletes a participant, for :meth:`.Ledger.write`; no match of theirs may be under way.
+
+    See to it with :meth:`.Backend.wipe` afterwards that nothing stays in the files.
 
     Args:
+        code: the participant's.
         keep_count: keep that they came, and how far, so that reports can count them.
     """
-    with store.transaction() as connection:
+
+    def work(connection: sa.Connection) -> None:
         found = connection.execute(
             sa.select(participants.c.id).where(participants.c.code == code)
         ).scalar_one_or_none()
         if found is not None:
             _erase(connection, found, keep_count)
-    store.backend.wipe()
+
+    return work
 
 
 def _erase(connection: sa.Connection, number: int, keep_count: bool) -> None:

@@ -76,6 +76,15 @@ class Identities:
             )
             return str(found.fetchone()[0])
 
+    def code_of(self, study: str, source: str, known_by: str) -> str | None:
+        """The code of whoever came by an id; None where nobody did."""
+        with self._open() as connection:
+            row = connection.execute(
+                "select code from identities where study = ? and source = ? and known_by = ?",
+                (study, source, known_by),
+            ).fetchone()
+            return None if row is None else str(row[0])
+
     def of_study(self, study: str) -> dict[str, Identity]:
         """The identities of a study's participants, by their codes."""
         with self._open() as connection:

@@ -71,9 +71,9 @@ def go_on(progress: Progress) -> Write:
             rows = [{"participant_id": progress.id, **row} for row in progress.responses]
             connection.execute(sa.insert(responses), rows)
         if progress.play is not None:
-            new = insert(plays).values({"participant_id": progress.id, **progress.play})
-            set_ = {name: new.excluded[name] for name in progress.play if name != "number"}
             keys = ["participant_id", "number"]
+            new = insert(plays).values({**progress.play, "participant_id": progress.id})
+            set_ = {name: new.excluded[name] for name in progress.play if name not in keys}
             connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_))
         if progress.owed:
             rows = [
@@ -119,7 +119,7 @@ def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant
         found: dict[int, list[Row]] = defaultdict(list)
         query = sa.select(table).where(table.c.participant_id.in_(ours)).order_by(table.c[order])
         for row in connection.execute(query).mappings():
-            found[row["participant_id"]].append(row)
+            found[row["participant_id"]].append(dict(row))
         return found
 
     with store.reading() as connection:
@@ -132,7 +132,7 @@ def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant
         played = rows(connection, plays, "number")
         told = rows(connection, notices, "id")
         return [
-            KeptParticipant(row, answered[row["id"]], played[row["id"]], told[row["id"]])
+            KeptParticipant(dict(row), answered[row["id"]], played[row["id"]], told[row["id"]])
             for row in people
         ]
 
@@ -160,7 +160,8 @@ def recruitment(store: StoreReader, study_id: int) -> Row | None:
     """Whether a study takes people, and until when it keeps their data; None before its first."""
     query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
     with store.reading() as connection:
-        return connection.execute(query).mappings().one_or_none()
+        row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else dict(row)
 
 
 def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:

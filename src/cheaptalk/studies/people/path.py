@@ -284,7 +284,7 @@ class _Way:
     def _instructions(self, step: Instructions) -> Steps:
         last = len(step.pages) - (not step.game)
         for part in range(last + 1):
-            items = ()
+            items: tuple[Item, ...] = ()
             if part == last and step.code_word is not None:
                 items = (code_word_item(step.code_word),)
             given = yield self._page(step, items, part=part)

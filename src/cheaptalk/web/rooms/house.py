@@ -174,6 +174,15 @@ class House:
             await self._vacate(room, guest)
         guest.bell.ring()
 
+    def forget(self, guest: Guest) -> None:
+        """Let somebody go for good, with all rooms in which they sat: nothing is known of them."""
+        for code, room in list(self.rooms.items()):
+            if room.seats(guest):
+                for other in filter(None, room.guests.values()):
+                    other.room = None if other.room is room else other.room
+                del self.rooms[code]
+        self.guests.pop(guest.name, None)
+
     def sweep(self, room: Room) -> None:
         """Free the places of those who are no longer there, until they come back."""
         if room.stage is Stage.WAITING:

@@ -46,9 +46,13 @@ STYLE = Markup((STATIC / "rooms.css").read_text(encoding="utf-8"))  # noqa: S704
 NOT_SAID = "Not Found"
 
 
-def templates(language: Language) -> jinja2.Environment:
-    """The templates of pages in a language, everything in them escaped."""
-    made = language.templates(HERE / "templates")
+def templates(language: Language, *folders: Path) -> jinja2.Environment:
+    """The templates of pages in a language, everything in them escaped.
+
+    Args:
+        folders: with templates that go before those of rooms.
+    """
+    made = language.templates(*folders, HERE / "templates")
     made.filters |= {"about": about, "gist": gist}
     made.globals["introduced"] = partial(introduced, language)
     made.globals |= {

@@ -9,6 +9,7 @@ from fastapi import FastAPI, HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from cheaptalk.loopback import HOST
 from cheaptalk.studies.study import Study, load_study
@@ -30,24 +31,8 @@ def make_rooms(
         address: where people find them.
         title: what stands over all pages.
     """
-    app = FastAPI(
-        title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
-    )
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
-    app.add_middleware(Headed, headers=page_headers(STYLE))
-    app.add_route("/static/{name}", StaticFiles(directory=HERE))
     pages = RoomPages(house, links, address, title)
-    for error in (
-        404,
-        405,
-        500,
-        HTTPException,
-        RequestValidationError,
-        NotHere,
-        BadLink,
-        ExpiredLink,
-    ):
-        app.add_exception_handler(error, pages.refused)
+    app = bare_app(pages, STYLE, address, title)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
     app.post("/open")(pages.open)
@@ -58,6 +43,21 @@ def make_rooms(
     app.get("/p/{token}/events")(pages.events)
     app.post("/p/{token}/answer")(pages.answer)
     app.post("/p/{token}/{deed}")(pages.deed)
+    return app
+
+
+def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> FastAPI:
+    """A web application without pages yet: its headers, its files, and what it refuses."""
+    app = FastAPI(
+        title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
+    app.add_middleware(Headed, headers=page_headers(style))
+    app.router.routes.append(Route("/static/{name}", StaticFiles(directory=HERE)))
+    for error in (
+        404, 405, 500, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink,
+    ):  # fmt: skip
+        app.add_exception_handler(error, pages.refused)
     return app
 
 
