@@ -99,10 +99,12 @@ class Limits(Value):
     """How much one person may play.
 
     Attributes:
+        visits: how often they may come, each time with the games of one visit.
         games: in all.
         hours: that must lie between two games of one family.
     """
 
+    visits: Annotated[int, Field(ge=1)] = 1
     games: Annotated[int, Field(ge=1)] = 1000
     hours: Annotated[float, Field(ge=0, le=24 * 365)] = 0
 

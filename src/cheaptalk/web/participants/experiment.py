@@ -283,8 +283,9 @@ class Experiment:
         Moments are in seconds since 1970.
         """
         stop = who.journey.stop
+        limits = self.protocol.limits
         ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
-        if not ended or stop.game >= self.protocol.limits.games:
+        if not ended or stop.game >= limits.games or stop.visit >= limits.visits:
             return False
         room = [one for one in self.treatments if self.filled[one.name] < one.places]
         waits = [self._free_from(who, one) for one in room]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import jinja2
 from babel.dates import format_datetime
 from babel.numbers import format_currency
 from fastapi import HTTPException, Request
@@ -16,7 +17,7 @@ from markupsafe import Markup
 
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import in_language
-from cheaptalk.studies.people.path import End, GoOn, Page
+from cheaptalk.studies.people.path import End, GoOn, Page, Play
 from cheaptalk.studies.people.pay import Due, dues, earned
 from cheaptalk.studies.people.protocol import cents
 from cheaptalk.studies.people.steps import Instructions
@@ -25,10 +26,10 @@ from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.house import NotHere
-from cheaptalk.web.rooms.languages import Language, languages
+from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of, templates
+from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of, until
 from cheaptalk.web.rooms.rooms import Guest, Stage
 from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.views import table_view
@@ -50,19 +51,21 @@ class ParticipantPages(RoomPages):
         supervisor: of the experiment.
     """
 
+    folders = (HERE / "templates",)
+
     def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
         self.supervisor = supervisor
         self.experiment = supervisor.experiment
         self.protocol = self.experiment.protocol
         super().__init__(self.experiment.house, links, address, title)
-        self.templates = {
-            one.code: templates(one, HERE / "templates") for one in languages().values()
-        }
-        for code, made in self.templates.items():
-            made.filters["words"] = lambda text, code=code: in_language(text, code)
-            made.filters["cents"] = lambda amount, code=code: self.money(amount, code)
-            made.filters["clock"] = lambda moment, code=code: clock(moment, code)
-            made.globals["style"] = PAGE_STYLE
+
+    def environment(self, language: Language) -> jinja2.Environment:
+        made, code = super().environment(language), language.code
+        made.filters["words"] = lambda text: in_language(text, code)
+        made.filters["cents"] = lambda amount: self.money(amount, code)
+        made.filters["clock"] = lambda moment: clock(moment, code)
+        made.globals["style"] = PAGE_STYLE
+        return made
 
     def money(self, amount: int, code: str) -> str:
         """An amount of cents as people read it in a language."""
@@ -283,7 +286,7 @@ class ParticipantPages(RoomPages):
         who = self.participant(request, token)
         posted = await posted_form(request, self.posts, who.code)
         deeds = {
-            "leave": self.supervisor.leave_table, "done": self.supervisor.done,
+            "leave": self.supervisor.leave_table, "done": self._done,
             "give_up": self.supervisor.give_up, "back": self._back, "again": self._try_again,
             "fill": self._fill,
         }  # fmt: skip
@@ -306,6 +309,13 @@ class ParticipantPages(RoomPages):
             await self.supervisor.erase(who)
         else:
             await self.supervisor.end(who, "withdrawn")
+
+    async def _done(self, who: Participant) -> None:
+        """Let somebody go on from how their match ended, once that is kept."""
+        room = who.guest.room
+        if room is not None and room.over and room.stage is not Stage.BROKEN:
+            await until(lambda: not isinstance(who.journey.stop, Play), who.guest.bell)
+        await self.supervisor.done(who)
 
     async def _back(self, who: Participant) -> None:
         """Let somebody be at the table again who was away."""

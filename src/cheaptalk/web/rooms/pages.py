@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import jinja2
@@ -81,20 +81,30 @@ def about_in_full(game: Game) -> str:
 
 
 class RoomPages:
-    """The pages, each for one guest alone."""
+    """The pages, each for one guest alone.
+
+    Attributes:
+        folders: with templates that go before those of rooms.
+    """
+
+    folders: ClassVar[tuple[Path, ...]] = ()
 
     def __init__(self, house: House, links: Links, address: Address, title: str) -> None:
         self.house = house
         self.links = links
         self.address = address
         self.title = title
-        self.templates = {one.code: templates(one) for one in languages().values()}
-        for one in self.templates.values():
-            one.filters["called"] = lambda offer: links.offer(offer.name)
+        self.templates = {one.code: self.environment(one) for one in languages().values()}
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.posts = Limit(30, 5)
         self.openings = Limit(*OPENINGS)
+
+    def environment(self, language: Language) -> jinja2.Environment:
+        """The templates of these pages in a language."""
+        made = templates(language, *self.folders)
+        made.filters["called"] = lambda offer: self.links.offer(offer.name)
+        return made
 
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
@@ -203,7 +213,7 @@ class RoomPages:
         room = guest.room
         if room is not None and room.stage is Stage.PLAYING:
             sitting, key = room.sitting(guest), posted.pop("question", "")
-            await _until(lambda: room.over or not sitting.behind(key, room.table), guest.bell)
+            await until(lambda: room.over or not sitting.behind(key, room.table), guest.bell)
             if not room.over and sitting.behind(key, room.table):
                 raise _not_ready()
             question = sitting.waiting(key)
@@ -215,7 +225,7 @@ class RoomPages:
                     sitting.refused, sitting.unclear = posted, str(unclear)
                 else:
                     sitting.answer(question, text, posted)
-                    await _until(kept, guest.bell)
+                    await until(kept, guest.bell)
                     if not kept() and not room.over:
                         raise _not_ready()
         return self.to_page_of(request, guest, token)
@@ -315,7 +325,7 @@ def _kept(room: Room, sitting: Sitting, question: Question) -> Callable[[], bool
     return kept
 
 
-async def _until(true: Callable[[], bool], bell: Bell) -> None:
+async def until(true: Callable[[], bool], bell: Bell) -> None:
     """Wait until something is so, but not for ever."""
     late = time.monotonic() + SETTLING
     while not true() and time.monotonic() < late:
