@@ -24,6 +24,12 @@ RETURN = {
     "prolific": "https://app.prolific.com/submissions/complete?cc={code}",
 }
 """Where people are sent in the end, by where they came from, unless the study says otherwise."""
+PLACEHOLDERS = {
+    "PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "STUDY_ID": "{{%STUDY_ID%}}",
+    "SESSION_ID": "{{%SESSION_ID%}}", "survey_code": "%SURVEY_CODE%",
+    "workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}",
+}  # fmt: skip
+"""What platforms replace in a link, by the name of the parameter."""
 CENT = Decimal("0.01")
 
 
@@ -212,6 +218,18 @@ class Protocol(Value):
                 f"{{{twice[0]}: {{name: second, ...}}}}"
             )
         return self
+
+    @property
+    def link(self) -> str:
+        """Where people come to, below the study's address, with what their source puts in.
+
+        >>> Protocol(path=["games"], recruitment={"source": "sona"}).link
+        '/?survey_code=%SURVEY_CODE%'
+        """
+        parameters = self.recruitment.parameters
+        if self.recruitment.source in ("open", "code"):
+            return "/"
+        return "/?" + "&".join(f"{one}={PLACEHOLDERS.get(one, '...')}" for one in parameters)
 
     @property
     def steps(self) -> list[Step]:

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from cheaptalk.loopback import HOST
 from cheaptalk.studies.study import Study, load_study
@@ -76,9 +77,19 @@ async def serve_rooms(
         address: where people find them; by default where they listen.
     """
     address = address or own_address(there)
+    await serve_app(make_rooms(house, links, address), there, address)
+
+
+async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> None:
+    """Serve a web application until stopped.
+
+    Args:
+        there: where to listen.
+        address: where people find it.
+    """
     config = uvicorn.Config(
-        make_rooms(house, links, address), log_level="warning", timeout_graceful_shutdown=1,
-        proxy_headers=address.proxied, forwarded_allow_ips=[HOST], server_header=False,
+        app, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
+        forwarded_allow_ips=[HOST], server_header=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
     try:
