@@ -13,7 +13,7 @@ class Tries:
         within: the while, in seconds.
         now: seconds, from any start.
 
-    >>> tries = Tries(2, 60, now=iter([0.0, 1.0, 2.0, 61.5]).__next__)
+    >>> tries = Tries(2, 60, now=iter([0.0, 1.0, 2.0, 60.5]).__next__)
     >>> [tries.wait("ann"), tries.count("ann"), tries.count("ann")]
     [0.0, None, None]
     >>> tries.wait("ann")
