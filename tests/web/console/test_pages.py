@@ -8,13 +8,15 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cheaptalk.web.console.reception import LONGEST
+from cheaptalk.web.console.reception import LONGEST, STYLE
 from cheaptalk.web.console.studies import START
+from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.limits import Limit
 from tests.web.console.office import CSRF, ROOT, Browser, Office, in_office, opened
@@ -28,7 +30,7 @@ FIELDS = ["name", "role", "text", "version", "password", "old", "again", "code",
 def routes(office: Office) -> list[tuple[str, str]]:
     """All that the console can be asked for, as addresses of things that are there."""
     found = [route for route in office.app.routes if isinstance(route, APIRoute)]
-    return [(method, route.path) for route in found for method in route.methods]
+    return [(method, route.path) for route in found for method in route.methods or ()]
 
 
 def address(path: str) -> str:
@@ -163,15 +165,17 @@ def test_a_design_is_kept_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> N
         for version, (text, said) in enumerate((
             ("name: [", "line 1"), ("name: pilot\nplayer: {}", "player"),
             (START.format(name="pilot2"), "is called pilot here, not pilot2"),
+            (START.format(name="pilot").replace("boulware", "boulwark"), "mean &#34;boulware"),
         ), 1):  # fmt: skip
             shown = await browser.shown(await browser.post(page, text=text, version=str(version)))
             assert said in shown
             assert "not a study yet" in shown
             assert "not complete" in (await browser.get("/")).text
             assert office.database.drafts.read("pilot").text == text
-        await browser.post(page, text=START.format(name="pilot"), version="4")
+        await browser.post(page, text=START.format(name="pilot"), version="5")
         assert "not a study yet" not in (await browser.get(page)).text
         assert "Bargaining" in (await browser.get("/")).text
+        assert "20 matches" in (await browser.get("/studies/pilot/overview")).text
         for name in ("PILOT", "../x", "-x", "", "a b", "ä", "..", "x" * 81):
             refused = await browser.post("/new-study", name=name, text="mine")
             assert (refused.status_code in (400, 409), "mine" in refused.text) == (True, True)
@@ -278,6 +282,39 @@ def test_what_is_no_form_is_refused(desk: Desk, body: bytes, kind: str | None, s
     headers = {"Content-Type": kind} if kind else FORM
     sent = desk.owner.client.post(f"{ROOT}/new-study", content=body, headers=headers)
     assert desk.runner.run(sent).status_code == status
+
+
+def test_who_posts_too_often_must_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(office: Office) -> None:
+        browser = await office.somebody()
+        asked = list[str]()
+
+        def never(limit: Limit, who: str) -> bool:
+            asked.append(who)
+            return False
+
+        monkeypatch.setattr(Limit, "allows", never)
+        assert (await browser.post("/new-study", name="pilot")).status_code == 429
+        assert (await office.browser().log_in("owner")).status_code == 429
+        assert asked == ["owner", "192.0.2.7"]
+        assert office.database.drafts.page() == []
+
+    in_office(tmp_path, work)
+
+
+def test_a_console_within_other_pages_says_its_own_headers(tmp_path: Path) -> None:
+    async def work(office: Office) -> None:
+        outer = FastAPI()
+        outer.mount(ROOT, office.app)
+        outer.add_middleware(Headed, headers=page_headers("b { color: red }"))
+        transport = httpx2.ASGITransport(outer)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            page = await client.get(f"{ROOT}/set-up")
+            policy = page_headers(STYLE)["Content-Security-Policy"]
+            assert page.headers.get_list("content-security-policy") == [policy]
+            assert f"<style>{STYLE}</style>" in page.text
+
+    in_office(tmp_path, work)
 
 
 def test_addresses_that_lead_nowhere_say_so(desk: Desk) -> None:

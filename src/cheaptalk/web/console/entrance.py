@@ -2,6 +2,7 @@
 
 from fastapi import HTTPException
 from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 
 from cheaptalk.web.console.accounts import SHORTEST, BadAccount, TooManyTries, WrongPassword
 from cheaptalk.web.console.reception import OWN, Reception, Visiting
@@ -72,6 +73,8 @@ async def log_in(visit: Visiting) -> Response:
         if isinstance(error, TooManyTries):
             page.headers["Retry-After"] = str(round(error.wait))
         return page
+    if visit.login is not None:
+        await run_in_threadpool(accounts.log_out, visit.account, visit.token)
     visit.renew(token)
     return visit.go(to if to and OWN.fullmatch(to) else "/")
 

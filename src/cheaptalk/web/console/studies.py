@@ -7,6 +7,7 @@ from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.rules import game_title
+from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import Study, StudyError, parse_study
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.refusals import sentence, status_of
@@ -18,7 +19,7 @@ from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.yaml_files import parse_yaml
 
 REMEMBERED = 500
-"""Drafts whose readings are kept for the list."""
+"""Drafts of which is kept what the list says."""
 START = """\
 name: {name}
 description: What is this study to find out?
@@ -38,34 +39,59 @@ class Reading(NamedTuple):
 
     Attributes:
         study: None where it is no study.
-        problem: why it is none; empty where it is one.
+        planned: its matches; None where it is no study, or takes its deals from another.
+        problem: why nobody can play it; empty where that is not known.
     """
 
     study: Study | None
+    planned: Plan | None
     problem: str
 
-    @property
-    def games(self) -> list[str]:
-        """The titles of its games, each once."""
-        grids = self.study.games if self.study else []
-        return list(dict.fromkeys(game_title(grid.game) for grid in grids))
+
+class Brief(NamedTuple):
+    """A study in the list.
+
+    Attributes:
+        games: which it plays, in words.
+        players: how many there are.
+    """
+
+    games: str
+    players: int
 
 
 def reading(name: str, text: str) -> Reading:
     """Read a design, which must name the study as the laboratory does.
 
-    >>> reading("pilot", START.format(name="pilot")).problem
-    ''
+    >>> len(reading("pilot", START.format(name="pilot")).planned.matches)
+    20
     >>> reading("pilot", START.format(name="other")).problem
     'name: the study is called pilot here, not other'
     """
     try:
         study = parse_study(parse_yaml(text), name)
+        if study.name != name:
+            raise StudyError(f"name: the study is called {name} here, not {study.name}")
+        return Reading(study, None if study.deals_from else plan(study), "")
     except (StudyError, ValueError) as error:
-        return Reading(None, str(error).removeprefix(f"{name}: "))
-    if study.name != name:
-        return Reading(None, f"name: the study is called {name} here, not {study.name}")
-    return Reading(study, "")
+        return Reading(None, None, str(error).removeprefix(f"{name}: "))
+
+
+def in_brief(name: str, text: str) -> Brief | None:
+    """What the list says of a design; None where nobody can play it."""
+    study = reading(name, text).study
+    return Brief(games_of(study), len(study.players)) if study else None
+
+
+def games_of(study: Study) -> str:
+    """The titles of a study's games, each once.
+
+    >>> games_of(parse_study(parse_yaml(START.format(name="pilot")), "pilot"))
+    'Bargaining'
+    """
+    if study.deals_from:
+        return f"those of {study.deals_from}"
+    return ", ".join(dict.fromkeys(game_title(grid.game) for grid in study.games))
 
 
 class Studies:
@@ -74,7 +100,7 @@ class Studies:
     def __init__(self, database: LaboratoryDatabase) -> None:
         self.drafts = database.drafts
         self.audit = database.audit
-        self._read = lru_cache(REMEMBERED)(reading)
+        self._in_brief = lru_cache(REMEMBERED)(in_brief)
 
     def add(self, reception: Reception) -> None:
         """Add the pages to a console."""
@@ -92,7 +118,7 @@ class Studies:
         self, visit: Visiting, words: str = "", after: Annotated[int, Query(ge=0, le=GREATEST)] = 0
     ) -> Response:
         found = self.drafts.page(words, after)
-        rows = [(draft, self._read(draft.name, draft.text)) for draft in found]
+        rows = [(draft, self._in_brief(draft.name, draft.text)) for draft in found]
         more = after + PAGE if len(found) == PAGE else None
         return visit.render("studies.html.jinja", rows=rows, words=words, after=after, more=more)
 
@@ -117,8 +143,9 @@ class Studies:
         draft = self.drafts.read(name)
         read = reading(draft.name, draft.text)
         return visit.render(
-            "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read
-        )
+            "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read,
+            games=games_of(read.study) if read.study else "",
+        )  # fmt: skip
 
     def design(self, visit: Visiting, name: str) -> Response:
         draft = self.drafts.read(name)
