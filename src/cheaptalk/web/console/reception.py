@@ -122,7 +122,7 @@ class Visit:
         query = f"?said={self.reception.signer.dumps(said, salt=self.csrf)}" if said else ""
         return self._with_cookie(RedirectResponse(self.link(path) + query, 303))
 
-    def said(self) -> str:
+    def done(self) -> str:
         """What was done just before, in a sentence; empty where nothing was."""
         signed = self.request.query_params.get("said", "")
         try:
@@ -247,7 +247,7 @@ class Reception:
         field = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
         common = {
             "visit": visit, "link": visit.link, "token": field, "title": self.title,
-            "said": visit.said(), "tabs": self.tabs(),
+            "done": visit.done(), "tabs": self.tabs(),
         }  # fmt: skip
         return self.templates.get_template(template).render({**common, **values})
 
