@@ -1,4 +1,4 @@
-"""Bots at the tables: each has a link of its own and does what its page lets it do.
+"""Bots at tables and on the paths of studies: each does what the page at its link lets it do.
 
 They know no game and nothing of the server but its pages: forms, links, and addresses.
 """
@@ -6,7 +6,7 @@ They know no game and nothing of the server but its pages: forms, links, and add
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import ceil, log
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from cheaptalk.rules import Chance
 from cheaptalk.rules.chance import Stream
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Form, Page
+from cheaptalk.web.bots.replies import attention, reply
 
 SLOWER = 3.0
 """Seconds to wait where the server asks for patience, or is not there."""
@@ -64,6 +65,8 @@ class Tally:
         errors: whatever else was wrong, with how often it was.
         seconds: from each click to the page that followed, and for each page read again.
         sent: the answers in order, each bot's own.
+        endings: of participants' visits, by kind.
+        codes: that participants were shown in the end, by their links.
     """
 
     matches: int = 0
@@ -75,12 +78,15 @@ class Tally:
     errors: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
+    endings: Counter[str] = field(default_factory=Counter)
+    codes: dict[str, str] = field(default_factory=dict)
 
     def summary(self) -> dict[str, object]:
         """The same in numbers, to be printed: times of pages in seconds."""
         times = {f"within_{percent}": self.slowest(percent) for percent in (50, 95, 100)}
         counts = ("matches", "pages", "moves", "refused", "slowed", "lost")
-        return {name: getattr(self, name) for name in counts} | times | {"errors": self.errors}
+        more = {"endings": self.endings, "errors": self.errors}
+        return {name: getattr(self, name) for name in counts} | times | more
 
     def slowest(self, percent: float) -> float:
         """Seconds within which so many percent of the pages came; 0 without pages.
@@ -97,11 +103,13 @@ class Crowd:
     """Bots that come to a server together.
 
     Attributes:
-        url: where each begins: the gallery, a game, an invitation, or somebody's link.
+        url: where each begins: the gallery, a game, an invitation, somebody's link, or the entry
+            to a study, where ``{id}`` stands for an id of each bot's own.
         people: how many they are.
         think: seconds that they think between clicks, exponential with this mean.
         matches: that each plays.
         games: that they choose among; empty for all.
+        answers: to questions on a participant's path, by their names; others are guessed.
         seed: of all that they choose.
         rest: how time goes by for them.
         tally: what they have done so far, all together.
@@ -116,15 +124,23 @@ class Crowd:
     rest: Rest = asyncio.sleep
     tally: Tally = field(default_factory=Tally)
     invitations: list[str] = field(default_factory=list)
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     async def play(self) -> Tally:
         """Let all play all their matches."""
         connector = aiohttp.TCPConnector(limit=0)
-        async with aiohttp.ClientSession(connector=connector, timeout=LONGEST) as session:
+        jar = aiohttp.DummyCookieJar()  # they are told apart by their links
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=LONGEST, cookie_jar=jar
+        ) as session:
             await asyncio.gather(
                 *(Bot(self, number, session).play() for number in range(self.people))
             )
         return self.tally
+
+    def entry(self, number: int) -> str:
+        """Where a bot begins."""
+        return self.url.replace("{id}", f"bot-{self.seed}-{number}")
 
 
 class Bot:
@@ -140,37 +156,74 @@ class Bot:
         self.tally = crowd.tally
         self.session = session
         self.chance = Chance(f"bots/{crowd.seed}", number)
-        self.where = self.link = crowd.url
+        self.where = self.link = crowd.entry(number)
         self.played = 0
+        self.done = False
         self.refusals: list[str] = []
         self._clicks = self._waits = 0
 
     async def play(self) -> None:
-        """Play all matches, or as many as go."""
+        """Play all matches, or as many as go, on a path to its end."""
         try:
-            page = await self.read(self.crowd.url)
-            while self.played < self.crowd.matches:
+            page = await self.read(self.link)
+            while not self.done and not page.ending:
                 page = await self.go_on(page)
+            if page.ending:
+                self.tally.endings[page.ending] += 1
+                self.tally.codes[self.link] = page.code
         except GaveUp as error:
             self.tally.errors[str(error)] += 1
 
     async def go_on(self, page: Page) -> Page:
         """Do what a page lets one do, and see what comes of it."""
+        if form := page.form("notice") or page.form("enter") or page.form("page"):
+            return await self.step(page, form)
         if ways := page.forms_for("answer"):
             return await self.answer(page, self.draw().pick(ways))
-        again, done = page.form("open"), page.form("done")
-        if done and again:
-            self.played += 1
-            self.tally.matches += 1
-            last = self.played == self.crowd.matches
-            return page if last else await self.press(self.draw().pick([done, again]))
-        if done:
-            raise GaveUp(f"it does not go on: {' '.join(page.words.split())[:200]}")
+        if page.form("again"):
+            return await self.broken(page)
+        if done := page.form("done"):
+            return await self.over(page, done)
         if back := page.form("back"):
             return await self.press(back)
         if fill := page.form("fill"):
             return await self.wait_for_others(page, fill)
+        if page.form("withdraw"):
+            leave = page.form("leave")
+            return await (self.press(leave) if leave else self.wait(page))
         return await self.choose(page)
+
+    async def step(self, page: Page, form: Form) -> Page:
+        """Take a step on a participant's path: come, answer a page or a prompt."""
+        if form.deed == "enter":
+            return await self.press(form)
+        if form.deed == "notice":
+            return await self.press(form, attention(page, form))
+        more = self.played < self.crowd.matches
+        return await self.press(form, reply(page, form, self.crowd.answers, self.draw(), more=more))
+
+    async def over(self, page: Page, done: Form) -> Page:
+        """Leave a match that has ended, for another one or for what comes next on the path."""
+        again = page.form("open")
+        shown = page if again else await self.press(done)
+        if shown is not page and shown.form("done"):  # the server was away
+            return shown
+        self.played += 1
+        self.tally.matches += 1
+        if again is None:
+            return shown
+        self.done = self.played == self.crowd.matches
+        return page if self.done else await self.press(self.draw().pick([done, again]))
+
+    async def broken(self, page: Page) -> Page:
+        """Go on without a match that broke.
+
+        Raises:
+            GaveUp: there is nothing to go on to.
+        """
+        if give_up := page.form("give_up"):
+            return await self.press(give_up)
+        raise GaveUp(f"it does not go on: {' '.join(page.words.split())[:200]}")
 
     async def answer(self, page: Page, form: Form) -> Page:
         """Answer a question; another way where an answer was refused before."""
@@ -236,7 +289,7 @@ class Bot:
             self._waits = 0
             return await self.read(self.link, began)
         if page is not None:
-            await self.refused(page, reply.status)
+            await self.refused(page, reply.status, final=form.deed == "enter")
         return await self.read(self.link)
 
     async def read(self, link: str, began: float | None = None) -> Page:
@@ -261,15 +314,20 @@ class Bot:
                 await self.refused(page, reply.status)
             link, began = self.link, None
 
-    async def refused(self, page: Page, status: int) -> None:
+    async def refused(self, page: Page, status: int, *, final: bool = False) -> None:
         """Wait a little where something did not work.
 
+        Args:
+            final: whether there is nothing else to try.
+
         Raises:
-            GaveUp: it was one's own page, which is not to be had.
+            GaveUp: it was final, or one's own page, which is not to be had.
         """
         said = f"{status}: {' '.join(page.words.split())[:200]}"
         if status in (429, 503):
             self.tally.slowed += 1
+        elif final and status < 500:
+            raise GaveUp(said)
         elif status != 409:  # a place that somebody else took first
             if status < 500 and self.where == self.link:
                 raise GaveUp(said)

@@ -85,6 +85,8 @@ class _Guess:
 
     def text(self, blank: Blank) -> str:
         """Words, a choice, or several numbers, by the looks of the field."""
+        if blank.kind == "tick":
+            return blank.value
         if blank.kind == "choice":
             return self.draw.pick([one for one in blank.options if one] or [""])
         if EXAMPLE.match(blank.hint):

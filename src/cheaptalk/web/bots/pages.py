@@ -17,8 +17,9 @@ class Blank:
     """A field of a form.
 
     Attributes:
-        kind: ``hidden``, ``number``, ``choice``, ``line`` or ``text``, which has several lines.
-        value: what already stands there.
+        kind: ``hidden``, ``number``, ``choice``, ``tick``, ``line`` or ``text``, which has several
+            lines.
+        value: what already stands there, or is sent for a tick.
         options: of a choice.
         low, high: bounds of a number, where the page says them.
         most: characters.
@@ -51,6 +52,11 @@ class Form:
     blanks: list[Blank] = field(default_factory=list)
     buttons: list[tuple[str, str]] = field(default_factory=list)
 
+    @property
+    def deed(self) -> str:
+        """The last word of the address."""
+        return self.action.partition("?")[0].rpartition("/")[2]
+
 
 class Page(HTMLParser):
     """A page that was read.
@@ -60,6 +66,8 @@ class Page(HTMLParser):
         problem: what is said to be wrong with the last answer; empty where nothing is.
         refresh: seconds after which it is to be read again; None where it does not say so.
         links: where it leads.
+        ending: how a participant's visit ended; empty while it goes on.
+        code: what a participant shows to be paid.
     """
 
     def __init__(self, html: str) -> None:
@@ -69,11 +77,13 @@ class Page(HTMLParser):
         self.refresh: float | None = None
         self.links: list[str] = []
         self.forms: list[Form] = []
+        self.ending = ""
+        self.code = ""
         self._since_heading = 0
         self._form: Form | None = None
         self._choice: Blank | None = None
         self._open: list[str] = []
-        self._alert = 0
+        self._alert = self._coded = 0
         self.feed(html)
         self.close()
 
@@ -83,16 +93,13 @@ class Page(HTMLParser):
 
     def forms_for(self, deed: str) -> list[Form]:
         """All of them: a question may be answered in several ways."""
-        return [
-            one for one in self.forms if one.action.partition("?")[0].rpartition("/")[2] == deed
-        ]
+        return [one for one in self.forms if one.deed == deed]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         has = {name: value or "" for name, value in attrs}
         if tag not in EMPTY:
             self._open.append(tag)
-        if has.get("role") == "alert":
-            self._alert = len(self._open)
+        self._mark(tag, has)
         match tag:
             case "a" if "href" in has:
                 self.links.append(has["href"])
@@ -110,12 +117,22 @@ class Page(HTMLParser):
             case _ if tag in HEADINGS:
                 self._since_heading = len(self.words)
 
+    def _mark(self, tag: str, has: Mapping[str, str]) -> None:
+        """Note where something begins that a page says."""
+        if has.get("role") == "alert" and tag != "form":
+            self._alert = len(self._open)
+        if has.get("class") == "code":
+            self._coded = len(self._open)
+        self.ending = has.get("data-ending", self.ending)
+
     def handle_endtag(self, tag: str) -> None:
         if tag in self._open:
             while self._open.pop() != tag:
                 pass
         if len(self._open) < self._alert:
             self._alert = 0
+        if len(self._open) < self._coded:
+            self._coded = 0
         if tag == "form":
             self._form = None
         elif tag == "select":
@@ -127,13 +144,15 @@ class Page(HTMLParser):
         self.words += data
         if self._alert:
             self.problem += data
+        if self._coded:
+            self.code += data.strip()
         if self._open and self._open[-1] == "textarea" and self._form and self._form.blanks:
             self._form.blanks[-1].value += data
 
     def _add(self, form: Form, tag: str, has: Mapping[str, str]) -> None:
         """Add a field to a form; a further button of a row of radio buttons is an option."""
         name, type_ = has["name"], has.get("type", "text")
-        if type_ in ("radio", "checkbox"):
+        if type_ == "radio":
             row = next((one for one in form.blanks if one.name == name), None)
             if row is None:
                 form.blanks.append(row := Blank(name, "choice", required="required" in has))
@@ -142,8 +161,9 @@ class Page(HTMLParser):
         if type_ in ("submit", "image"):
             form.buttons.append((name, has.get("value", "")))
             return
+        default = "on" if type_ == "checkbox" else ""
         blank = Blank(
-            name, _kind(tag, type_, has), has.get("value", ""),
+            name, _kind(tag, type_, has), has.get("value", default),
             low=_number(has.get("min", has.get("data-low"))),
             high=_number(has.get("max", has.get("data-high"))),
             most=int(has["maxlength"]) if "maxlength" in has else None,
@@ -159,7 +179,7 @@ def _kind(tag: str, type_: str, has: Mapping[str, str]) -> str:
         return {"select": "choice", "textarea": "text"}[tag]
     if type_ in ("number", "range") or has.get("inputmode") in NUMERIC:
         return "number"
-    return "hidden" if type_ == "hidden" else "line"
+    return {"hidden": "hidden", "checkbox": "tick"}.get(type_, "line")
 
 
 def _number(text: str | None) -> float | None:
