@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.records.store.backend import StoreError
 
 TABLE = """
 create table if not exists identities (
@@ -44,7 +44,7 @@ class Identities:
         path: the file, which only its owner can read; made where there is none.
 
     Raises:
-        CheaptalkError: it cannot be opened, or is none.
+        StoreError: it cannot be opened, or is none.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ class Identities:
                 with connection:
                     yield connection
         except sqlite3.Error as error:
-            raise CheaptalkError(f"{self.path} keeps no identities: {error}") from error
+            raise StoreError(f"{self.path} keeps no identities: {error}") from error
 
     def note(self, study: str, source: str, known_by: str, code: str, more: str = "") -> str:
         """Note by which id somebody came; the code of whoever came by it first."""

@@ -84,6 +84,7 @@ class Experiment:
         }
         self._entering = asyncio.Lock()
         self._completed = self._under_way = 0
+        self._lost: set[str] = set()
         check_protocol(self.protocol, [one.game for one in self.treatments])
         house.on_begin, house.on_end = self._begun, self._ended
 
@@ -110,10 +111,9 @@ class Experiment:
                 self._take_up(one)
             except CheaptalkError as error:
                 LOG.warning("participant %s cannot be taken up: %s", one.row["code"], error)
+                self._lost.add(one.row["code"])
         for who in list(self.people.values()):
             await self._back_to_table(who)
-            async with who.lock:
-                await self.onward(who)
 
     def _take_up(self, one: KeptParticipant) -> None:
         row = one.row
@@ -124,34 +124,40 @@ class Experiment:
             answered = [Response(ENDED, row["visit"], 0, {"ending": row["ending"]})]
         guest = self.house.guest(row["code"])
         guest.known_as, guest.language = row["known_as"], row["language"] or ""
-        guest.here()
         who = Participant(
             row["id"], guest, row["cohort"], Journey(self.protocol, answered),
             {play["number"]: dict(play) for play in one.plays},
             [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
             list(row["flags"]),
         )  # fmt: skip
+        attention = self.protocol.games.attention
+        for notice in who.notices:  # nobody could answer while the server was away
+            if notice.due is not None and attention is not None:
+                notice.due = max(notice.due, time.time() + attention.seconds)
         self.people[who.code] = who
         self._count(who)
 
     async def _back_to_table(self, who: Participant) -> None:
-        """Bring somebody back to the room of the game that they are at, if there is one.
+        """Bring somebody back to the room of the game that they are at, or have just played.
 
-        One that has ended meanwhile is settled; one that is no longer theirs to see is left.
+        A game that has ended meanwhile is settled.
         """
-        room, stop = who.guest.room, who.journey.stop
-        if room is None or room.stage is Stage.WAITING:
-            return
-        earlier = {play.get("room") for number, play in who.plays.items() if number != stop.game}
-        if not isinstance(stop, Play) or room.code in earlier:
-            answered = who.journey.responses
-            just_played = answered and "state" in answered[-1].answer
-            if isinstance(stop, Play) or not just_played:
+        stop, answered = who.journey.stop, who.journey.responses
+        plays = isinstance(stop, Play)
+        number = stop.game if plays or not answered else answered[-1].game
+        code = who.plays.get(number, {}).get("room")
+        earlier = {play.get("room") for one, play in who.plays.items() if one != number}
+        if code is not None:
+            who.guest.room = self.house.rooms.get(code)
+        elif who.guest.room is not None and who.guest.room.code in earlier:
+            who.guest.room = None
+        room = who.guest.room
+        if not plays:
+            state = answered[-1].answer.get("state") if answered else None
+            if room is None or room.stage is not Stage.OVER or state in (None, "left"):
                 who.guest.room = None
-            return
-        if who.plays[stop.game].get("room") is None:
-            await self._begun(room)
-        if room.stage is Stage.OVER:
+        elif room is not None and room.stage is not Stage.WAITING:
+            await (self._begun(room) if code is None else self._draw_prompt(who))
             await self._ended(room)
 
     # Coming
@@ -183,6 +189,10 @@ class Experiment:
                 known = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
                 if known in self.people:
                     return self.people[known]
+                if known in self._lost:
+                    raise Refused(
+                        "The study was changed, and you cannot go on where you were.", 409
+                    )
                 self.expect_open()
                 note = self.identities.note
                 code = await asyncio.to_thread(note, name, source, known_by, code, more)
@@ -254,8 +264,10 @@ class Experiment:
         """
         async with who.lock:
             stop = who.journey.stop
-            if number != len(who.journey.responses) or who.guest.room is not None:
+            here = self.people.get(who.code) is who and not isinstance(stop, Play)
+            if not here or number != len(who.journey.responses):
                 return False
+            who.guest.room = None  # where they could still read how their match ended
             if isinstance(stop, GoOn) and fields.get("more") in ("yes", "no"):
                 await self.take(who, {"more": fields["more"] == "yes"})
             elif isinstance(stop, End) and self.may_come_again(who) is True:
@@ -316,11 +328,11 @@ class Experiment:
             step: that is answered; by default where they are.
             play: what is new of a game, with its number.
         """
-        journey, stop, before = who.journey, who.journey.stop, list(who.journey.responses)
+        stop, answered = who.journey.stop, who.journey.responses
         response = Response(
             step or stop.name, stop.visit, stop.game, answer, right, who.shown, time.time()
         )
-        journey.take(response)
+        journey = Journey(self.protocol, [*answered, response])
         new = {
             "step": journey.stop.name, "visit": journey.stop.visit, "ending": journey.ending,
             "language": who.guest.language or None, **changed,
@@ -328,14 +340,11 @@ class Experiment:
         whole = None if play is None else who.plays.get(play["number"], {}) | dict(play)
         owed = dues(journey, f"{self.study.seed}/{who.code}") if journey.ending else ()
         progress = Progress(
-            who.id, new, [{"number": len(before), **response._asdict()}], whole,
+            who.id, new, [{"number": len(answered), **response._asdict()}], whole,
             kept.owed_rows(self.study_id, owed),
         )  # fmt: skip
-        try:
-            await self.write(kept.go_on(progress))
-        except StoreError:
-            who.journey = Journey(self.protocol, before)
-            raise
+        await self.write(kept.go_on(progress))
+        who.journey = journey
         if whole is not None:
             who.plays[whole["number"]] = whole
         who.shown, who.given, who.problems, who.prompt = None, {}, {}, None
@@ -358,6 +367,25 @@ class Experiment:
             await self.take(who, {"treatment": treatment.name}, play=play)
         elif isinstance(stop, Play) and who.guest.room is None:
             await self._seat(who, stop)
+        elif isinstance(stop, Page) and isinstance(stop.step, Quiz) and self._unasked(who, stop):
+            await self.take(who, {})
+
+    def _unasked(self, who: Participant, page: Page) -> bool:
+        """Whether the match that a quiz is about was deleted, as somebody else's at the table."""
+        return who.plays[page.game].get("match_id") is None
+
+    async def come_back(self, who: Participant) -> None:
+        """Do what is due to somebody who is here: a place, where theirs was given up while they
+        were away, and whatever could not be done before.
+        """
+        async with who.lock:
+            room, plays = who.guest.room, isinstance(who.journey.stop, Play)
+            if plays and room is not None and not room.seats(who.guest):
+                who.guest.room = room = None
+            if plays and room is not None:
+                await self._settle_ended(who, room)
+            else:
+                await self.onward(who)
 
     def _assign(self, who: Participant, game: int) -> Treatment | None:
         now = time.time()
@@ -405,8 +433,25 @@ class Experiment:
         self._under_way += now[2] - under_way
         who.counted = now
 
-    def forget(self, who: Participant) -> None:
-        """Let somebody go of whom nothing is kept."""
+    def forget(self, who: Participant, *, keep_count: bool = False) -> None:
+        """Let go what somebody did, and the matches in which they did it.
+
+        Args:
+            keep_count: whether it stays known that they came.
+        """
+        matches = {play["match_id"] for play in who.plays.values() if play.get("match_id")}
+        for one in self.people.values():
+            for play in one.plays.values():
+                if play.get("match_id") in matches:
+                    play.update(match_id=None, room=None)
+                    one.quiz = None
+        if keep_count:
+            self.house.close_rooms(who.guest)
+            ended = Response(ENDED, who.journey.stop.visit, 0, {"ending": who.ending})
+            who.journey, who.guest.known_as = Journey(self.protocol, [ended]), None
+            who.plays.clear()
+            who.notices.clear()
+            return
         filled, completed, under_way = who.counted
         self.filled.subtract(filled)
         self._completed -= completed
@@ -414,47 +459,77 @@ class Experiment:
         del self.people[who.code]
         self.house.forget(who.guest)
 
-    def blank(self, who: Participant) -> None:
-        """Let go what somebody did, who stays where they are in the end."""
-        who.plays.clear()
-        who.notices.clear()
-        who.quiz = None
-        for room in list(self.house.rooms.values()):
-            if room.seats(who.guest):
-                del self.house.rooms[room.code]
-        who.guest.room = None
-
     # Games
 
     async def _begun(self, room: Room) -> None:
         """Note where everybody plays, and draw when they are prompted."""
-        attention = self.protocol.games.attention
-        for place, guest in room.guests.items():
+        for guest in room.guests.values():
             who = None if guest is None else self.people.get(guest.name)
-            if who is None or not isinstance(who.journey.stop, Play):
+            if who is None or not self.is_at(who, room):
                 continue
             number = who.journey.stop.game
-            play = who.plays[number] | {
-                "room": room.code, "match_id": room.match.id, "place": place, "state": "playing",
-            }  # fmt: skip
-            await self.write(kept.go_on(Progress(who.id, {}, play=play)))
+            play = who.plays[number] | self.seat_of(who) | {"state": "playing"}
             who.plays[number] = play
-            if attention is not None and number in attention.games:
-                wait = self.chance("prompt", who.code, number).uniform(*attention.after)
-                who.prompt = time.time() + wait
+            try:
+                await self.write(kept.go_on(Progress(who.id, {}, play=play)))
+            except StoreError:  # it is noted as the match ends
+                LOG.exception("participant %s", who.code)
+            await self._draw_prompt(who)
+
+    async def _draw_prompt(self, who: Participant) -> None:
+        """Draw when somebody is prompted in their game, unless they have been."""
+        attention, number = self.protocol.games.attention, who.journey.stop.game
+        if attention is None or number not in attention.games:
+            return
+        begun = who.plays[number]["assigned"] + attention.seconds
+        if not any(one.due is not None and one.due >= begun for one in who.notices):
+            wait = self.chance("prompt", who.code, number).uniform(*attention.after)
+            who.prompt = time.time() + wait
 
     async def _ended(self, room: Room) -> None:
         """Let everybody whose match has ended go on, with what it was worth to them."""
-        if room.stage is Stage.BROKEN:
-            return
-        for place, guest in room.guests.items():
+        for guest in room.guests.values():
             who = None if guest is None else self.people.get(guest.name)
-            if who is None:
-                continue
-            async with who.lock:
-                if isinstance(who.journey.stop, Play) and who.guest.room is room:
-                    record = self.house.store.find(room.match.id)
-                    await self.settle(who, *self._came_to(room, place, record))
+            if who is not None:
+                async with who.lock:
+                    await self._settle_ended(who, room)
+
+    async def _settle_ended(self, who: Participant, room: Room) -> None:
+        """Settle somebody's game if it has ended; their lock is held."""
+        if self.is_at(who, room) and room.stage is Stage.OVER:
+            record = self.house.store.find(room.match.id)
+            await self.settle(who, *self._came_to(room, room.place_of(who.guest), record))
+
+    def is_at(self, who: Participant, room: Room | None) -> bool:
+        """Whether a room is where somebody plays the game that they are at."""
+        stop = who.journey.stop
+        if room is None or who.guest.room is not room or not isinstance(stop, Play):
+            return False
+        return all(
+            play.get("room") != room.code
+            for number, play in who.plays.items() if number != stop.game
+        )  # fmt: skip
+
+    def seat_of(self, who: Participant) -> dict[str, Any]:
+        """Where somebody plays, as columns of their game; nothing before the match has begun."""
+        room = who.guest.room
+        if room is None or not self.is_at(who, room) or room.stage is Stage.WAITING:
+            return {}
+        return {"room": room.code, "match_id": room.match.id, "place": room.place_of(who.guest)}
+
+    async def close(self, room: Room) -> None:
+        """Let everybody go on who is in a room where nothing more happens."""
+        await self._ended(room)
+        for guest in filter(None, room.guests.values()):
+            if guest.name in self.people and room.stage is Stage.BROKEN:
+                await self.give_up(self.people[guest.name], room)
+
+    async def give_up(self, who: Participant, room: Room) -> None:
+        """Let somebody go on without a match that broke."""
+        async with who.lock:
+            if self.is_at(who, room) and room.stage is Stage.BROKEN:
+                await self.settle(who, "technical")
+                who.guest.room = None
 
     def _came_to(
         self, room: Room, place: str, record: MatchRecord
@@ -484,7 +559,7 @@ class Experiment:
             answer["waited"] = True
         play = {
             "number": number, "state": state, "payoff": payoff, "cents": amount,
-            "ended": time.time(),
+            "ended": time.time(), **self.seat_of(who),
         }  # fmt: skip
         await self.take(who, answer, play=play)
 

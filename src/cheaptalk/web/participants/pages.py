@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import in_language
-from cheaptalk.studies.people.path import End, GoOn, Page, Play
+from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, dues, earned
 from cheaptalk.studies.people.protocol import cents
 from cheaptalk.studies.people.steps import Instructions
@@ -25,11 +25,10 @@ from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
-from cheaptalk.web.rooms.house import NotHere
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of, until
+from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
 from cheaptalk.web.rooms.rooms import Guest, Stage
 from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.views import table_view
@@ -152,7 +151,7 @@ class ParticipantPages(RoomPages):
         if "lang" in request.query_params:
             await self.house.keep(who.guest)
             return self.to_page_of(request, who.guest, token)
-        await self.come_back(who)
+        await self.experiment.come_back(who)
         values: dict[str, Any] = {
             "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
             "number_of_page": len(who.journey.responses), "wrong": (),
@@ -198,14 +197,6 @@ class ParticipantPages(RoomPages):
             "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
             "stand_ins": lobby.stand_ins and stand_ins,
         }  # fmt: skip
-
-    async def come_back(self, who: Participant) -> None:
-        """Give somebody a place again whose own was given up while they were away."""
-        try:
-            await self.house.come_back(who.guest)
-        except NotHere:
-            async with who.lock:
-                await self.experiment.onward(who)
 
     def _place(self, who: Participant) -> tuple[int, int] | None:
         """Where somebody is among the steps, and how many there are; None outside of them."""
@@ -286,7 +277,7 @@ class ParticipantPages(RoomPages):
         who = self.participant(request, token)
         posted = await posted_form(request, self.posts, who.code)
         deeds = {
-            "leave": self.supervisor.leave_table, "done": self._done,
+            "leave": self.supervisor.leave_table, "done": self.supervisor.done,
             "give_up": self.supervisor.give_up, "back": self._back, "again": self._try_again,
             "fill": self._fill,
         }  # fmt: skip
@@ -310,15 +301,9 @@ class ParticipantPages(RoomPages):
         else:
             await self.supervisor.end(who, "withdrawn")
 
-    async def _done(self, who: Participant) -> None:
-        """Let somebody go on from how their match ended, once that is kept."""
-        room = who.guest.room
-        if room is not None and room.over and room.stage is not Stage.BROKEN:
-            await until(lambda: not isinstance(who.journey.stop, Play), who.guest.bell)
-        await self.supervisor.done(who)
-
     async def _back(self, who: Participant) -> None:
         """Let somebody be at the table again who was away."""
+        await self.experiment.come_back(who)
         room = who.guest.room
         if room is not None and room.sittings and room.seats(who.guest):
             room.sitting(who.guest).back()
@@ -330,6 +315,7 @@ class ParticipantPages(RoomPages):
 
     async def _fill(self, who: Participant) -> None:
         """Begin with programs in the places of those who did not come."""
+        await self.experiment.come_back(who)
         if who.guest.room is None or not self.protocol.games.lobby.stand_ins:
             return
         if not self.supervisor.waited(who):

@@ -19,6 +19,7 @@ from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
+from cheaptalk.web.rooms.pages import until
 from cheaptalk.web.rooms.rooms import Stage
 
 LOG = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ class Supervisor:
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.protocol = experiment.protocol
+        self.since = time.time()
+        self._unwiped = True
 
     # By the clock
 
@@ -44,29 +47,34 @@ class Supervisor:
         """Look after what is due, for ever."""
         while True:
             await asyncio.sleep(MINDED)
-            try:
-                await self.mind(time.time())
-            except StoreError:
-                LOG.exception("what is due cannot be noted")
+            await self.mind(time.time())
 
     async def mind(self, now: float) -> None:
         """Send prompts, end the time of those not answered, and let go who is gone or erased."""
-        attention = self.protocol.games.attention
+        if self._unwiped:
+            await self._wipe()
         for who in list(self.experiment.people.values()):
-            if ERASE in who.flags:
-                await self.erase(who)
-            if who.ending is not None:
-                continue
-            if who.prompt is not None and now >= who.prompt:
-                who.prompt = None
-                if attention is not None and self._plays(who):
-                    await self.prompt(who, attention)
-            notice = who.notice
-            if notice is not None and notice.due is not None and now >= notice.due:
-                await self.answer_notice(who, notice.id, "")
-            silent = now - max(who.guest.seen, who.shown or 0.0) >= GONE
-            if silent and not isinstance(who.journey.stop, Play):
-                await self.end(who, "timed_out")
+            try:
+                await self._mind(who, now)
+            except Exception:  # the others are looked after all the same
+                LOG.exception("what is due to participant %s cannot be done", who.code)
+
+    async def _mind(self, who: Participant, now: float) -> None:
+        if ERASE in who.flags:
+            await self.erase(who)
+        if who.ending is not None:
+            return
+        attention = self.protocol.games.attention
+        if who.prompt is not None and now >= who.prompt:
+            who.prompt = None
+            if attention is not None and self._plays(who):
+                await self.prompt(who, attention)
+        notice = who.notice
+        if notice is not None and notice.due is not None and now >= notice.due:
+            await self.answer_notice(who, notice.id, "")
+        heard = max(who.guest.seen, who.shown or 0.0, self.since)
+        if now - heard >= GONE and not self._plays(who):
+            await self.end(who, "timed_out")
 
     def _plays(self, who: Participant) -> bool:
         """Whether somebody's match is under way."""
@@ -107,8 +115,12 @@ class Supervisor:
         right = None if notice.wanted is None else same_words(text, notice.wanted) and not late
         if right is False and not late:
             return
-        await self.experiment.write(kept.answer_notice(number, right=right))
         notice.answered = time.time()
+        try:
+            await self.experiment.write(kept.answer_notice(number, right=right))
+        except StoreError:
+            notice.answered = None
+            raise
         who.guest.bell.ring()
         if right is False:
             await self._flag(who, MISSED)
@@ -118,8 +130,9 @@ class Supervisor:
 
     async def _flag(self, who: Participant, flag: str) -> None:
         if flag not in who.flags:
-            who.flags.append(flag)
-            await self.experiment.write(kept.go_on(Progress(who.id, {"flags": who.flags})))
+            flags = [*who.flags, flag]
+            await self.experiment.write(kept.go_on(Progress(who.id, {"flags": flags})))
+            who.flags = flags
 
     # Leaving
 
@@ -128,13 +141,21 @@ class Supervisor:
 
         Who has waited for others for as long as the study asks is paid for that.
         """
+        await self.see_out(who)
         async with who.lock:
             room = who.guest.room
-            if room is None or not isinstance(who.journey.stop, Play):
+            if room is None or not self.experiment.is_at(who, room):
                 return
             waited = room.stage is Stage.WAITING and self.waited(who)
-            await self._out_of_room(who)
+            await self.experiment.house.leave(who.guest)
             await self.experiment.settle(who, "timed_out" if waited else "left", waited=waited)
+            who.guest.room = None
+
+    async def see_out(self, who: Participant) -> None:
+        """Let a match that has ended be settled, before its participant goes."""
+        room = who.guest.room
+        if room is not None and room.over and room.stage is not Stage.BROKEN:
+            await until(lambda: not self.experiment.is_at(who, room), who.guest.bell)
 
     def waited(self, who: Participant) -> bool:
         """Whether somebody has waited for others for as long as the study asks."""
@@ -147,36 +168,32 @@ class Supervisor:
 
     async def give_up(self, who: Participant) -> None:
         """Let somebody go on without a match that broke."""
-        async with who.lock:
-            room = who.guest.room
-            broken = room is not None and room.stage is Stage.BROKEN
-            if broken and isinstance(who.journey.stop, Play):
-                who.guest.room = None
-                await self.experiment.settle(who, "technical")
+        if who.guest.room is not None:
+            await self.experiment.give_up(who, who.guest.room)
 
     async def done(self, who: Participant) -> None:
         """Let somebody leave the page on which they read how their match ended."""
+        await self.see_out(who)
         async with who.lock:
             room = who.guest.room
-            if room is not None and room.over and not isinstance(who.journey.stop, Play):
+            if room is not None and room.over and not self.experiment.is_at(who, room):
                 who.guest.room = None
+                await self.experiment.onward(who)
                 who.guest.bell.ring()
 
     async def end(self, who: Participant, ending: Ending) -> None:
         """End somebody's visit where it is, as when they withdraw or are removed."""
+        await self.see_out(who)
         async with who.lock:
-            if who.ending is not None:
+            if who.ending is not None or self.experiment.people.get(who.code) is not who:
                 return
-            play = None
-            if isinstance(who.journey.stop, Play):
-                await self._out_of_room(who)
-                play = {"number": who.journey.stop.game, "state": "left", "ended": time.time()}
+            play, stop = None, who.journey.stop
+            if isinstance(stop, Play):
+                seat = self.experiment.seat_of(who)
+                await self.experiment.house.leave(who.guest)
+                play = {"number": stop.game, "state": "left", "ended": time.time(), **seat}
             who.guest.room = None
             await self.experiment.take(who, {"ending": ending}, step=ENDED, play=play)
-
-    async def _out_of_room(self, who: Participant) -> None:
-        await self.experiment.house.leave(who.guest)
-        who.guest.room = None
 
     # By a researcher
 
@@ -202,9 +219,10 @@ class Supervisor:
             if isinstance(stop, Play) and room is not None and room.stage is not Stage.WAITING:
                 raise CheaptalkError("their match is under way; move them when it has ended")
             if isinstance(stop, Play):
-                await self._out_of_room(who)
-            who.cohort = cohort
+                await self.experiment.house.leave(who.guest)
+                who.guest.room = None
             await self.experiment.write(kept.go_on(Progress(who.id, {"cohort": cohort})))
+            who.cohort = cohort
             await self.experiment.onward(who)
             who.guest.bell.ring()
 
@@ -218,17 +236,32 @@ class Supervisor:
             Whether it is done.
         """
         if not keep_count:
+            await self._flag(who, ERASE)  # so that it is done whatever happens meanwhile
             await self.end(who, "withdrawn")
-            playing = {play.get("room") for play in who.plays.values()}
-            rooms = (self.experiment.house.rooms.get(code) for code in playing if code)
-            if any(room is not None and room.stage is Stage.PLAYING for room in rooms):
-                await self._flag(who, ERASE)
-                return False
-        await self.experiment.write(erase(who.code, keep_count=keep_count))
-        if keep_count:
-            self.experiment.blank(who)
-        else:
-            await asyncio.to_thread(self.experiment.identities.forget, who.code)
-            self.experiment.forget(who)
-        await asyncio.to_thread(self.experiment.house.store.backend.wipe)
+        rooms = [one for one in self.experiment.house.rooms.values() if one.seats(who.guest)]
+        if any(one.stage is Stage.PLAYING for one in rooms):
+            return False
+        for room in rooms:
+            await self.experiment.close(room)
+        async with who.lock:
+            if self.experiment.people.get(who.code) is who:
+                if not keep_count:
+                    forget = self.experiment.identities.forget
+                    await asyncio.to_thread(forget, who.code)
+                await self.experiment.write(erase(who.code, keep_count=keep_count))
+                self.experiment.forget(who, keep_count=keep_count)
+        await self._wipe()
         return True
+
+    async def _wipe(self) -> None:
+        """See to it that nothing of what was deleted stays in the store's files; if not now, soon.
+
+        What was deleted before the server was last killed is seen to, too.
+        """
+        self._unwiped = True
+        try:
+            await asyncio.to_thread(self.experiment.house.store.backend.wipe)
+        except StoreError:
+            LOG.exception("deleted data is still in the files")
+        else:
+            self._unwiped = False

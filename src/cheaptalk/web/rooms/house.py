@@ -11,7 +11,7 @@ from typing import TypeAlias
 from cheaptalk.calls.desk import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.records import Ended, NoStore, Store
+from cheaptalk.records import Ended, NoStore, Store, StoreError
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.rooms import keep_room, kept_rooms
 from cheaptalk.rules import CheaptalkError
@@ -175,13 +175,17 @@ class House:
         guest.bell.ring()
 
     def forget(self, guest: Guest) -> None:
-        """Let somebody go for good, with all rooms in which they sat: nothing is known of them."""
+        """Let somebody go for good: nothing is known of them."""
+        self.close_rooms(guest)
+        self.guests.pop(guest.name, None)
+
+    def close_rooms(self, guest: Guest) -> None:
+        """Let all rooms go in which somebody sat."""
         for code, room in list(self.rooms.items()):
             if room.seats(guest):
                 for other in filter(None, room.guests.values()):
                     other.room = None if other.room is room else other.room
                 del self.rooms[code]
-        self.guests.pop(guest.name, None)
 
     def sweep(self, room: Room) -> None:
         """Free the places of those who are no longer there, until they come back."""
@@ -239,13 +243,17 @@ class House:
         guest.here()
         before = guest.room
         room.guests[place], guest.room = guest, room
-        if before is not None and before is not room:
-            await self._vacate(before, guest)
-        if room.free:
-            await self._keep(room)
-            room.ring()
-        else:
-            await self._start(room)
+        try:
+            if before is not None and before is not room:
+                await self._vacate(before, guest)
+            if room.free:
+                await self._keep(room)
+                room.ring()
+            else:
+                await self._start(room)
+        except StoreError:
+            room.guests[place] = guest.room = None
+            raise
 
     async def _start(self, room: Room) -> None:
         """Choose a deal that nobody here has met, and play."""
@@ -255,7 +263,11 @@ class House:
         room.stage = Stage.PLAYING
         self._note(room)
         room.seat_people()
-        await self._keep(room)
+        try:
+            await self._keep(room)
+        except StoreError:
+            room.stage, room.sittings = Stage.WAITING, {}
+            raise
         await self.on_begin(room)
         self._begin(room)
 
@@ -299,8 +311,11 @@ class House:
             room.stage = Stage.OVER if over else Stage.BROKEN
             if not over:
                 LOG.warning("room %s: %s", room.code, getattr(end, "reason", end))
-        await self._keep(room)
-        await self.on_end(room)
+        try:
+            await self._keep(room)
+            await self.on_end(room)
+        except StoreError:
+            LOG.exception("room %s", room.code)
         room.ring()
 
     async def _keep(self, room: Room) -> None:

@@ -1,6 +1,7 @@
 """The pages of rooms: each for one guest alone, without scripts, and kept fresh by events."""
 
 import inspect
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from markupsafe import Markup
 
+from cheaptalk.records import StoreError
 from cheaptalk.reports.pages import WITHIN
 from cheaptalk.rules import Game
 from cheaptalk.text import capital
@@ -32,6 +34,7 @@ from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.sittings import Bell, Question, Sitting
 from cheaptalk.web.rooms.views import table_view
 
+LOG = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 OPENINGS = (600, 20.0)
@@ -130,6 +133,8 @@ class RoomPages:
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say in a page why there is nothing."""
+        if isinstance(error, StoreError):
+            LOG.error("%s", error)
         status, said = _refusal(error, self.language(request).text)
         mine = request.path_params.get("token", "") if hasattr(request.state, "guest") else ""
         return self.render(request, "refused.html.jinja", status, said=said, mine=mine)
@@ -292,6 +297,8 @@ def _refusal(error: Exception, _: Callable[[str], str]) -> tuple[int, str]:
             return 410, _("This link is no longer good. Ask for a new one.")
         case NotHere():
             return 409, f"{capital(_(str(error)))}."
+        case StoreError():
+            return 503, _("What you did could not be kept. Wait a little, and try again.")
         case RequestValidationError():
             return 400, _("This address cannot be read.")
         case HTTPException(detail=said) if said != NOT_SAID:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from cheaptalk.loopback import HOST
+from cheaptalk.records import StoreError
 from cheaptalk.studies.study import Study, load_study
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
@@ -57,6 +58,7 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
     app.router.routes.append(Route("/static/{name}", StaticFiles(directory=HERE)))
     for error in (
         404, 405, 500, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink,
+        StoreError,
     ):  # fmt: skip
         app.add_exception_handler(error, pages.refused)
     return app
