@@ -33,7 +33,7 @@ PLACEHOLDERS = {
 CENT = Decimal("0.01")
 
 
-def cents(dollars: float) -> int:
+def cents(dollars: float | Decimal) -> int:
     """An amount in whole cents; half a cent counts as one.
 
     >>> cents(0.125), cents(0.1), cents(1.005), cents(-0.004)
@@ -144,11 +144,16 @@ class Bonus(Value):
         )
 
     def of(self, earned: float) -> int:
-        """Cents for what somebody got."""
+        """Cents for what somebody got.
+
+        >>> Bonus(rate=0.013).of(35), Bonus(rate=1, most=0.3).of(2), Bonus(rate=1, nothing=1).of(0)
+        (46, 30, 100)
+        """
         if earned <= 0 and self.nothing is not None:
             return cents(self.nothing)
         bound = math.inf if self.most is None else self.most
-        return cents(min(bound, max(self.least, self.rate * earned)))
+        got = Decimal(str(self.rate)) * Decimal(str(earned))  # in floats 0.013 * 35 is too little
+        return cents(min(bound, max(self.least, got)))
 
 
 class Pay(Value):

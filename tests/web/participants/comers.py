@@ -1,0 +1,168 @@
+"""People who come to a study and go its path by their pages alone, in the process of the test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+
+from cheaptalk.calls.desk import Models
+from cheaptalk.rules import Chance
+from cheaptalk.studies import parse_study
+from cheaptalk.studies.study import Study
+from cheaptalk.web.bots.guesses import guess
+from cheaptalk.web.bots.pages import Form, Page
+from cheaptalk.web.bots.replies import attention, reply
+from cheaptalk.web.participants.experiment import Experiment
+from cheaptalk.web.participants.people import Participant
+from cheaptalk.web.participants.server import make_experiment, open_experiment
+from cheaptalk.web.participants.supervisor import Supervisor
+from tests.web.walker import LINKS
+
+PATIENCE = 2_000
+"""Pages that somebody looks at before they give up."""
+PEOPLE: dict[str, Any] = {
+    "recruitment": {"source": "prolific"},
+    "path": [
+        {"consent": {"text": "We play.", "statements": ["I am 18"]}},
+        {"games": {"most": 1}},
+        {"survey": [{"name": "why", "ask": "Why?", "lines": 4}]},
+    ],
+    "pay": {"base": 1, "bonus": [{"rate": 0.01}], "ended": {"partner_left": 0.5, "technical": 0.7}},
+}
+TWO = [["people", "people"]]
+BOT = [["people", "bot"]]
+
+
+def people_study(
+    pairing: list[list[str]] = TWO, person: Mapping[str, Any] | None = None, **changes: Any
+) -> Study:
+    """A study of bargaining with people, and changes of what they go through."""
+    data = {
+        "name": "people", "deals": 10, "pairing": pairing,
+        "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
+        "players": {"people": {"person": "browser"} | dict(person or {}),
+                    "bot": {"strategy": "random"}},
+        "people": PEOPLE | changes,
+    }  # fmt: skip
+    used = {one for pair in pairing for one in pair}
+    data["players"] = {name: one for name, one in data["players"].items() if name in used}
+    return parse_study(data, "here")
+
+
+class Open(NamedTuple):
+    """A study that is open to people, and the way to its pages."""
+
+    supervisor: Supervisor
+    client: httpx2.AsyncClient
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.supervisor.experiment
+
+    def comer(self, name: str, path: str = "") -> "Comer":
+        """Somebody by the id with which they come, perhaps with a link of before."""
+        return Comer(self, name, path)
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, study: Study | None = None, models: Models | None = None
+) -> AsyncIterator[Open]:
+    """A study over the store of a folder, as a server has it open."""
+    store, ids = folder / "s.sqlite", folder / "s.identities"
+    async with open_experiment(study or people_study(), store, ids, models) as supervisor:
+        transport = httpx2.ASGITransport(make_experiment(supervisor, LINKS))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            yield Open(supervisor, client)
+
+
+class Comer:
+    """Somebody who comes, and does what their page lets them do.
+
+    Attributes:
+        path: of their page; empty before they have come.
+        said: what they write wherever words are asked for.
+        page: that they read last.
+    """
+
+    def __init__(self, there: Open, name: str, path: str = "") -> None:
+        self.there = there
+        self.name = name
+        self.path = path
+        self.said = f"words of {name}"
+        self.chance = Chance("comers", name)
+        self.clicks = 0
+        self.refused: list[str] = []
+        self.page = Page("")
+
+    @property
+    def who(self) -> Participant:
+        return self.there.experiment.people[self.code]
+
+    @property
+    def code(self) -> str:
+        return LINKS.guest(self.path.rpartition("/")[2])
+
+    async def come(self) -> Page:
+        """Come by the link that recruits people."""
+        self.there.client.cookies.clear()
+        entered = await self.there.client.post("/enter", data={"known_by": self.name})
+        assert entered.status_code == 303, entered.text
+        self.path = entered.headers["location"]
+        return await self.look()
+
+    async def look(self) -> Page:
+        """Read the page."""
+        await asyncio.sleep(0.001)
+        got = await self.there.client.get(self.path)
+        assert got.status_code == 200, got.text
+        self.page = Page(got.text)
+        return self.page
+
+    async def send(self, deed: str, fields: Mapping[str, str] | None = None) -> httpx2.Response:
+        """Send a form that may be there or not."""
+        return await self.there.client.post(f"{self.path}/{deed}", data=dict(fields or {}))
+
+    async def press(self, form: Form, fields: Mapping[str, str]) -> Page:
+        """Send a form of the page."""
+        sent = await self.there.client.post(form.action, data=dict(fields))
+        assert sent.status_code == 303, sent.text
+        return await self.look()
+
+    async def step(self) -> Page:
+        """Do what the page lets one do, or wait."""
+        page, draw = self.page, self.chance("click", self.clicks)
+        self.clicks += 1
+        if form := page.form("notice"):
+            return await self.press(form, attention(page, form))
+        if form := page.form("page"):
+            answers = {"why": self.said, "name": self.name}
+            return await self.press(form, reply(page, form, answers, draw, more=True))
+        if forms := page.forms_for("answer"):
+            fields = guess(page, forms[0], self.refused, draw)
+            words = {one.name: self.said for one in forms[0].blanks if one.kind == "text"}
+            shown = await self.press(forms[0], fields | words)
+            self.refused = [*self.refused, shown.problem] if shown.problem else []
+            return shown
+        if form := page.form("done"):
+            return await self.press(form, {})
+        return await self.look()
+
+    async def until(self, so: Callable[[Page], object]) -> Page:
+        """Go on until a page is so."""
+        for _ in range(PATIENCE):
+            if so(self.page):
+                return self.page
+            await self.step()
+        raise AssertionError(f"{self.name} gets no further than: {self.page.words}")
+
+    async def to(self, deed: str) -> Page:
+        """Go on until a page has a form."""
+        return await self.until(lambda page: page.form(deed))
+
+    async def finish(self) -> Page:
+        """Go on to the end."""
+        return await self.until(lambda page: page.ending)

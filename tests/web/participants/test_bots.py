@@ -1,0 +1,97 @@
+"""Bots go the whole path of a study by its pages."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import uvicorn
+
+from cheaptalk.loopback import listening
+from cheaptalk.records import Store
+from cheaptalk.records.payouts import balance_of
+from cheaptalk.rules import Chance
+from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment
+from cheaptalk.web.bots.pages import Page
+from cheaptalk.web.bots.replies import attention, reply
+from tests.web.participants.comers import people_study
+from tests.web.walker import LINKS
+
+ITEM = {"name": "sum", "ask": "1 + 1?", "choices": ["one", "two", "three"], "right": "two"}
+PATH = [
+    {"consent": {"text": "We play.", "statements": ["I am 18", "I agree"]}},
+    "first_name",
+    {"comprehension": {"items": [ITEM], "tries": 1}},
+    {"games": {
+        "most": 3, "may_stop": True, "attention": {"after": [0, 0.01], "games": [1, 2]},
+        "before": [{"instructions": {"pages": ["One."], "game": True, "code_word": "sdkot"}}],
+    }},
+    {"survey": [
+        {"name": "fair", "ask": "Fair?", "scale": {}}, {"name": "why", "ask": "Why?", "lines": 3},
+        {"name": "age", "ask": "Age?", "number": [18, 99]},
+    ]},
+    {"debrief": "Thanks."},
+]  # fmt: skip
+
+
+def went(folder: Path, answers: dict[str, str], people: int = 4) -> Tally:
+    """What bots did at a study."""
+    study = people_study([["people", "bot"], ["people", "people"]], path=PATH)
+
+    async def main() -> Tally:
+        store, ids = folder / "s.sqlite", folder / "ids"
+        async with open_experiment(study, store, ids) as supervisor:
+            with listening(0) as there:
+                config = uvicorn.Config(make_experiment(supervisor, LINKS), log_level="warning")
+                server = uvicorn.Server(config)
+                serving = asyncio.create_task(server.serve(sockets=[there]))
+                url = f"http://127.0.0.1:{there.getsockname()[1]}/?PROLIFIC_PID={{id}}"
+                tally = await Crowd(
+                    url, people, matches=2, answers=answers, rest=lambda _: asyncio.sleep(0.01)
+                ).play()
+                server.should_exit = True
+                await serving
+                return tally
+
+    return asyncio.run(main())
+
+
+def test_bots_go_from_the_entry_to_the_code(tmp_path: Path) -> None:
+    tally = went(tmp_path, {"sum": "two"})
+    assert (tally.endings, tally.errors) == ({"complete": 4}, {})
+    assert tally.matches == 8
+    assert len(set(tally.codes.values())) == 4
+    assert all(tally.codes.values())
+    with Store.open(tmp_path / "s.sqlite") as store, store.reading() as connection:
+        query = "select answer from responses where step = 'survey'"
+        answers = [json.loads(row[0]) for row in connection.exec_driver_sql(query)]
+        assert balance_of(store, 1).owed >= 4 * 100
+    assert len(answers) == 4
+    assert all(18 <= one["age"] <= 99 and 1 <= one["fair"] <= 7 and one["why"] for one in answers)
+
+
+def test_a_bot_that_answers_wrongly_ends_there(tmp_path: Path) -> None:
+    tally = went(tmp_path, {"sum": "three"}, people=2)
+    assert tally.endings == Counter(screened_out=2)
+    assert (tally.matches, tally.errors) == (0, {})
+
+
+def test_statements_are_ticks_and_rows_are_choices() -> None:
+    page = Page("""<h1>Do you?</h1><form action="/p/x/page">
+    <input type="hidden" name="number" value="3">
+    <input type="checkbox" name="a" value="yes"><input type="checkbox" name="b">
+    <input type="radio" name="c" value="1"><input type="radio" name="c" value="2">
+    <button name="agreed" value="yes">I agree</button><button name="agreed" value="no">No</button>
+    </form><article data-ending="complete"><p class="code"><b>XY12</b></p></article>""")
+    assert [one.kind for one in page.forms[0].blanks] == ["hidden", "tick", "tick", "choice"]
+    sent = reply(page, page.forms[0], {"c": "2"}, Chance("test")("reply"), more=False)
+    assert sent == {"number": "3", "a": "yes", "b": "on", "c": "2", "agreed": "yes"}
+    assert (page.ending, page.code) == ("complete", "XY12")
+
+
+def test_a_prompt_is_answered_by_its_word() -> None:
+    page = Page("""<form role="alert" action="/p/x/notice">
+    <input type="hidden" name="notice" value="7">
+    <p>Are you there? Type the word here.</p><input name="text"></form>""")
+    assert attention(page, page.forms[0]) == {"notice": "7", "text": "here"}
+    assert page.problem == ""
