@@ -36,15 +36,16 @@ TWO = [["people", "people"]]
 BOT = [["people", "bot"]]
 
 
-def people_study(
-    pairing: list[list[str]] = TWO, person: Mapping[str, Any] | None = None, **changes: Any
-) -> Study:
-    """A study of bargaining with people, and changes of what they go through."""
+def people_study(pairing: list[list[str]] = TWO, bot: object = "random", **changes: Any) -> Study:
+    """A study of bargaining with people, and changes of what they go through.
+
+    Args:
+        bot: who plays with them at some tables.
+    """
     data = {
         "name": "people", "deals": 10, "pairing": pairing,
         "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
-        "players": {"people": {"person": "browser"} | dict(person or {}),
-                    "bot": {"strategy": "random"}},
+        "players": {"people": {"person": "browser"}, "bot": bot},
         "people": PEOPLE | changes,
     }  # fmt: skip
     used = {one for pair in pairing for one in pair}

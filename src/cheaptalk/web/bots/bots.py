@@ -158,7 +158,7 @@ class Bot:
         self.chance = Chance(f"bots/{crowd.seed}", number)
         self.where = self.link = crowd.entry(number)
         self.played = 0
-        self.done = False
+        self.done = self.moved = False
         self.refusals: list[str] = []
         self._clicks = self._waits = 0
 
@@ -205,13 +205,12 @@ class Bot:
     async def over(self, page: Page, done: Form) -> Page:
         """Leave a match that has ended, for another one or for what comes next on the path."""
         again = page.form("open")
-        shown = page if again else await self.press(done)
-        if shown is not page and shown.form("done"):  # the server was away
-            return shown
-        self.played += 1
-        self.tally.matches += 1
+        if self.moved:  # or it was counted, and the server was away since
+            self.played += 1
+            self.tally.matches += 1
+        self.moved = False
         if again is None:
-            return shown
+            return await self.press(done)
         self.done = self.played == self.crowd.matches
         return page if self.done else await self.press(self.draw().pick([done, again]))
 
@@ -234,6 +233,7 @@ class Bot:
             self.refusals.append(shown.problem)
         else:
             self.tally.moves += 1
+            self.moved = True
             self.refusals.clear()
         return shown
 

@@ -71,7 +71,7 @@ class Supervisor:
                 await self.prompt(who, attention)
         notice = who.notice
         if notice is not None and notice.due is not None and now >= notice.due:
-            await self.answer_notice(who, notice.id, "")
+            await self.answer_notice(who, notice.id, "", late=True)
         heard = max(who.guest.seen, who.shown or 0.0, self.since)
         if now - heard >= GONE and not self._plays(who):
             await self.end(who, "timed_out")
@@ -103,15 +103,20 @@ class Supervisor:
         who.notices.append(Notice(number, kind, text, wanted, due))
         who.guest.bell.ring()
 
-    async def answer_notice(self, who: Participant, number: int, text: str) -> None:
-        """Take somebody's answer to a notice; an empty one where its time is over.
+    async def answer_notice(
+        self, who: Participant, number: int, text: str, *, late: bool = False
+    ) -> None:
+        """Take somebody's answer to a notice.
 
-        A wrong word may be corrected until then.
+        A wrong word may be corrected until the notice's time is over.
+
+        Args:
+            late: whether that is so, and nothing was answered.
         """
         notice = next((one for one in who.notices if one.id == number), None)
         if notice is None or notice.answered is not None:
             return
-        late = notice.due is not None and time.time() >= notice.due
+        late = late or (notice.due is not None and time.time() >= notice.due)
         right = None if notice.wanted is None else same_words(text, notice.wanted) and not late
         if right is False and not late:
             return

@@ -1,0 +1,458 @@
+"""Whatever goes wrong on the way, nobody is stuck, nothing is lost, and nothing is paid twice."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from cheaptalk.records import Store, StoreError
+from cheaptalk.records.ledger.ledger import Ledger
+from cheaptalk.rules import Game
+from cheaptalk.rules.chance import Stream
+from cheaptalk.studies.people.items import Item
+from cheaptalk.studies.people.quizzes import QUIZZES
+from cheaptalk.studies.study import Study
+from cheaptalk.web.participants.supervisor import GONE, MISSED
+from cheaptalk.web.rooms.rooms import Stage
+from tests.fakes import Canned, broken
+from tests.web.participants.comers import BOT, PEOPLE, Comer, Open, opened, people_study
+
+CONSENT, GAMES, SURVEY = PEOPLE["path"]
+
+
+def done(
+    folder: Path, play: Callable[[Open], Awaitable[Any]], study: Study | None = None, **more: Any
+) -> Any:
+    """What comes of doing something while a study is open."""
+
+    async def main() -> Any:
+        async with opened(folder, study, **more) as there:
+            return await play(there)
+
+    return asyncio.run(main())
+
+
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    """What a store's tables have."""
+    with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+
+def owed(folder: Path) -> dict[str, dict[str, int]]:
+    """Cents that everybody is owed, by code and by what for."""
+    query = "select code, key, cents from payments join participants p on p.id = participant_id"
+    found: dict[str, dict[str, int]] = {}
+    for code, key, cents in rows(folder, query):
+        found.setdefault(code, {})[key] = cents
+    return found
+
+
+async def table(there: Open) -> tuple[Comer, Comer]:
+    """Two people at a table, one of whom is asked."""
+    ada, emmy = there.comer("Ada"), there.comer("Emmy")
+    for one in (ada, emmy):
+        await one.come()
+        await one.step()
+    while not (ada.page.form("answer") or emmy.page.form("answer")):
+        await asyncio.gather(ada.look(), emmy.look())
+    return (ada, emmy) if ada.page.form("answer") else (emmy, ada)
+
+
+@contextmanager
+def unwritable(patch: pytest.MonkeyPatch, spared: int = 0) -> Iterator[None]:
+    """A store whose disk is full after so many commits more."""
+    left, write = [spared], Ledger.write
+
+    async def refuse(ledger: Ledger, work: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise StoreError("the disk is full")
+        return await write(ledger, work)
+
+    with patch.context() as within:
+        within.setattr(Ledger, "write", refuse)
+        yield
+
+
+def test_a_step_that_cannot_be_kept_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(there: Open) -> list[int]:
+        statuses = []
+        ada, emmy = there.comer("Ada"), there.comer("Emmy")
+        await ada.come()
+        await emmy.come()
+        for one in (ada, emmy):
+            form = one.page.form("page")
+            assert form is not None
+            fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
+            for spared in range(5):  # consent, assignment, room, games under way: each fails once
+                with unwritable(monkeypatch, spared):
+                    statuses.append((await one.send("page", fields)).status_code)
+                    again = await there.client.get(one.path)
+                    statuses.append(again.status_code)
+        await asyncio.gather(ada.look(), emmy.look())
+        await asyncio.gather(ada.finish(), emmy.finish())
+        assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
+        return statuses
+
+    statuses = done(tmp_path, play)
+    assert set(statuses) <= {200, 303, 503}
+    assert 503 in statuses
+    steps = [one for (one,) in rows(tmp_path, "select step from responses")]
+    assert sorted(steps) == sorted(2 * ["consent", "assignment", "games", "survey"])
+    assert len({one for (one,) in rows(tmp_path, "select match_id from plays")}) == 1
+
+
+def test_a_match_whose_end_cannot_be_kept_is_settled_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(there: Open) -> None:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.to("answer")
+        room = ada.who.guest.room
+        assert room is not None
+        settle = there.experiment.settle
+
+        async def fails(*_: Any, **__: Any) -> None:
+            raise StoreError("the disk is full")
+
+        monkeypatch.setattr(there.experiment, "settle", fails)
+        while room.stage is not Stage.OVER:
+            if room.over:
+                await asyncio.sleep(0.001)
+            else:
+                await ada.step()
+        assert (await there.client.get(ada.path)).status_code == 503
+        monkeypatch.setattr(there.experiment, "settle", settle)
+        await ada.look()
+        assert (await ada.finish()).ending == "complete"
+
+    done(tmp_path, play, people_study(BOT))
+    assert [one for (one,) in rows(tmp_path, "select state from plays")] == ["finished"]
+
+
+def test_one_who_comes_cannot_be_kept_and_comes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(there: Open) -> int:
+        with unwritable(monkeypatch):
+            refused = await there.client.post("/enter", data={"known_by": "Ada"})
+        ada = there.comer("Ada")
+        await ada.come()
+        assert (await ada.finish()).ending == "complete"
+        return refused.status_code
+
+    assert done(tmp_path, play, people_study(BOT)) == 503
+    assert len(rows(tmp_path, "select * from participants")) == 1
+
+
+def test_two_tabs_and_double_clicks_count_once(tmp_path: Path) -> None:
+    async def play(there: Open) -> None:
+        ada = there.comer("Ada")
+        first, second = await asyncio.gather(
+            *(there.client.post("/enter", data={"known_by": "Ada"}) for _ in range(2))
+        )
+        codes = {one.headers["location"].rpartition("/")[2].partition(".")[0]
+                 for one in (first, second)}  # fmt: skip
+        assert len(codes) == 1
+        ada.path = first.headers["location"]
+        fields = {"number": "0", "statement_0": "yes", "agreed": "yes"}
+        await asyncio.gather(*(ada.send("page", fields) for _ in range(5)))
+        await ada.look()
+        await ada.to("done")
+        await asyncio.gather(*(ada.send("done") for _ in range(3)))
+        fields = {"number": str(len(ada.who.journey.responses)), "why": "since"}
+        sent = [ada.send("page", fields), *(there.client.get(ada.path) for _ in range(3))]
+        await asyncio.gather(*sent, *(ada.send("page", fields) for _ in range(3)))
+        await ada.look()
+        assert ada.page.ending == "complete"
+
+    done(tmp_path, play, people_study(BOT))
+    steps = [one for (one,) in rows(tmp_path, "select step from responses order by number")]
+    assert steps == ["consent", "assignment", "games", "survey"]
+    ((amounts),) = owed(tmp_path).values()
+    assert amounts.keys() <= {"base/1", "game/1"}
+
+
+def test_games_without_a_page_between_them_go_on(tmp_path: Path) -> None:
+    study = people_study(BOT, path=[CONSENT, {"games": 3}])
+
+    async def play(there: Open) -> None:
+        ada = there.comer("Ada")
+        await ada.come()
+        assert (await ada.finish()).ending == "complete"
+
+    done(tmp_path, play, study)
+    plays = rows(tmp_path, "select state, match_id from plays")
+    assert [state for state, _ in plays] == 3 * ["finished"]
+    assert len({match for _, match in plays}) == 3
+
+
+def test_who_withdraws_as_their_match_ends_keeps_what_it_was_worth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A match is over at the table before its end is kept: whoever goes just then has played it."""
+
+    async def play(there: Open) -> str:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.to("answer")
+        room, finish = ada.who.guest.room, Ledger.finish
+        assert room is not None
+        waiting = asyncio.Event()
+
+        async def late(ledger: Ledger, *what: Any) -> None:
+            await waiting.wait()
+            await finish(ledger, *what)
+
+        monkeypatch.setattr(Ledger, "finish", late)
+        while not room.over:
+            await ada.step()
+        going = asyncio.create_task(ada.send("withdraw"))
+        while not going.done() and there.experiment.people[ada.code].lock.locked():
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting.set()
+        await going
+        return (await ada.look()).ending
+
+    assert done(tmp_path, play, people_study(BOT)) == "withdrawn"
+    ((state, payoff, cents),) = rows(tmp_path, "select state, payoff, cents from plays")
+    assert (state, cents) == ("finished", round(payoff + 1e-9))
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bool) -> None:
+    async def play(there: Open) -> str:
+        asked, waiting = await table(there)
+        await asked.send("withdraw", {"erase": "yes"} if erase else {})
+        await waiting.until(lambda page: page.form("done"))
+        await waiting.finish()
+        await there.supervisor.mind(0.0)
+        assert (asked.code in there.experiment.people) is not erase
+        again = await waiting.look()
+        assert again.ending == "partner_left"
+        return waiting.code
+
+    code = done(tmp_path, play)
+    assert owed(tmp_path)[code] == {"partner_left/1": 50}
+    assert len(rows(tmp_path, "select * from participants")) == 2 - erase
+    states = dict(rows(
+        tmp_path, "select code, state from plays join participants p on p.id = participant_id"
+    ))  # fmt: skip
+    assert states[code] == "partner_left"
+
+
+def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
+    async def first(there: Open) -> str:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.step()
+        await there.supervisor.recruit("paused")
+        closed = await there.client.post("/enter", data={"known_by": "Emmy"})
+        assert closed.status_code == 503
+        return ada.path
+
+    async def second(there: Open) -> None:
+        ada, emmy = there.comer("Ada", path), there.comer("Emmy")
+        assert (await there.client.post("/enter", data={"known_by": "Emmy"})).status_code == 503
+        await there.supervisor.recruit("open")
+        await emmy.come()
+        await emmy.step()
+        assert emmy.who.guest.room is not None
+        assert emmy.who.guest.room.stage is Stage.WAITING  # nobody knows that Ada is there
+        await ada.look()
+        await asyncio.gather(ada.finish(), emmy.finish())
+        assert (ada.page.ending, emmy.page.ending) == ("complete", "complete")
+
+    path = done(tmp_path, first)
+    done(tmp_path, second)
+
+
+def test_who_has_gone_from_the_lobby_makes_room(tmp_path: Path) -> None:
+    async def play(there: Open) -> None:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.step()
+        await there.supervisor.mind(ada.who.guest.seen + GONE - 1)
+        assert ada.who.ending is None
+        await there.supervisor.mind(ada.who.guest.seen + GONE + 1)
+        assert ada.who.ending == "timed_out"
+        assert there.experiment.filled.total() == 0
+
+    done(tmp_path, play)
+
+
+def test_a_broken_match_goes_on_or_ends_without_fault(tmp_path: Path) -> None:
+    failing = Canned(lambda call, number: broken(retry=False))
+    model = {"model": "vllm/tiny@http://127.0.0.1:9/v1"}
+    study = people_study([["people", "bot"]], bot=model)
+
+    async def first(there: Open) -> str:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.until(lambda page: page.form("give_up"))
+        return ada.path
+
+    async def second(there: Open) -> None:
+        ada = there.comer("Ada", path)
+        await ada.look()
+        assert ada.page.form("again")
+        await asyncio.gather(*(ada.send("give_up") for _ in range(2)))
+        assert (await ada.look()).ending == "technical"
+
+    path = done(tmp_path, first, study, models=failing)
+    done(tmp_path, second, study, models=failing)
+    ((amounts),) = owed(tmp_path).values()
+    assert amounts == {"technical/1": 70}
+    ((state, match),) = rows(tmp_path, "select state, match_id from plays")
+    assert (state, bool(match)) == ("technical", True)
+
+
+def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> None:
+    async def first(there: Open) -> tuple[str, str]:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.to("done")
+        await ada.step()
+        assert ada.page.form("page")
+        return ada.path, str(len(ada.who.journey.responses))
+
+    async def second(there: Open) -> None:
+        ada = there.comer("Ada", path)
+        sent = await ada.send("page", {"number": number, "why": "a long text"})
+        assert sent.status_code == 303
+        assert (await ada.look()).ending == "complete"
+
+    path, number = done(tmp_path, first, people_study(BOT))
+    done(tmp_path, second, people_study(BOT))
+    ((answer,),) = rows(tmp_path, "select answer from responses where step = 'survey'")
+    assert json.loads(answer) == {"why": "a long text"}
+
+
+def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
+    tmp_path: Path,
+) -> None:
+    games = {"games": {"attention": {"after": [0, 0], "seconds": 30}}}
+    study = people_study(BOT, path=[CONSENT, games, SURVEY])
+
+    async def first(there: Open) -> tuple[str, float]:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.to("answer")
+        prompt = ada.who.prompt
+        assert prompt is not None
+        await there.supervisor.mind(prompt)
+        notice = ada.who.notice
+        assert notice is not None
+        assert notice.due is not None
+        return ada.path, notice.due
+
+    async def second(there: Open) -> None:
+        ada = there.comer("Ada", path)
+        notice = ada.who.notice
+        assert notice is not None
+        assert notice.due is not None
+        await there.supervisor.mind(due + 0.001)
+        assert MISSED not in ada.who.flags
+        assert ada.who.prompt is None  # it has been put
+        await there.supervisor.mind(notice.due)
+        assert (await ada.look()).ending == "failed_attention"
+
+    path, due = done(tmp_path, first, study)
+    done(tmp_path, second, study)
+
+
+def test_a_prompt_that_was_drawn_is_not_forgotten_at_a_restart(tmp_path: Path) -> None:
+    study = people_study(BOT, path=[CONSENT, {"games": {"attention": {"after": [99, 99]}}}])
+
+    async def play(there: Open) -> str:
+        ada = there.comer("Ada", path)
+        await (ada.look() if path else ada.come())
+        await ada.to("answer")
+        assert ada.who.prompt is not None
+        return ada.path
+
+    path = ""
+    path = done(tmp_path, play, study)
+    done(tmp_path, play, study)
+
+
+def ask(game: Game, place: str, events: Any, luck: Stream) -> Item:
+    """A quiz with one right answer."""
+    return Item(name="quiz", ask="Which?", choices=["this", "that"], right="this")
+
+
+def test_a_quiz_about_a_match_that_a_partner_had_deleted_is_passed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(QUIZZES._here, "bargaining", ask)
+    monkeypatch.setattr(QUIZZES, "_found", None)
+    study = people_study(path=[CONSENT, {"games": {"after": ["quiz"]}}, SURVEY])
+
+    async def play(there: Open) -> None:
+        ada, emmy = await table(there)
+        await asyncio.gather(ada.to("done"), emmy.to("done"))
+        for one in (ada, emmy):
+            await one.step()
+            assert "Which?" in one.page.words
+        await ada.send("withdraw", {"erase": "yes"})
+        assert ada.code not in there.experiment.people
+        await emmy.look()
+        assert "Why?" in emmy.page.words
+        assert (await emmy.finish()).ending == "complete"
+
+    done(tmp_path, play, study)
+    assert len(owed(tmp_path)) == 1
+
+
+def test_a_study_whose_path_was_changed_says_so_to_those_who_were_on_it(tmp_path: Path) -> None:
+    async def first(there: Open) -> str:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.step()
+        return ada.path
+
+    async def second(there: Open) -> list[httpx2.Response]:
+        return [
+            await there.client.get(path),
+            await there.client.post("/enter", data={"known_by": "Ada"}),
+        ]
+
+    path = done(tmp_path, first, people_study(BOT))
+    changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
+    by_link, by_id = done(tmp_path, second, changed)
+    assert (by_link.status_code, by_id.status_code) == (403, 409)
+    assert "was changed" in by_id.text
+
+
+def test_erasure_that_was_cut_short_is_done_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def first(there: Open) -> None:
+        ada = there.comer("Ada")
+        await ada.come()
+        await ada.step()
+        forget = there.experiment.identities.forget
+
+        def cut_short(code: str) -> None:
+            forget(code)
+            raise StoreError("the server was killed")
+
+        monkeypatch.setattr(there.experiment.identities, "forget", cut_short)
+        assert (await ada.send("withdraw", {"erase": "yes"})).status_code == 503
+
+    async def second(there: Open) -> int:
+        await there.supervisor.mind(0.0)
+        return len(there.experiment.people)
+
+    done(tmp_path, first)
+    assert done(tmp_path, second) == 0
+    assert rows(tmp_path, "select * from participants") == []

@@ -1,0 +1,130 @@
+"""A server that is killed between any two commits: people go on by their link, and are paid once.
+
+Whatever a kill leaves is what was committed. So the files are copied after each commit of two who
+go the whole path together, and from each copy both go on to the end.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cheaptalk.records import Store, examine
+from cheaptalk.records.identities import Identities
+from cheaptalk.records.store import schema
+from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
+
+STUDY = people_study(path=[
+    PEOPLE["path"][0], "first_name", {"games": {"most": 2, "may_stop": False}},
+    PEOPLE["path"][-1],
+])  # fmt: skip
+NAMES = ("Ada", "Emmy")
+WAY = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
+
+
+@contextmanager
+def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """The copies of a folder, one for each commit to its files."""
+    copies: list[Path] = []
+    transaction, note = Store.transaction, Identities.note
+
+    def copy() -> None:
+        copies.append(folder.parent / f"copy{len(copies)}")
+        shutil.copytree(folder, copies[-1], ignore=shutil.ignore_patterns("*-shm", "*.lock"))
+
+    @contextmanager
+    def committed(store: Store) -> Iterator[sa.Connection]:
+        with transaction(store) as connection:
+            yield connection
+        copy()
+
+    def noted(identities: Identities, *known: str) -> str:
+        code = note(identities, *known)
+        copy()
+        return code
+
+    with patch.context() as within:
+        within.setattr(Store, "transaction", committed)
+        within.setattr(Identities, "note", noted)
+        yield copies
+
+
+async def both(there: Open, paths: dict[str, str]) -> dict[str, str]:
+    """Both go on to the end, by the links they have; by which links they did."""
+    comers = [Comer(there, name, paths.get(name, "")) for name in NAMES]
+
+    async def go(comer: Comer) -> None:
+        await (comer.look() if comer.path else comer.come())
+        await comer.finish()
+        assert comer.page.ending == "complete"
+        assert comer.page.code
+
+    await asyncio.gather(*map(go, comers))
+    return {comer.name: comer.path for comer in comers}
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """What a store has of both."""
+    with Store.open(folder / "s.sqlite") as store, store.reading() as connection:
+
+        def rows(query: str) -> list[Any]:
+            return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+        matches = {row[0]: store.find(row[0]) for row in rows("select id from matches")}
+        return {
+            "people": rows("select code, ending, known_as from participants order by id"),
+            "steps": rows("select participant_id, step from responses order by 1, number"),
+            "said": rows("select answer from responses where step = 'survey'"),
+            "plays": list(connection.execute(sa.select(schema.plays)).mappings()),
+            "owed": rows("select participant_id, key, cents from payments"),
+            "matches": matches,
+            "hurts": list(examine(store).hurts),
+        }  # fmt: skip
+
+
+@pytest.mark.kill
+def test_whoever_is_there_as_the_server_is_killed_goes_on_and_is_paid_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+
+    async def go(folder: Path, paths: dict[str, str]) -> dict[str, str]:
+        async with opened(folder, STUDY) as there:
+            known = {
+                name: path for name, path in paths.items()
+                if Comer(there, name, path).code in there.experiment.people
+            }  # fmt: skip
+            links = await both(there, known)
+            assert {name: links[name] for name in known} == known
+            return links
+
+    with copied_at_each_commit(first, monkeypatch) as copies:
+        paths = asyncio.run(go(first, {}))
+    assert len(copies) > 30
+    for folder in [first, *copies]:
+        if folder is not first:
+            asyncio.run(go(folder, paths))
+        found = kept(folder)
+        ended = sorted(one[1:] for one in found["people"])
+        assert ended == [("complete", name) for name in NAMES], folder
+        assert found["steps"] == [(number, step) for number in (1, 2) for step in WAY], folder
+        assert len(found["said"]) == 2
+        assert len(found["plays"]) == 4
+        owed = {(one, "base/1"): 100 for one in (1, 2)}
+        for play in found["plays"]:
+            record, place = found["matches"][play["match_id"]], play["place"]
+            assert (play["state"], record.over) == ("finished", True)
+            assert (record.label(place), record.payoffs[place]) == ("people", play["payoff"])
+            assert play["cents"] == round(record.payoffs[place] + 1e-9)
+            key = (play["participant_id"], f"game/{play['number']}")
+            owed |= {key: play["cents"]} if play["cents"] else {}
+        assert {one[:2]: one[2] for one in found["owed"]} == owed
+        assert len(found["owed"]) == len(owed)
+        assert len(found["matches"]) == 2
+        assert found["hurts"] == []
