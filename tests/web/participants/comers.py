@@ -36,14 +36,16 @@ TWO = [["people", "people"]]
 BOT = [["people", "bot"]]
 
 
-def people_study(pairing: list[list[str]] = TWO, bot: object = "random", **changes: Any) -> Study:
+def people_study(
+    pairing: list[list[str]] = TWO, bot: object = "random", deals: int = 10, **changes: Any
+) -> Study:
     """A study of bargaining with people, and changes of what they go through.
 
     Args:
         bot: who plays with them at some tables.
     """
     data = {
-        "name": "people", "deals": 10, "pairing": pairing,
+        "name": "people", "deals": deals, "pairing": pairing,
         "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
         "players": {"people": {"person": "browser"}, "bot": bot},
         "people": PEOPLE | changes,
@@ -86,6 +88,7 @@ class Comer:
     Attributes:
         path: of their page; empty before they have come.
         said: what they write wherever words are asked for.
+        more: whether they play another game where they are asked.
         page: that they read last.
     """
 
@@ -94,6 +97,7 @@ class Comer:
         self.name = name
         self.path = path
         self.said = f"words of {name}"
+        self.more = True
         self.chance = Chance("comers", name)
         self.clicks = 0
         self.refused: list[str] = []
@@ -141,7 +145,7 @@ class Comer:
             return await self.press(form, attention(page, form))
         if form := page.form("page"):
             answers = {"why": self.said, "name": self.name}
-            return await self.press(form, reply(page, form, answers, draw, more=True))
+            return await self.press(form, reply(page, form, answers, draw, more=self.more))
         if forms := page.forms_for("answer"):
             fields = guess(page, forms[0], self.refused, draw)
             words = {one.name: self.said for one in forms[0].blanks if one.kind == "text"}
