@@ -19,8 +19,8 @@ from cheaptalk.web.console.studies import START
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.limits import Limit
+from tests.web.asker import WILD, encoded
 from tests.web.console.office import CSRF, ROOT, Browser, Office, in_office, opened
-from tests.web.test_hostile_input import WILD, encoded
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OPEN = {("GET", "/set-up"), ("POST", "/set-up"), ("GET", "/login"), ("POST", "/login")}

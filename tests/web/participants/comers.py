@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +45,13 @@ def people_study(
     Args:
         bot: who plays with them at some tables.
     """
+    players = {"people": {"person": "browser"}, "bot": bot}
     data = {
         "name": "people", "deals": deals, "pairing": pairing,
         "games": [{"game": "bargaining", "fixed": {"horizon": 4, "money": 100, "messages": True}}],
-        "players": {"people": {"person": "browser"}, "bot": bot},
+        "players": {name: players[name] for name in dict.fromkeys(chain(*pairing))},
         "people": PEOPLE | changes,
     }  # fmt: skip
-    used = {one for pair in pairing for one in pair}
-    data["players"] = {name: one for name, one in data["players"].items() if name in used}
     return parse_study(data, "here")
 
 

@@ -1,6 +1,5 @@
 """The protocol: how people come to a study, what they go through, and what they are paid."""
 
-import math
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, Literal, TypeAlias
@@ -151,9 +150,9 @@ class Bonus(Value):
         """
         if earned <= 0 and self.nothing is not None:
             return cents(self.nothing)
-        bound = math.inf if self.most is None else self.most
-        got = Decimal(str(self.rate)) * Decimal(str(earned))  # in floats 0.013 * 35 is too little
-        return cents(min(bound, max(self.least, got)))
+        rate, least = Decimal(str(self.rate)), Decimal(str(self.least))
+        got = max(least, rate * Decimal(str(earned)))  # in floats 0.013 * 35 is too little
+        return cents(got if self.most is None else min(got, Decimal(str(self.most))))
 
 
 class Pay(Value):

@@ -20,7 +20,7 @@ from cheaptalk.web.console.accounts import LASTS, Accounts, new_token, same
 from cheaptalk.web.laboratory.staff import Account, Login, Role
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.limits import Limit
-from cheaptalk.web.rooms.server import STYLE as ROOMS_STYLE
+from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
 

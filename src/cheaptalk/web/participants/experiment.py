@@ -448,7 +448,8 @@ class Experiment:
         if keep_count:
             self.house.close_rooms(who.guest)
             ended = Response(ENDED, who.journey.stop.visit, 0, {"ending": who.ending})
-            who.journey, who.guest.known_as = Journey(self.protocol, [ended]), None
+            who.journey = Journey(self.protocol, [ended] if who.ending else [])
+            who.guest.known_as = None
             who.plays.clear()
             who.notices.clear()
             return
