@@ -23,6 +23,7 @@ STUDY = people_study(path=[
     PEOPLE["path"][0], "first_name", {"games": {"most": 2, "may_stop": False}},
     PEOPLE["path"][-1],
 ])  # fmt: skip
+FILES = ("s.sqlite", "s.sqlite-wal", "s.identities")
 NAMES = ("Ada", "Emmy")
 WAY = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
 
@@ -35,7 +36,10 @@ def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[l
 
     def copy() -> None:
         copies.append(folder.parent / f"copy{len(copies)}")
-        shutil.copytree(folder, copies[-1], ignore=shutil.ignore_patterns("*-shm", "*.lock"))
+        copies[-1].mkdir()
+        for path in map(folder.joinpath, FILES):
+            if path.exists():
+                shutil.copy(path, copies[-1])
 
     @contextmanager
     def committed(store: Store) -> Iterator[sa.Connection]:
