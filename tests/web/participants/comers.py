@@ -154,6 +154,7 @@ class Comer:
             return shown
         if form := page.form("done"):
             return await self.press(form, {})
+        await asyncio.sleep(0.01)  # others, and the thread that writes, have their turn
         return await self.look()
 
     async def until(self, so: Callable[[Page], object]) -> Page:
