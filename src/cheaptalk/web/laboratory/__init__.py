@@ -1,0 +1,1 @@
+"""A laboratory: a folder of studies that are run from a server."""
