@@ -42,7 +42,7 @@ def test_a_scripted_study_is_played_to_its_end(tmp_path: Path) -> None:
     async def main() -> None:
         async with Runs(laboratory(tmp_path, deals=4), workers=1) as runs:
             assert await runs.status("small") == RunStatus(RunStage.NOT_BEGUN)
-            assert await runs.overview("small") is None
+            assert await runs.overviews.of("small") is None
             await runs.start("small")
             assert (await runs.status("small")).stage is RunStage.RUNNING
             done = await reached(runs, RunStage.DONE, RunStage.FAILED)
@@ -163,5 +163,5 @@ def test_only_studies_that_are_there_have_paths(tmp_path: Path, name: str) -> No
     folder: Folder = laboratory(tmp_path / "lab")
     assert folder.names() == ["small"]
     for path in (folder.text, folder.store, folder.outputs):
-        with pytest.raises(UnknownName, match="no study"):
+        with pytest.raises(UnknownName, match="unknown study"):
             path(name)

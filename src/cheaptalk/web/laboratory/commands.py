@@ -6,7 +6,13 @@ import re
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+from cheaptalk.calls.orders import ControlError
 
 KEPT = 16_384
 """Bytes of its last output that are kept of a command."""
@@ -111,3 +117,57 @@ class Command:
         while said := await self._process.stdout.read(KEPT):
             self._said = (self._said + said)[-KEPT:]
         self.status = await self._process.wait()
+
+
+class Commands:
+    """The commands of a laboratory's studies, one of each at a time.
+
+    Use as a context manager: at the end they are stopped.
+    """
+
+    def __init__(self) -> None:
+        self.latest: dict[str, Command] = {}
+        self._beginning: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def beginning(self, name: str) -> AsyncIterator[None]:
+        """Nobody else begins something of this study meanwhile.
+
+        Raises:
+            ControlError: the server is stopping.
+        """
+        async with self._beginning[name]:
+            if self._closed:
+                raise ControlError("the server is stopping")
+            yield
+
+    async def begin(self, name: str, *words: str) -> Command:
+        """Start a study's command, with these words behind ``cheaptalk``.
+
+        Raises:
+            OSError: no process can be started.
+        """
+        command = self.latest[name] = await Command.start(*words)
+        return command
+
+    async def close(self) -> None:
+        """Stop all commands, and begin no more."""
+        self._closed = True
+        for beginning in list(self._beginning.values()):
+            async with beginning:
+                pass
+        async with asyncio.TaskGroup() as stopping:
+            for command in self.latest.values():
+                stopping.create_task(command.stop())

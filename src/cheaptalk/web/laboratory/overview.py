@@ -1,15 +1,17 @@
 """An overview of a study: its matches by status and game, why some failed, and what it took."""
 
+import asyncio
 from collections import Counter
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from cheaptalk.records import Status, Store
+from cheaptalk.records import NoStore, Status, Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.ledger.spending import study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
+from cheaptalk.web.laboratory.folder import Folder
 
 matches, members, configurations = schema.matches, schema.members, schema.configurations
 
@@ -24,6 +26,8 @@ class Overview(NamedTuple):
         cost: what its calls took; those that are unresolved are under way, or were lost.
         halted: why its last run stopped before its end; None where it did not.
         last: when the last match ended, in seconds since 1970; None where none has.
+        judged: judgements in the store.
+        went_on: when a participant last went on; None where there is none.
     """
 
     planned: int | None
@@ -32,6 +36,8 @@ class Overview(NamedTuple):
     cost: Cost
     halted: str | None
     last: float | None
+    judged: int
+    went_on: float | None
 
     @property
     def counts(self) -> Counter[Status]:
@@ -43,6 +49,11 @@ class Overview(NamedTuple):
         """Matches that have ended and are not played again."""
         counts = self.counts
         return sum(counts[status] for status in SETTLED)
+
+    @property
+    def mark(self) -> list[object]:
+        """Differs whenever the store holds other results than before, as plain data."""
+        return [self.games, self.last, self.judged, self.went_on]
 
     @property
     def complete(self) -> bool:
@@ -83,6 +94,47 @@ def overview(store: Store, study: str) -> Overview | None:
             if reason is not None:
                 failures[game, reason] += number
             last = max((one for one in (last, ended) if one is not None), default=None)
+        judged = connection.scalar(sa.select(sa.func.count()).select_from(schema.judgements)) or 0
+        went_on = connection.scalar(sa.select(sa.func.max(schema.participants.c.changed)))
     ordered = Counter(dict(failures.most_common()))
     games = {game: found[game] for game in sorted(found)}
-    return Overview(begun.planned, games, ordered, study_cost(store, study), begun.halted, last)
+    return Overview(
+        begun.planned, games, ordered, study_cost(store, study), begun.halted, last, judged, went_on
+    )  # fmt: skip
+
+
+class Overviews:
+    """The overviews of a laboratory's studies, each counted anew when its store has changed.
+
+    Args:
+        folder: of the laboratory.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._known: dict[str, tuple[object, Overview | None]] = {}
+
+    async def of(self, name: str) -> Overview | None:
+        """How far a study is; None before its first run.
+
+        Raises:
+            UnknownName: there is no such study.
+            CheaptalkError: its store cannot be read.
+        """
+        return await asyncio.to_thread(self.read, name)
+
+    def read(self, name: str) -> Overview | None:
+        """The same, waiting for the disk; raises as :meth:`of` does."""
+        try:
+            with Store.open(self.folder.store(name)) as store:
+                return self.count(name, store)
+        except NoStore:
+            return None
+
+    def count(self, name: str, store: Store) -> Overview | None:
+        """How far a study is in its store, which is open; None before its first run."""
+        stamp = store.backend.stamp()
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            known = self._known[name] = stamp, overview(store, name)
+        return known[1]

@@ -6,10 +6,9 @@ started again finds every run as it was left. It begins none by itself: that cos
 
 import asyncio
 import os
-from collections import defaultdict
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from cheaptalk.calls.control import STOPPED
@@ -18,9 +17,9 @@ from cheaptalk.calls.orders import ControlError, RunState, account_of, give_orde
 from cheaptalk.records import NoStore, Status, Store
 from cheaptalk.rules import counted
 from cheaptalk.studies.study import StudyError, load_study
-from cheaptalk.web.laboratory.commands import Command
+from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.folder import Folder
-from cheaptalk.web.laboratory.overview import Overview, overview
+from cheaptalk.web.laboratory.overview import Overview, Overviews
 
 WORKERS = max(1, (os.cpu_count() or 1) - 1)
 """Processes for matches between scripts: one core is left to the server."""
@@ -66,42 +65,22 @@ class RunStatus(NamedTuple):
     exit: int | None = None
 
 
-class Runs:
-    """The runs of a laboratory's studies. Use as a context manager, which stops them at the end.
+class Runs(Commands):
+    """The runs of a laboratory's studies; those that are stopped at the end can be resumed.
 
     Args:
         folder: of the laboratory.
         workers: processes of each run for matches between scripts.
+
+    Attributes:
+        overviews: what the studies' stores hold.
     """
 
     def __init__(self, folder: Folder, workers: int = WORKERS) -> None:
+        super().__init__()
         self.folder = folder
+        self.overviews = Overviews(folder)
         self.workers = workers
-        self._commands: dict[str, Command] = {}
-        self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._overviews: dict[str, tuple[object, Overview | None]] = {}
-        self._closed = False
-
-    async def __aenter__(self) -> "Runs":
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Stop all runs that this server has started, and start no more; each can be resumed."""
-        self._closed = True
-        for starting in list(self._starting.values()):
-            async with starting:
-                pass
-        async with asyncio.TaskGroup() as stopping:
-            for command in self._commands.values():
-                stopping.create_task(command.stop())
 
     async def start(self, name: str, *, set_aside: bool = False) -> None:
         """Start a study's run, or go on with one that has stopped or failed; nothing is bought
@@ -119,16 +98,15 @@ class Runs:
             CheaptalkError: its store cannot be used.
         """
         text, where = self.folder.text(name), self.folder.store(name)
-        async with self._starting[name]:
+        async with self.beginning(name):
             if (await self.status(name)).stage.under_way:
                 raise ControlError(f'"{name}" is running already')
             await asyncio.to_thread(_prepare, name, text, where)
-            if self._closed:
-                raise ControlError("the server is stopping")
             allowed = ["--yes"] if set_aside else []
-            self._commands[name] = await Command.start(
-                "run", str(text), "--store", str(where), "--workers", str(self.workers), *allowed
-            )
+            await self.begin(
+                name, "run", str(text), "--store", str(where), "--workers", str(self.workers),
+                *allowed,
+            )  # fmt: skip
 
     async def pause(self, name: str) -> None:
         """Let calls in flight come back, and send no more; raises as :meth:`set` does."""
@@ -147,7 +125,7 @@ class Runs:
 
     async def stop(self, name: str) -> None:
         """End a run: calls in flight come back and are recorded; raises as :meth:`set` does."""
-        command, status = self._commands.get(name), await self.status(name)
+        command, status = self.latest.get(name), await self.status(name)
         if command is not None and status.stage.under_way and status.account is None:
             command.interrupt()
         else:
@@ -184,22 +162,13 @@ class Runs:
             UnknownName: there is no such study.
             CheaptalkError: its store cannot be read.
         """
-        command, where = self._commands.get(name), self.folder.store(name)
+        command, where = self.latest.get(name), self.folder.store(name)
         pid = command.pid if command is not None and command.status is None else None
         account, seen = await asyncio.to_thread(self._look, name, where, pid)
         if command is None:
             return _status(account, seen)
         found = _status(account, seen, command)
         return found._replace(said=command.said, exit=command.status)
-
-    async def overview(self, name: str) -> Overview | None:
-        """What a study's store holds, counted anew when it has changed; None before its first run.
-
-        Raises:
-            UnknownName: there is no such study.
-            CheaptalkError: its store cannot be read.
-        """
-        return await asyncio.to_thread(self._read, name, self.folder.store(name))
 
     async def _order(
         self, name: str, action: Literal["pause", "resume", "stop", "set"], **what: Any
@@ -221,23 +190,9 @@ class Runs:
                 else:
                     account = last_account(store)
                     account = account if account is not None and account.pid == pid else None
-                return account, None if account else self._count(name, store)
+                return account, None if account else self.overviews.count(name, store)
         except NoStore:
             return None, None
-
-    def _read(self, name: str, where: Path) -> Overview | None:
-        try:
-            with Store.open(where) as store:
-                return self._count(name, store)
-        except NoStore:
-            return None
-
-    def _count(self, name: str, store: Store) -> Overview | None:
-        stamp = store.backend.stamp()
-        known = self._overviews.get(name)
-        if known is None or known[0] != stamp:
-            known = self._overviews[name] = stamp, overview(store, name)
-        return known[1]
 
 
 def _prepare(name: str, text: Path, where: Path) -> None:

@@ -22,6 +22,7 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
+from starlette.routing import Route
 
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import WITHIN
@@ -123,7 +124,7 @@ def make_rooms(
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(_Headed)
-    app.add_route("/static/{name}", StaticFiles(directory=HERE))
+    app.router.routes.append(Route("/static/{name}", StaticFiles(directory=HERE)))
     pages = _Pages(house, links, address, title)
     for error in (
         404,
