@@ -1,6 +1,7 @@
 """Runs that a server looks after: begun, paused, stopped, resumed, and left to nobody."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,51 @@ def test_a_server_that_stops_leaves_no_run_behind(
             assert done.overview is not None
             assert done.overview.counts == {Status.FINISHED: 6}
             assert done.overview.cost.unresolved > 0
+
+    with Server(handler=gate) as server:
+        asyncio.run(main(server))
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from cheaptalk.web.laboratory.folder import Folder
+from cheaptalk.web.laboratory.runs import Runs
+
+async def main():
+    await Runs(Folder(Path(sys.argv[1])), workers=1).start("small")
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.kill
+def test_a_run_ends_by_itself_when_its_server_is_killed(tmp_path: Path) -> None:
+    gate = Gate()
+
+    async def main(server: Server) -> None:
+        folder = laboratory(tmp_path, **with_model(server.url))
+        killed = await asyncio.create_subprocess_exec(sys.executable, "-c", SERVER, tmp_path)
+
+        async def called() -> bool:
+            return gate.waiting > 0
+
+        await until(called)
+        killed.kill()
+        await killed.wait()
+        async with Runs(folder) as later:
+            assert (await later.status("small")).stage is RunStage.RUNNING
+            with pytest.raises(ControlError, match="running already"):
+                await later.start("small")
+            await reached(later, RunStage.STOPPING)
+            gate.open = True
+            stopped = await reached(later, RunStage.STOPPED, RunStage.DONE)
+            assert stopped.stage is RunStage.STOPPED
+            assert "interrupted" in stopped.why
+            await later.resume("small")
+            await reached(later, RunStage.DONE)
+        assert len(set(server.calls)) == len(server.calls)
 
     with Server(handler=gate) as server:
         asyncio.run(main(server))

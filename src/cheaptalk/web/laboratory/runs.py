@@ -153,7 +153,9 @@ class Runs(Commands):
             ControlError: it is not running, or refuses; the message says why.
         """
         wanted = {"concurrency": concurrency, "budget": budget, "limits": limits}
-        await self._order(name, "set", **{key: one for key, one in wanted.items() if one})
+        await self._order(
+            name, "set", **{key: one for key, one in wanted.items() if one is not None}
+        )
 
     async def status(self, name: str) -> RunStatus:
         """How a study's run is doing, whoever started it.

@@ -22,7 +22,6 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
-from starlette.routing import Route
 
 from cheaptalk.loopback import HOST
 from cheaptalk.reports.pages import WITHIN
@@ -124,7 +123,6 @@ def make_rooms(
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(_Headed)
-    app.router.routes.append(Route("/static/{name}", StaticFiles(directory=HERE)))
     pages = _Pages(house, links, address, title)
     for error in (
         404,
@@ -137,6 +135,7 @@ def make_rooms(
         ExpiredLink,
     ):
         app.add_exception_handler(error, pages.refused)
+    app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     app.get("/")(pages.gallery)
     app.get("/games/{name}")(pages.game)
     app.post("/open")(pages.open)
@@ -186,6 +185,7 @@ class _Pages:
             one.filters["called"] = lambda offer: links.offer(offer.name)
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
+        self.files = StaticFiles(directory=STATIC)
         self.posts = Limit(30, 5)
         self.openings = Limit(*OPENINGS)
 
@@ -216,6 +216,9 @@ class _Pages:
         status, said = _refusal(error, self.language(request).text)
         mine = request.path_params.get("token", "") if hasattr(request.state, "guest") else ""
         return self.render(request, "refused.html.jinja", status, said=said, mine=mine)
+
+    async def file(self, request: Request, name: str) -> Response:
+        return await self.files.get_response(name, request.scope)
 
     async def gallery(self, request: Request) -> Response:
         return self.render(request, "gallery.html.jinja", games=self.games)
