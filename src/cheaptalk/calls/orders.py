@@ -173,7 +173,7 @@ def _opened(where: Store | Path | str) -> Iterator[Store]:
 
 
 def _watch(store: Store, study: str) -> RunState:
-    state = _account_of(store)
+    state = account_of(store)
     if state is None:
         raise ControlError(_why_idle(store, study))
     if state.study != study:
@@ -212,15 +212,28 @@ def _why_idle(store: Store, study: str) -> str:
     )
 
 
-def _account_of(store: Store) -> RunState | None:
-    """A run's latest account; None where no run is alive."""
+def account_of(store: Store) -> RunState | None:
+    """A run's latest account; None where no run is alive.
+
+    Raises:
+        ControlError: it cannot be read.
+    """
+    state = last_account(store)
+    return state if state is not None and store.held() else None
+
+
+def last_account(store: Store) -> RunState | None:
+    """The last account that a run gave, which may have been killed since; None without one.
+
+    Raises:
+        ControlError: it cannot be read.
+    """
     mailbox = store.backend.mailbox
     try:
         text = mailbox.read_account()
-        state = None if text is None else RunState.model_validate_json(text)
+        return None if text is None else RunState.model_validate_json(text)
     except (OSError, ValidationError) as error:
         raise ControlError(f"{mailbox.place} cannot be read: {error}") from None
-    return state if state is not None and store.held() else None
 
 
 def check_free(store: Store) -> None:
@@ -235,7 +248,7 @@ def check_free(store: Store) -> None:
             return
     except StoreHeld:
         with suppress(ControlError):
-            if (state := _account_of(store)) is not None:
+            if (state := account_of(store)) is not None:
                 raise StoreHeld(_busy(store, state)) from None
         raise
 
@@ -301,7 +314,7 @@ def _reply_to(order: Order, store: Store, before: RunState) -> RunState:
     until = time.monotonic() + REPLY_WAIT
     while time.monotonic() < until:
         time.sleep(LOOK)
-        state = _account_of(store)
+        state = account_of(store)
         if state is None or state.run != order.run:
             if order.action == "stop":
                 return before.model_copy(update={"state": "stopping"})

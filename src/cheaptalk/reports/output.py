@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.pages import anchor, environment, policy, source, viewer_path
+from cheaptalk.reports.pages import SCRIPTS, anchor, environment, page_policy, source, viewer_path
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import MadePart, Recipe
 from cheaptalk.reports.study.facts import study_facts, versions
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.whole_files import whole_file
-
-SCRIPTS = ("page.js", "charts.js")
-"""What a page does: sorting, filtering, reading transcripts; pointing at marks, saving figures."""
 
 
 def write_page(
@@ -53,7 +50,7 @@ def write_page(
         .get_template("page.html.jinja")
         .stream(
             _of_study(evidence) if evidence else {},
-            scripts=code, policy=policy(*code), viewer=viewer, href=href if leads_to else None,
+            scripts=code, policy=page_policy(), viewer=viewer, href=href if leads_to else None,
             recipe=recipe, parts=[one for one in parts if one.shown], name=name, evidence=evidence,
             leads_to=leads_to, versions=versions(),
             lacking={

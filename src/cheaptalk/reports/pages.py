@@ -24,6 +24,8 @@ from cheaptalk.text import capital, fixed, plain, readable
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
 HERE = Path(__file__).parent / "templates"
+SCRIPTS = ("page.js", "charts.js")
+"""What a page does: sorting, filtering, reading transcripts; pointing at marks, saving figures."""
 STATUSES = {
     Status.FINISHED: "ended by the rules; the only matches that are scored",
     Status.FORFEITED: "ended because a seat finally gave no valid answer; not scored",
@@ -152,6 +154,11 @@ def policy(*scripts: str, forms: str = "'none'") -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
         f"img-src data: blob:; base-uri 'none'; form-action {forms}"
     )
+
+
+def page_policy() -> str:
+    """The content security policy of reports and other pages that are one file."""
+    return policy(*map(source, SCRIPTS))
 
 
 def environment(*folders: Path) -> jinja2.Environment:

@@ -158,10 +158,13 @@ class SqliteBackend(Backend):
             )
 
     def stamp(self) -> tuple[tuple[int, int], ...]:
-        """When the file and its log were last written, and how large they are."""
+        """When the file and its log were last written, and how large they are.
+
+        An empty log says nothing: whoever reads makes one.
+        """
         files = (self.path, Path(f"{self.path}-wal"))
         found = [file.stat() for file in files if file.exists()]
-        return tuple((one.st_mtime_ns, one.st_size) for one in found)
+        return tuple((one.st_mtime_ns, one.st_size) for one in found if one.st_size)
 
 
 class FileMailbox:

@@ -1,1 +1,1 @@
-"""The laboratory's own database: accounts, logins, drafts of studies, and the log of deeds."""
+"""A laboratory: a folder of studies that are run from a server."""

@@ -14,6 +14,7 @@ import jinja2
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 
 from cheaptalk.records import StoreError
@@ -100,6 +101,7 @@ class RoomPages:
         self.templates = {one.code: self.environment(one) for one in languages().values()}
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
+        self.files = StaticFiles(directory=STATIC)
         self.posts = Limit(30, 5)
         self.openings = Limit(*OPENINGS)
 
@@ -138,6 +140,10 @@ class RoomPages:
         status, said = _refusal(error, self.language(request).text)
         mine = request.path_params.get("token", "") if hasattr(request.state, "guest") else ""
         return self.render(request, "refused.html.jinja", status, said=said, mine=mine)
+
+    async def file(self, request: Request, name: str) -> Response:
+        """One of the files that pages load."""
+        return await self.files.get_response(name, request.scope)
 
     async def gallery(self, request: Request) -> Response:
         return self.render(request, "gallery.html.jinja", games=self.games)

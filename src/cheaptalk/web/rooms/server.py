@@ -8,8 +8,6 @@ import uvicorn
 from fastapi import FastAPI, HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.staticfiles import StaticFiles
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from cheaptalk.loopback import HOST
@@ -55,7 +53,7 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(style))
-    app.router.routes.append(Route("/static/{name}", StaticFiles(directory=HERE)))
+    app.api_route("/static/{name}", methods=["GET", "HEAD"])(pages.file)
     for error in (
         404, 405, 500, HTTPException, RequestValidationError, NotHere, BadLink, ExpiredLink,
         StoreError,

@@ -1,0 +1,259 @@
+"""Outputs: reports, comparisons and exports of studies, made in processes of their own.
+
+What is made of a study lies in ``outputs/NAME``; beside each file ``FILE.json`` says what it is and
+what it was made from. A file takes the place of an older one once it is whole.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from cheaptalk.calls.orders import ControlError
+from cheaptalk.papers.glee.families import FAMILIES
+from cheaptalk.records import StoreError
+from cheaptalk.reports.pages import page_policy
+from cheaptalk.reports.recipes.parts import RECIPES
+from cheaptalk.rules import unknown
+from cheaptalk.web.laboratory.commands import Command, Commands
+from cheaptalk.web.laboratory.overview import Overview, Overviews
+from cheaptalk.whole_files import whole_file
+
+FORMS = ["csv", "parquet", "jsonl"]
+"""The formats of exports."""
+
+
+class Output(NamedTuple):
+    """Something that was made of a study.
+
+    Attributes:
+        file: its name in the study's folder of outputs.
+        title: what it is.
+        made: when its making began, in seconds since 1970.
+        matches: how many matches of the study had ended by then.
+        stale: whether a study that it was made from has other results now.
+        policy: the content security policy that it needs as a page; empty of what is none.
+    """
+
+    file: str
+    title: str
+    made: float
+    matches: int
+    stale: bool
+    policy: str
+
+
+class Making(NamedTuple):
+    """The output of a study that was made last, or is being made.
+
+    Attributes:
+        file: its name.
+        title: what it is.
+        under_way: whether it is being made.
+        problem: why it could not be made; empty where it could.
+    """
+
+    file: str
+    title: str
+    under_way: bool
+    problem: str = ""
+
+
+class _Wanted(NamedTuple):
+    """An output to make: its file and title, the command, and the studies that it is made from."""
+
+    file: str
+    title: str
+    words: tuple[str, ...]
+    studies: tuple[str, ...]
+
+
+class _Work(NamedTuple):
+    """An output on its way, and in the end why it could not be made, if so."""
+
+    wanted: _Wanted
+    task: asyncio.Task[str]
+
+
+class Outputs(Commands):
+    """What is made of a laboratory's studies, one output of a study at a time.
+
+    Args:
+        overviews: of the laboratory's studies.
+    """
+
+    def __init__(self, overviews: Overviews) -> None:
+        super().__init__()
+        self.overviews = overviews
+        self.folder = overviews.folder
+        self._works: dict[str, _Work] = {}
+
+    async def close(self) -> None:
+        """Stop what is being made, and begin no more; nothing is left of it."""
+        await super().close()
+        for work in self._works.values():
+            await work.task
+
+    async def report(self, name: str, recipe: str | None = None) -> None:
+        """Begin a study's report, or the tables and figures of a paper from it.
+
+        Args:
+            name: of the study.
+            recipe: of the paper; None for the study's own report.
+
+        Raises:
+            UnknownName: there is no such study or recipe.
+            StoreError: the study has no match yet.
+            ControlError: another output of the study is being made.
+        """
+        if recipe is None:
+            wanted = _Wanted("report.html", "Report", ("report", name), (name,))
+        else:
+            found = (await asyncio.to_thread(dict, RECIPES)).get(recipe)
+            if found is None:
+                raise unknown("recipe", recipe, sorted(RECIPES))
+            words = ("report", name, "--recipe", recipe)
+            wanted = _Wanted(f"recipe-{recipe}.html", f"Report: {found.title}", words, (name,))
+        await self._begin(name, wanted)
+
+    async def effects(self, name: str) -> None:
+        """Begin a page with the effect of every parameter that a study varies.
+
+        Of bargaining, negotiation and persuasion it is GLEE's tables and figures, of other games
+        the study's own report, which says what was varied. Raises as :meth:`report` does.
+        """
+        seen = await self._seen(name)
+        await self.report(name, "glee" if FAMILIES.keys() & seen.games.keys() else None)
+
+    async def comparison(self, name: str, other: str) -> None:
+        """Begin a comparison of another study with this one: the other one less this.
+
+        Raises:
+            UnknownName: there is no such study.
+            StoreError: one of them has no match yet.
+            ControlError: another output of the study is being made.
+        """
+        words = ("compare", name, other, "--other-store", str(self.folder.store(other)))
+        wanted = _Wanted(f"compare-{other}.html", f"Comparison with {other}", words, (name, other))
+        await self._begin(name, wanted)
+
+    async def export(self, name: str, form: str = "csv") -> None:
+        """Begin an archive with a study's records.
+
+        Args:
+            name: of the study.
+            form: one of :data:`FORMS`.
+
+        Raises:
+            UnknownName: there is no such study or format.
+            StoreError, ControlError: as of :meth:`report`.
+        """
+        if form not in FORMS:
+            raise unknown("format", form, FORMS)
+        words = ("export", name, "--format", form)
+        await self._begin(name, _Wanted(f"export-{form}.zip", f"Export ({form})", words, (name,)))
+
+    def making(self, name: str) -> Making | None:
+        """What is being made of a study, or was last since the server began; None if nothing was.
+
+        Raises:
+            UnknownName: there is no such study.
+        """
+        self.folder.text(name)
+        work = self._works.get(name)
+        if work is None:
+            return None
+        file, title, *_ = work.wanted
+        ended = work.task.done()
+        return Making(file, title, not ended, work.task.result() if ended else "")
+
+    async def listed(self, name: str) -> list[Output]:
+        """What there is of a study, newest first.
+
+        Raises:
+            UnknownName: there is no such study.
+            CheaptalkError: a store cannot be read.
+        """
+        return await asyncio.to_thread(self._listed, name)
+
+    async def output(self, name: str, file: str) -> tuple[Path, Output]:
+        """One of what there is of a study, and where it lies.
+
+        Raises:
+            UnknownName: there is no such study, or no such output of it.
+        """
+        known = {one.file: one for one in await self.listed(name)}
+        if file not in known:
+            raise unknown(f"output of {name}", file, sorted(known))
+        return self.folder.outputs(name) / file, known[file]
+
+    def _listed(self, name: str) -> list[Output]:
+        found = []
+        names = self.folder.names()
+        for note in self.folder.outputs(name).glob("*.json"):
+            kept = json.loads(note.read_text(encoding="utf-8"))
+            now = {one: self.overviews.read(one) if one in names else None for one in kept["seen"]}
+            stale = kept.pop("seen") != _marks(now)
+            if note.with_suffix("").is_file():
+                found.append(Output(note.stem, stale=stale, **kept))
+        return sorted(found, key=lambda one: -one.made)
+
+    async def _seen(self, name: str) -> Overview:
+        """What a study's store holds.
+
+        Raises:
+            StoreError: no match.
+        """
+        seen = await self.overviews.of(name)
+        if seen is None or not seen.games:
+            raise StoreError(f"no match of {name} has begun; run it first")
+        return seen
+
+    async def _begin(self, name: str, wanted: _Wanted) -> None:
+        async with self.beginning(name):
+            work = self._works.get(name)
+            if work is not None and not work.task.done():
+                raise ControlError(f"{work.wanted.title} of {name} is being made; wait for it")
+            folder = self.folder.outputs(name)
+            seen = {one: await self._seen(one) for one in wanted.studies}
+            note = {
+                "title": wanted.title, "made": time.time(), "matches": seen[name].done,
+                "policy": page_policy() if wanted.file.endswith(".html") else "",
+                "seen": _marks(seen),
+            }  # fmt: skip
+            folder.mkdir(parents=True, exist_ok=True)
+            half = folder / f".{wanted.file}"
+            command = await self.begin(
+                name, *wanted.words, "--store", str(self.folder.store(name)), "--out", str(half)
+            )
+            task = asyncio.create_task(_finish(command, half, folder / wanted.file, note))
+            self._works[name] = _Work(wanted, task)
+
+
+def _marks(seen: Mapping[str, Overview | None]) -> dict[str, list[object] | None]:
+    """What tells whether studies have other results than before."""
+    return {name: one and one.mark for name, one in seen.items()}
+
+
+async def _finish(command: Command, half: Path, file: Path, note: Mapping[str, object]) -> str:
+    """Wait for an output, and put it and what is known of it into their places.
+
+    Returns:
+        Why there is none; empty where there is.
+    """
+    try:
+        if await command.ended() == 0:
+            await asyncio.to_thread(_put, half, file, note)
+            return ""
+        half.unlink(missing_ok=True)
+    except OSError as error:
+        return f"{file.name} cannot be written: {error.strerror}"
+    return command.error or command.crash or "it was stopped"
+
+
+def _put(half: Path, file: Path, note: Mapping[str, object]) -> None:
+    half.replace(file)
+    with whole_file(file.with_name(f"{file.name}.json")) as text:
+        json.dump(note, text)

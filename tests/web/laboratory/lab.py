@@ -1,0 +1,51 @@
+"""A laboratory for tests: a folder of studies, and a model that answers when it may."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from threading import Semaphore
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from cheaptalk.web.laboratory.folder import Folder
+from tests.fakes import PATIENCE, spec
+
+
+def laboratory(where: Path, name: str = "small", **changes: Any) -> Folder:
+    """A folder in which a study was launched."""
+    text = yaml.safe_dump(spec(name=name, **changes))
+    (where / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return Folder(where)
+
+
+async def until(true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(PATIENCE):
+        while not await true():
+            await asyncio.sleep(0.02)
+
+
+class Gate:
+    """Holds calls to a model until they may be answered."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self.waiting = 0
+        self._tickets = Semaphore(0)
+
+    def let(self, number: int) -> None:
+        """Let so many calls be answered."""
+        self._tickets.release(number)
+
+    async def __call__(
+        self, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse | None:
+        self.waiting += 1
+        try:
+            while not self.open and not self._tickets.acquire(blocking=False):
+                await asyncio.sleep(0.01)
+        finally:
+            self.waiting -= 1
+        return None

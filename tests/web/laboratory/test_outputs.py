@@ -1,0 +1,143 @@
+"""What a server makes of studies: reports, comparisons and exports, and whether they are stale."""
+
+import asyncio
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.calls.orders import ControlError
+from cheaptalk.records import StoreError
+from cheaptalk.rules import UnknownName
+from cheaptalk.web.laboratory.folder import Folder
+from cheaptalk.web.laboratory.outputs import Outputs
+from cheaptalk.web.laboratory.overview import Overviews
+from tests.fakes import spec
+from tests.web.laboratory.lab import laboratory, until
+
+VARIED: dict[str, Any] = {
+    "games": [{"game": "bargaining", "fixed": {"horizon": 2}, "grid": {"money": [10, 99]}}]
+}
+
+
+def played(folder: Folder, name: str, **changes: object) -> None:
+    """Play a study, and more of it where it has grown."""
+    ct.run(ct.studies.parse_study(spec(name=name, **changes), "x"), folder.store(name))
+
+
+async def made(outputs: Outputs, name: str) -> str:
+    """Wait until an output is made; why it could not be."""
+
+    async def over() -> bool:
+        making = outputs.making(name)
+        assert making is not None
+        return not making.under_way
+
+    await until(over)
+    making = outputs.making(name)
+    assert making is not None
+    return making.problem
+
+
+def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_path: Path) -> None:
+    folder = laboratory(tmp_path, deals=4)
+    laboratory(tmp_path, "other", deals=4)
+    played(folder, "small", deals=4)
+    played(folder, "other", deals=4)
+
+    async def main() -> None:
+        async with Outputs(Overviews(folder)) as outputs:
+            assert (outputs.making("small"), await outputs.listed("small")) == (None, [])
+            await outputs.report("small")
+            with pytest.raises(ControlError, match="is being made"):
+                await outputs.export("small")
+            await outputs.comparison("other", "small")  # of another study
+            assert [await made(outputs, one) for one in ("small", "other")] == ["", ""]
+            await outputs.export("small")
+            assert await made(outputs, "small") == ""
+            export, report = await outputs.listed("small")
+            (compared,) = await outputs.listed("other")
+            assert (export.file, report.file) == ("export-csv.zip", "report.html")
+            assert compared.title == "Comparison with small"
+            assert {one.matches for one in (export, report, compared)} == {8}
+            assert not any(one.stale for one in (export, report, compared))
+            page, _ = await outputs.output("small", "report.html")
+            (inside,) = re.findall(r'Content-Security-Policy" content="([^"]+)', page.read_text())
+            assert inside.replace("&#39;", "'") == report.policy
+            assert export.policy == ""
+            archive, _ = await outputs.output("small", "export-csv.zip")
+            assert any("matches" in name for name in zipfile.ZipFile(archive).namelist())
+            assert {one.name for one in folder.outputs("small").iterdir()} == {
+                "export-csv.zip", "export-csv.zip.json", "report.html", "report.html.json",
+            }  # fmt: skip
+            played(folder, "small", deals=5)
+            listed = [*await outputs.listed("small"), *await outputs.listed("other")]
+            assert [one.stale for one in listed] == [True, True, True]
+            await outputs.report("small")
+            assert await made(outputs, "small") == ""
+            newest, old = await outputs.listed("small")
+            assert (newest.file, newest.matches, newest.stale) == ("report.html", 10, False)
+            assert (old.matches, old.stale) == (8, True)
+
+    asyncio.run(main())
+
+
+def test_effects_of_parameters_are_shown_by_the_recipe_of_the_games(tmp_path: Path) -> None:
+    folder = laboratory(tmp_path, **VARIED)
+    played(folder, "small", **VARIED, deals=3)
+
+    async def main() -> None:
+        async with Outputs(Overviews(folder)) as outputs:
+            await outputs.effects("small")
+            assert await made(outputs, "small") == ""
+            path, _ = await outputs.output("small", "recipe-glee.html")
+            assert "Effect of every level" in path.read_text()
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_made_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = laboratory(tmp_path)
+    laboratory(tmp_path, "idle")
+    played(folder, "small")
+
+    async def main() -> None:
+        async with Outputs(Overviews(folder)) as outputs:
+            await outputs.report("small", "chips")
+            assert "holds nothing of the recipe chips" in await made(outputs, "small")
+            assert await outputs.listed("small") == []
+            assert list(folder.outputs("small").iterdir()) == []
+            with pytest.raises(StoreError, match="no match of idle has begun"):
+                await outputs.report("idle")
+            for name in ("../small", "small/..", ""):
+                for asked in (
+                    outputs.report(name), outputs.report("small", name), outputs.effects(name),
+                    outputs.comparison("small", name), outputs.export("small", name),
+                    outputs.listed(name), outputs.output("small", name),
+                ):  # fmt: skip
+                    with pytest.raises(UnknownName):
+                        await asked
+            (tmp_path / "outputs" / "small" / "secret.html").touch()
+            for file in ("secret.html", "../../small.sqlite", "small.yaml"):
+                with pytest.raises(UnknownName):
+                    await outputs.output("small", file)
+
+    asyncio.run(main())
+
+
+def test_a_server_that_stops_leaves_no_half_output(tmp_path: Path) -> None:
+    folder = laboratory(tmp_path)
+    played(folder, "small")
+
+    async def main() -> None:
+        async with Outputs(Overviews(folder)) as outputs:
+            await outputs.report("small")
+        making = outputs.making("small")
+        assert making is not None
+        assert (making.under_way, making.problem) == (False, "it was stopped")
+        assert list(folder.outputs("small").iterdir()) == []
+
+    asyncio.run(main())
