@@ -1,9 +1,9 @@
 """The plan of a study: every match it consists of, before anything runs."""
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -86,7 +86,7 @@ class Plan:
 
     def configurations(self) -> dict[str, int]:
         """Configurations of each game."""
-        used = {group.configuration.digest: group.configuration for group in self.matches.groups()}
+        used = {one.digest: one for one in self.matches.configurations()}
         return dict(Counter(one.game.name for one in used.values()))
 
     def players(self) -> dict[str, Seated]:
@@ -179,9 +179,7 @@ def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]
     drawn = []
     for block, count in zip(blocks, wanted, strict=True):
         if count < block.possible:
-            order = array("q", range(block.possible))
-            chance("seatings", block.configuration.digest).shuffle(order)
-            block = block.only(sorted(order[:count]))
+            block = block.sample(count, partial(chance, "seatings", block.configuration.digest))
         drawn.append(block)
     return drawn
 
