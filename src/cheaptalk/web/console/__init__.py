@@ -1,0 +1,1 @@
+"""The researcher's console: pages from which studies are made and run."""
