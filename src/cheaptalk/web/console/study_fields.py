@@ -98,6 +98,11 @@ class StudyFields:
     players: list[PlayerFields] = field(default_factory=list)
 
     @classmethod
+    def blank(cls) -> "StudyFields":
+        """A form in which nothing is written, with a row for a first player."""
+        return cls(players=[PlayerFields()])
+
+    @classmethod
     def read(cls, posted: Iterable[tuple[str, str]]) -> "StudyFields":
         """The form of what was posted; names that no field has are left out.
 

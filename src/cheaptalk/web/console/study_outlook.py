@@ -1,5 +1,6 @@
 """How large a study is going to be, and what its models may cost."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -123,6 +124,16 @@ class CostDesk:
         while len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)[1].cancel()
         return self._known[key]
+
+    async def within(self, planned: Plan, seconds: float) -> Estimate | None:
+        """What the models of a plan may take; None where it takes longer to find out.
+
+        Raises:
+            CheaptalkError: it cannot be found out.
+        """
+        asked = self.ask(planned)
+        ended, _ = await asyncio.wait([asyncio.wrap_future(asked)], timeout=seconds)
+        return asked.result() if ended else None
 
     def close(self) -> None:
         """Estimate no more."""

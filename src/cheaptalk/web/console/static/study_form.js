@@ -1,0 +1,102 @@
+// Keeps a study's counts fresh while one types, and adds and removes rows without a reload. The form
+// works without it: every button sends the whole form.
+"use strict";
+
+const PAUSE = 350; // milliseconds without a key after which counts are asked for
+const AGAIN = 1500; // milliseconds after which a cost that was not known yet is asked for again
+
+const form = () => document.querySelector("form.study-form");
+let typing = 0;
+let waiting = 0;
+let asking = new AbortController();
+
+function typed(deed) {
+  const fields = new URLSearchParams(new FormData(form()));
+  if (deed) fields.set("do", deed);
+  return fields;
+}
+
+async function answer(address, fields) {
+  const sent = { method: "POST", body: fields, signal: asking.signal };
+  const reply = await fetch(address, sent);
+  if (!reply.ok && reply.status !== 422) throw new Error(reply.statusText);
+  return reply.text();
+}
+
+function part(name) {
+  return form().querySelector(`[data-part="${name}"]`);
+}
+
+// Puts what is to be mended to its fields, and takes away what is mended.
+function place() {
+  const problems = new Map();
+  for (const one of part("counts").querySelectorAll("[data-field]")) {
+    problems.set(one.dataset.field, one.querySelector("span").textContent);
+  }
+  for (const line of form().querySelectorAll("[data-problem]")) {
+    const text = problems.get(line.dataset.problem) || "";
+    line.hidden = !text;
+    if (line.textContent !== text) line.textContent = text;
+  }
+  for (const field of form().querySelectorAll("[aria-describedby]")) {
+    const of = field.getAttribute("aria-describedby").split(" ").pop().slice(2);
+    field.toggleAttribute("aria-invalid", problems.has(of));
+    if (problems.has(of)) field.setAttribute("aria-invalid", "true");
+  }
+}
+
+async function count() {
+  asking.abort();
+  asking = new AbortController();
+  clearTimeout(waiting);
+  form().classList.add("stale");
+  try {
+    part("counts").innerHTML = await answer(form().dataset.counts, typed());
+    form().classList.remove("stale");
+    place();
+    cost();
+  } catch (error) {
+    if (error.name !== "AbortError") waiting = setTimeout(count, 4 * AGAIN);
+  }
+}
+
+async function cost() {
+  const there = part("cost");
+  if (!there || !("ask" in there.dataset)) return;
+  try {
+    there.innerHTML = await answer(form().dataset.cost, typed());
+    if (there.querySelector("[data-again]")) waiting = setTimeout(cost, AGAIN);
+  } catch (error) {
+    if (error.name !== "AbortError") waiting = setTimeout(cost, 4 * AGAIN);
+  }
+}
+
+async function change(button) {
+  clearTimeout(typing);
+  asking.abort();
+  asking = new AbortController();
+  try {
+    const page = new DOMParser().parseFromString(await answer(form().action, typed(button.value)), "text/html");
+    form().replaceWith(page.querySelector("form.study-form"));
+    const next = form().querySelector("[autofocus]");
+    if (next) next.focus();
+    cost();
+  } catch {
+    form().requestSubmit(button);
+  }
+}
+
+document.addEventListener("input", (event) => {
+  if (!form()?.contains(event.target)) return;
+  clearTimeout(typing);
+  typing = setTimeout(count, PAUSE);
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-stay]");
+  if (!button || !form()?.contains(button)) return;
+  event.preventDefault();
+  change(button);
+});
+
+if (form()) cost();
