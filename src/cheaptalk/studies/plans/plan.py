@@ -27,6 +27,8 @@ from cheaptalk.studies.plans.seating import Seated, seat_everyone
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
+MOST_COMPARED = 5_000_000
+"""Matches of one configuration that stands twice: each is held in memory to be found again."""
 SHOWN = 20
 """Seatings of a plan that a notebook shows."""
 
@@ -164,6 +166,7 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         same = earlier.setdefault(block.configuration.digest, [])
         if same:
+            _comparable([*same, block])
             known = {one.match(place).id for one in same for place in one.places()}
             yield block.only(
                 place for place in block.places() if block.match(place).id not in known
@@ -171,6 +174,16 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
         else:
             yield block
         same.append(block)
+
+
+def _comparable(blocks: Sequence[Block]) -> None:
+    """Refuse a configuration that stands twice with more matches than can be told apart."""
+    if sum(map(len, blocks)) > MOST_COMPARED:
+        game = blocks[0].configuration.game
+        raise StudyError(
+            f"games: a configuration of {game.name} stands twice, with more than "
+            f"{MOST_COMPARED:,} matches; write it once"
+        )
 
 
 def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]:

@@ -157,14 +157,14 @@ class StudyFields:
             game: the name of a game that is added.
 
         Returns:
-            the name of the field in which one goes on; empty where that is none.
+            the game, or the field, in which one goes on; empty where that is none.
         """
         if deed == "add-player" and len(self.players) < MOST_ROWS:
             self.players.append(PlayerFields())
             return f"players.{len(self.players) - 1}.kind"
         if deed == "add-game" and game and len(self.games) < MOST_ROWS:
             self.games.append(GameFields(game))
-            return f"games.{len(self.games) - 1}.deals"
+            return f"games.{len(self.games) - 1}"
         gone = re.fullmatch(r"remove-(games|players)\.([0-9]{1,6})", deed)
         if gone and gone[1] == "games":
             del self.games[int(gone[2]) : int(gone[2]) + 1]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -36,6 +37,10 @@ from cheaptalk.web.console.study_fields import GameFields, PlayerFields, StudyFi
 from cheaptalk.yaml_files import parse_yaml
 
 T = TypeVar("T")
+MOST_CONFIGURATIONS = 10_000
+"""Configurations of all games: a form is read again and again, and others wait for their pages."""
+MOST_SEATINGS = 100_000
+"""Ways in which the players may fill the places of a game, for the same reason."""
 COUNT: TypeAdapter[int] = TypeAdapter(Count)
 PERSON = "browser"
 """How a person is asked unless something else is written."""
@@ -72,6 +77,7 @@ def plan_from(form: StudyFields) -> Plan:
     reading = _Reading(form)
     study = reading.study()
     try:
+        check_seatings(study)
         return plan(study)
     except CheaptalkError as error:
         raise reading.unfit(str(error)) from None
@@ -93,6 +99,29 @@ def people_seatings(players: Mapping[str, RosterEntry], places: int) -> list[Lis
     return [{person: 1, other: places - 1} for person, other in pairs]
 
 
+def check_seatings(study: Study) -> None:
+    """Refuse a pairing of everybody with everybody that seats them in too many ways.
+
+    Raises:
+        StudyError: with the cure.
+    """
+    for grid in study.games:
+        if isinstance(grid.pairing or study.pairing, list) or "self" in (
+            grid.pairing,
+            study.pairing,
+        ):
+            continue
+        game, ways = first_of(grid), 1
+        for place in game.places:
+            ways *= sum(entry.seat(game, place) is not None for entry in study.players.values())
+            if ways > MOST_SEATINGS:
+                raise StudyError(
+                    f"pairing: the players fill the places of {game.name} in more than "
+                    f"{MOST_SEATINGS:,} ways; let each play with itself, list the seatings, or "
+                    "name fewer players"
+                )
+
+
 class _Reading:
     """A form as it is read: the parts of a study, and what is wrong with the fields.
 
@@ -100,6 +129,8 @@ class _Reading:
         problems: a sentence by the name of the field.
         rows: the row in which each player stands, by label.
         players: those that can be read, by label.
+        written: the same as they stand in a study file.
+        configurations: of all games that were read.
     """
 
     def __init__(self, form: StudyFields) -> None:
@@ -107,6 +138,8 @@ class _Reading:
         self.problems: dict[str, str] = {}
         self.rows: dict[str, int] = {}
         self.players: dict[str, RosterEntry] = {}
+        self.written: dict[str, Mapping[str, Any]] = {}
+        self.configurations = 0
 
     def study(self) -> Study:
         """The study.
@@ -169,8 +202,8 @@ class _Reading:
         where = "dollars" if "dollars" in self.problems else "limits"
         return self.read(where, lambda: Budget.model_validate(limits))
 
-    def roster(self) -> dict[str, RosterEntry]:
-        """The players by label, those of rosters among them, as far as they can be read."""
+    def roster(self) -> dict[str, Mapping[str, Any]]:
+        """The players that are legal, as written, by label; those of rosters among them."""
         for number, row in enumerate(self.form.players):
             place = f"players.{number}"
             if row.blank:
@@ -184,7 +217,7 @@ class _Reading:
                 self.sit(number, label, entry)
         if not self.players and not self.problems:
             self.problems["players"] = "a study needs players: add one"
-        return self.players
+        return self.written
 
     def sit(self, number: int, label: str, entry: Mapping[str, Any]) -> None:
         """Take a player up under its label."""
@@ -201,6 +234,7 @@ class _Reading:
             return
         try:
             self.players[label] = RosterEntry.model_validate(entry)
+            self.written[label] = entry
         except ValidationError as error:
             problem = first_problem(error)
             row = self.form.players[number]
@@ -256,6 +290,12 @@ class _Reading:
         cases = self.read(f"{place}.cases", lambda: line_values(game.cases))
         if cases:
             data["cases"] = cases
+        self.configurations += prod(map(len, values.values())) * len(cases or [{}])
+        if self.configurations > MOST_CONFIGURATIONS:
+            self.problems[f"{place}.game"] = (
+                f"there are more than {MOST_CONFIGURATIONS:,} configurations; leave values out, or "
+                "write the study as YAML"
+            )
         if len(self.problems) > before:
             return None
         try:

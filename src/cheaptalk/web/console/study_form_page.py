@@ -156,7 +156,7 @@ class FormPage:
         Args:
             to: where it is sent.
             hidden: fields that the page adds, such as a token.
-            at: the name of the field that one goes on with.
+            at: the field, or the game, that one goes on with.
             cost: what :meth:`cost` says, where that was asked for.
         """
         views = [GameView.of(number, game) for number, game in enumerate(look.form.games)]
