@@ -1,5 +1,6 @@
 """A small application around a study's form, as a console has it: for trying it, and for tests."""
 
+import asyncio
 from urllib.parse import parse_qsl
 
 from fastapi import FastAPI, Request
@@ -60,7 +61,7 @@ def make_form_preview() -> FastAPI:
     async def sent(request: Request) -> HTMLResponse:
         typed, pairs = await posted(request)
         at = typed.changed(pairs.get("do", ""), pairs.get("new-game", ""))
-        found = look_at(typed)
+        found = await asyncio.to_thread(look_at, typed)
         cost = Markup()
         if pairs.get("do") == "estimate" and found.plan is not None:
             cost = pieces.cost(found.plan.study, await desk.within(found.plan, PATIENCE))
@@ -70,12 +71,12 @@ def make_form_preview() -> FastAPI:
     @app.post("/form/counts")
     async def counts(request: Request) -> HTMLResponse:
         typed, _ = await posted(request)
-        return HTMLResponse(pieces.counts(look_at(typed)))
+        return HTMLResponse(pieces.counts(await asyncio.to_thread(look_at, typed)))
 
     @app.post("/form/cost")
     async def cost(request: Request) -> HTMLResponse:
         typed, _ = await posted(request)
-        found = look_at(typed)
+        found = await asyncio.to_thread(look_at, typed)
         if found.plan is None or found.size is None or not_estimated(found.size):
             return HTMLResponse("")
         takes = await desk.within(found.plan, PATIENCE)

@@ -273,6 +273,11 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
         "less than or equal to 2",
     ),
     (
+        {"players": second(kind="strategy", name="fixed_demand", options="share: 7")},
+        "players.1.options",
+        "less than or equal to 1",
+    ),
+    (
         {"players": second(kind="model", name="openai/gpt-4o", options="model: x/y")},
         "players.1.options",
         "a field of its own",
@@ -358,7 +363,7 @@ def test_a_page_with_problems_keeps_all_that_was_typed(client: TestClient) -> No
     assert len(problems) == 4
     for name in map(re.escape, problems):
         assert re.search(rf'<[^>]*aria-describedby="[^"]*\bp-{name}" aria-invalid="true"', page)
-        assert re.search(rf'<p class="problem" id="p-{name}" data-problem="{name}">[A-Z]', page)
+        assert re.search(rf'<p class="problem" id="p-{name}" data-problem="{name}">[^<]+\.<', page)
 
 
 def test_rows_are_added_and_taken_away_without_a_script(client: TestClient) -> None:

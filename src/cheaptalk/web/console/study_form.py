@@ -106,20 +106,26 @@ def check_seatings(study: Study) -> None:
         StudyError: with the cure.
     """
     for grid in study.games:
-        if isinstance(grid.pairing or study.pairing, list) or "self" in (
-            grid.pairing,
-            study.pairing,
-        ):
+        pairing = grid.pairing or study.pairing
+        if isinstance(pairing, list) or pairing == "self":
             continue
         game, ways = first_of(grid), 1
         for place in game.places:
-            ways *= sum(entry.seat(game, place) is not None for entry in study.players.values())
+            ways *= sum(_sits(entry, game, place) for entry in study.players.values())
             if ways > MOST_SEATINGS:
                 raise StudyError(
                     f"pairing: the players fill the places of {game.name} in more than "
                     f"{MOST_SEATINGS:,} ways; let each play with itself, list the seatings, or "
                     "name fewer players"
                 )
+
+
+def _sits(entry: RosterEntry, game: Game, place: str) -> bool:
+    """Whether a player can take a place; the plan says why one cannot whose settings are wrong."""
+    try:
+        return entry.seat(game, place) is not None
+    except (CheaptalkError, ValueError):
+        return False
 
 
 class _Reading:
@@ -239,8 +245,8 @@ class _Reading:
             problem = first_problem(error)
             row = self.form.players[number]
             own = {"deadline": "deadline", "away": "away", row.kind: "name"}
-            word = re.match(r"\w*", problem)
-            where = own.get(word[0] if word else "", "options" if row.options.strip() else "name")
+            rest = "options" if row.options.strip() else "name"
+            where = own.get(first_word(problem), rest)
             self.problems.setdefault(f"{place}.{where}", problem)
         self.rows[label] = number
 
@@ -296,15 +302,18 @@ class _Reading:
                 f"there are more than {MOST_CONFIGURATIONS:,} configurations; leave values out, or "
                 "write the study as YAML"
             )
-        if len(self.problems) > before:
-            return None
+        return self.grid(place, game, data) if len(self.problems) == before else None
+
+    def grid(self, place: str, game: GameFields, data: Mapping[str, Any]) -> GameGrid | None:
+        """A grid of what was read; None where its values do not go together."""
         try:
             return GameGrid.model_validate(data)
         except ValidationError as error:
             problem = first_problem(error).removeprefix(f"{game.game}: ")
-            named = re.match(r"\w*", problem)
-            word = named[0] if named else ""
-            where = f"value.{word}" if word in values else "cases" if game.cases.strip() else "game"
+            word = first_word(problem)
+            where = "cases" if game.cases.strip() else "game"
+            if word in game.values:
+                where = f"value.{word}"
             self.problems[f"{place}.{where}"] = problem
             return None
 
@@ -387,7 +396,10 @@ class _Reading:
         for label, number in sorted(self.rows.items(), key=lambda pair: -len(pair[0])):
             about = f"players.{label}"
             if message.startswith(about):
-                return Unfit({f"players.{number}.name": message.removeprefix(about).lstrip(".: ")})
+                problem = message.removeprefix(about).lstrip(".: ")
+                settings = mapping(self.form.players[number].options)
+                where = "options" if first_word(problem) in settings else "name"
+                return Unfit({f"players.{number}.{where}": problem})
         found = re.match(r"([\w.]+): (.*)", message, re.DOTALL)
         if not found:
             return Unfit({"swap" if message.startswith("swap") else "": message})
@@ -412,6 +424,12 @@ def first_of(grid: GameGrid) -> Game:
     """The first configuration of a game."""
     first = {name: values[0] for name, values in grid.grid.items()}
     return game_box(grid.game).rules.model_validate(grid.fixed | grid.cases[0] | first)
+
+
+def first_word(problem: str) -> str:
+    """The key with which a problem begins, where it begins with one."""
+    found = re.match(r"\w*", problem)
+    return found[0] if found else ""
 
 
 def legal(rules: type[Game], name: str, value: object) -> None:

@@ -170,9 +170,9 @@ class FormPage:
         """How large the study is, or what is to be mended."""
         return self.render("study_form_counts.html.jinja", **counted(look))
 
-    def cost(self, study: Study, takes: Estimate | None) -> Markup:
-        """What a study's models may cost; None while that is being found out."""
-        doubts = [] if takes is None else list(budget_doubts(takes, study))
+    def cost(self, study: Study, takes: Estimate | str | None) -> Markup:
+        """What a study's models may cost, or why that cannot be found out; None until it is."""
+        doubts = list(budget_doubts(takes, study)) if isinstance(takes, Estimate) else []
         return self.render("study_form_cost.html.jinja", takes=takes, doubts=doubts)
 
     def start(self, address: str, copies: Sequence[str] = ()) -> Markup:

@@ -133,7 +133,7 @@ class CostDesk:
         """
         asked = self.ask(planned)
         ended, _ = await asyncio.wait([asyncio.wrap_future(asked)], timeout=seconds)
-        return asked.result() if ended else None
+        return asked.result() if ended and not asked.cancelled() else None
 
     def close(self) -> None:
         """Estimate no more."""

@@ -3,7 +3,7 @@
 "use strict";
 
 const PAUSE = 350; // milliseconds without a key after which counts are asked for
-const AGAIN = 1500; // milliseconds after which a cost that was not known yet is asked for again
+const AGAIN = 1200; // milliseconds after which a cost is asked for, or asked for again
 
 const form = () => document.querySelector("form.study-form");
 let typing = 0;
@@ -16,11 +16,19 @@ function typed(deed) {
   return fields;
 }
 
+// The page that answers; a refusal, such as of somebody who was logged out, is shown by sending the form.
 async function answer(address, fields) {
-  const sent = { method: "POST", body: fields, signal: asking.signal };
-  const reply = await fetch(address, sent);
-  if (!reply.ok && reply.status !== 422) throw new Error(reply.statusText);
+  const reply = await fetch(address, { method: "POST", body: fields, signal: asking.signal });
+  if (reply.redirected || (!reply.ok && reply.status !== 422)) throw new Refused(reply.statusText);
   return reply.text();
+}
+
+class Refused extends Error {}
+
+// A server that cannot be reached is asked again; one that refuses is not.
+function failed(error, where, again) {
+  if (error instanceof Refused) where.textContent = "This cannot be shown. Press Check to see why.";
+  else if (error.name !== "AbortError") waiting = setTimeout(again, 4 * AGAIN);
 }
 
 function part(name) {
@@ -54,9 +62,9 @@ async function count() {
     part("counts").innerHTML = await answer(form().dataset.counts, typed());
     form().classList.remove("stale");
     place();
-    cost();
+    waiting = setTimeout(cost, AGAIN);
   } catch (error) {
-    if (error.name !== "AbortError") waiting = setTimeout(count, 4 * AGAIN);
+    failed(error, part("counts"), count);
   }
 }
 
@@ -67,12 +75,13 @@ async function cost() {
     there.innerHTML = await answer(form().dataset.cost, typed());
     if (there.querySelector("[data-again]")) waiting = setTimeout(cost, AGAIN);
   } catch (error) {
-    if (error.name !== "AbortError") waiting = setTimeout(cost, 4 * AGAIN);
+    failed(error, there, cost);
   }
 }
 
 async function change(button) {
   clearTimeout(typing);
+  clearTimeout(waiting);
   asking.abort();
   asking = new AbortController();
   try {
