@@ -87,8 +87,9 @@ async function change(button) {
   try {
     const page = new DOMParser().parseFromString(await answer(form().action, typed(button.value)), "text/html");
     form().replaceWith(page.querySelector("form.study-form"));
-    const next = form().querySelector("[autofocus]");
-    if (next) next.focus();
+    const add = button.value.startsWith("remove-games") ? "add-game" : "add-player";
+    const next = form().querySelector("[autofocus]") || form().querySelector(`[value="${add}"]`);
+    next.focus();
     cost();
   } catch {
     form().requestSubmit(button);
