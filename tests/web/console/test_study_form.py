@@ -273,6 +273,16 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
         "less than or equal to 2",
     ),
     (
+        {"players": second(label="new", kind="strategies", options="bargaining: equal_spilt")},
+        "players.1.options",
+        'did you mean "equal_split"',
+    ),
+    (
+        {"players": second(label="new", kind="strategies", options="bargining: linear")},
+        "players.1.options",
+        'did you mean "bargaining"',
+    ),
+    (
         {"players": second(kind="strategy", name="fixed_demand", options="share: 7")},
         "players.1.options",
         "less than or equal to 1",

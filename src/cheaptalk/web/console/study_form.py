@@ -244,9 +244,7 @@ class _Reading:
         except ValidationError as error:
             problem = first_problem(error)
             row = self.form.players[number]
-            own = {"deadline": "deadline", "away": "away", row.kind: "name"}
-            rest = "options" if row.options.strip() else "name"
-            where = own.get(first_word(problem), rest)
+            where = where_set(row, first_word(problem))
             self.problems.setdefault(f"{place}.{where}", problem)
         self.rows[label] = number
 
@@ -397,8 +395,7 @@ class _Reading:
             about = f"players.{label}"
             if message.startswith(about):
                 problem = message.removeprefix(about).lstrip(".: ")
-                settings = mapping(self.form.players[number].options)
-                where = "options" if first_word(problem) in settings else "name"
+                where = where_set(self.form.players[number], first_word(problem))
                 return Unfit({f"players.{number}.{where}": problem})
         found = re.match(r"([\w.]+): (.*)", message, re.DOTALL)
         if not found:
@@ -505,6 +502,14 @@ def of_roster(text: str) -> dict[str, dict[str, Any]]:
 def label_of(row: PlayerFields) -> str:
     """What the study calls a player: its name where nothing else is written."""
     return row.label.strip() or (row.kind if row.kind == "person" else row.name.strip())
+
+
+def where_set(row: PlayerFields, key: str) -> str:
+    """The field of a player in which a key of its entry stands, or its strategy or model."""
+    if key in ("deadline", "away"):
+        return key
+    named = row.name.strip() and not re.search(rf"\b{re.escape(key)}\b", row.options)
+    return "name" if named or not row.options.strip() else "options"
 
 
 def listed_seatings(text: str) -> Pairing:

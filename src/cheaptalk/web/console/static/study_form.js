@@ -45,6 +45,7 @@ function place() {
     const text = problems.get(line.dataset.problem) || "";
     line.hidden = !text;
     if (line.textContent !== text) line.textContent = text;
+    if (text && line.closest("details")) line.closest("details").open = true;
   }
   for (const field of form().querySelectorAll("[aria-describedby]")) {
     const of = field.getAttribute("aria-describedby").split(" ").pop().slice(2);
