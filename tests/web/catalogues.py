@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.pofile import read_po
 
 import cheaptalk.games.bargaining
+import cheaptalk.web.posted
 import cheaptalk.web.rooms
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS
 from cheaptalk.rules import game_box, game_title, games
@@ -32,8 +33,9 @@ def catalogue(language: str, name: str) -> Catalog:
 
 
 def of_pages() -> set[Message]:
-    """What stands in the templates and the code of the rooms."""
-    return extracted(ROOMS)
+    """What stands in the templates and the code of the rooms, and in that of posted forms."""
+    posted = extract_from_file("python", inspect.getfile(cheaptalk.web.posted), KEYWORDS)
+    return extracted(ROOMS) | {str(one) for _, one, _, _ in posted}
 
 
 def of_games() -> set[Message]:

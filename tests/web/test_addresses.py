@@ -9,15 +9,18 @@ import pytest
 from cheaptalk.loopback import HOST
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web import (
+    demo,
     listen,
     own_address,
     public_address,
     who_can_join,
 )
-from cheaptalk.web.rooms import server
+from cheaptalk.web.headers import static_path
+from cheaptalk.web.rooms import pages
 from cheaptalk.web.rooms.addresses import EVERYWHERE, Address
-from cheaptalk.web.rooms.server import static_path
+from cheaptalk.web.rooms.pages import STATIC
 from tests.web.served import served
+from tests.web.walker import visited
 
 PUBLIC = "https://play.example.org"
 SECURE = "strict-transport-security"
@@ -25,7 +28,7 @@ SECURE = "strict-transport-security"
 
 def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> None:
     async def main() -> None:
-        async with served(tmp_path, PUBLIC) as (_, client):
+        async with served(tmp_path, PUBLIC) as (_, client, _):
             said = {"Host": "play.example.org", "X-Forwarded-Proto": "https"}
             page = await client.get("/", headers=said)
             assert (page.status_code, SECURE in page.headers) == (200, True)
@@ -46,10 +49,10 @@ def test_behind_a_proxy_links_are_public_and_https_is_kept(tmp_path: Path) -> No
 def test_limits_are_of_who_asks_if_a_proxy_says_so(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "OPENINGS", (40, 1.0))
+    monkeypatch.setattr(pages, "OPENINGS", (40, 1.0))
 
     async def main() -> None:
-        async with served(tmp_path, url) as (_, client):
+        async with served(tmp_path, url) as (_, client, _):
 
             async def opened(by: str) -> int:
                 headers = {"X-Forwarded-For": by, "X-Forwarded-Proto": "https"}
@@ -98,13 +101,51 @@ def test_public_addresses_are_plain() -> None:
 
 def test_pages_and_files_say_what_browsers_may_do(tmp_path: Path) -> None:
     async def main() -> None:
-        async with served(tmp_path) as (_, client):
+        async with served(tmp_path) as (_, client, _):
             page = await client.get("/")
-            file = await client.get(static_path("rooms.js"))
+            file = await client.get(static_path(STATIC / "rooms.js"))
             for answer in (page, file, await client.get("/static/none"), await client.get("/x")):
                 assert "default-src 'none'" in answer.headers["content-security-policy"]
                 assert "server" not in answer.headers
             assert page.headers["cache-control"] == "no-store"
             assert "immutable" in file.headers["cache-control"]
+
+    asyncio.run(main())
+
+
+def test_mounted_rooms_lead_nowhere_else(tmp_path: Path) -> None:
+    root = "/s/a-study"
+
+    async def main() -> None:
+        async with visited(demo(), tmp_path / "s.sqlite", root=root) as rooms:
+            client, offers = rooms.client, rooms.house.offers.values()
+            pages = [(await client.get(f"{root}/{path}")).text for path in ("", "games/bargaining")]
+            host = await rooms.sit(next(one for one in offers if len(one.people) == 2))
+            code, token = host.room.code, host.path.rpartition("/")[2]
+            pages.append(await host.page())
+            assert f'href="http://test{root}/join/{code}"' in pages[-1]
+            asked = await client.get(f"{root}/join?code={code.lower()}&lang=en")
+            assert asked.headers["location"] == f"{root}/join/{code}?lang=en"
+            again = await client.get(f"{root}/join/{code}?me={token}")
+            assert again.headers["location"] == host.path
+            pages.append((await client.get(f"{root}/join/{code}")).text)
+            guest = await rooms.join(code)
+            await asyncio.gather(host.play(), guest.play())
+            pages += [*host.seen, *guest.seen, await host.page()]
+            for path in ("static/none", "nowhere", f"p/{token}/nowhere"):
+                refused = await client.get(f"{root}/{path}")
+                assert refused.status_code in (404, 405)
+                pages.append(refused.text)
+            sent = await host.post({}, "nowhere")
+            pages.append(sent.text)
+            for page in pages:
+                links = re.findall(r'(?:href|action|src|data-events)="(?!#|data:)([^"]*)', page)
+                assert links
+                below = (f"{root}/", f"http://test{root}/")
+                assert [link for link in links if not link.startswith(below)] == []
+            (script,) = set(re.findall(r'src="([^"]+)"', pages[2]))
+            file = await client.get(script)
+            assert (file.status_code, "immutable" in file.headers["cache-control"]) == (200, True)
+            assert (await client.get("/")).status_code == 404
 
     asyncio.run(main())

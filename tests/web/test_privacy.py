@@ -15,7 +15,7 @@ import pytest
 from cheaptalk.conformance.matches import played, variants
 from cheaptalk.rules import Secret, Table, game_box
 from cheaptalk.rules.registry import GAMES
-from cheaptalk.web.rooms import server, views
+from cheaptalk.web.rooms import pages, views
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.languages import Language
 from cheaptalk.web.rooms.rooms import Guest, Room
@@ -158,7 +158,7 @@ def test_a_page_of_another_seat_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pa
         mine = views.table_view(house, room, guest, en)
         return mine and mine._replace(briefing="".join(one.briefing for one in seen if one))
 
-    monkeypatch.setattr(server, "table_view", anybodys)
+    monkeypatch.setattr(pages, "table_view", anybodys)
     assert leaks("chip_trading", "defaults", tmp_path)
 
 
@@ -170,5 +170,5 @@ def test_an_answer_that_is_out_too_early_is_found(
         table = room.table
         return mine and mine._replace(me=str(len(table.pending if table else ())))
 
-    monkeypatch.setattr(server, "table_view", talkative)
+    monkeypatch.setattr(pages, "table_view", talkative)
     assert leaks("public_goods", "defaults", tmp_path)

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 import cheaptalk as ct
 from cheaptalk.records.store import queries as browsing
@@ -93,6 +95,22 @@ def test_pages_of_a_list_hold_every_match_once_and_in_order(well: Viewer) -> Non
     stored = [record.id for record in well.store.records("well") if record.game == "bargaining"]
     assert len(stored) > 100
     assert well.matches("/studies/well/bargaining") == stored
+
+
+def test_a_mounted_viewer_leads_nowhere_else(badly: Viewer) -> None:
+    root = "/console/studies/badly/transcripts"
+    site = Starlette(routes=[Mount(root, make_viewer(badly.store, hosts=["*"]))])
+    client = TestClient(site, base_url="https://lab.example.org")
+    record = next(one for one in badly.store.records("badly") if one.game == "persuasion")
+    one = f"matches/{record.id}"
+    for path in ("", "studies/badly", "studies/badly/persuasion?status=finished", one, "studies/x"):
+        answer = client.get(f"{root}/{path}")
+        assert answer.status_code == (404 if path == "studies/x" else 200)
+        page = Page(answer.text)
+        links = [link for link in page.attributes("href") if not link.startswith("#")]
+        sent = [a["action"] for tag, a in page.elements if tag == "form"]
+        assert [link for link in links + sent if not link or not link.startswith(root)] == []
+        assert links
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from cheaptalk.calls.desk import Models
 from cheaptalk.records import Store
@@ -33,36 +35,41 @@ class Rooms(NamedTuple):
 
     house: House
     client: httpx2.AsyncClient
+    root: str = ""
 
     async def sit(self, offer: Offer, **more: str) -> "Walker":
         """Open a table and sit down at it."""
-        opened = await self.client.post("/open", data={"offer": LINKS.offer(offer.name), **more})
+        opened = await self.client.post(
+            f"{self.root}/open", data={"offer": LINKS.offer(offer.name), **more}
+        )
         assert opened.status_code == 303, opened.text
         return Walker(self, opened.headers["location"])
 
     async def join(self, code: str) -> "Walker":
         """Join a table by its code."""
-        joined = await self.client.post(f"/join/{code}")
+        joined = await self.client.post(f"{self.root}/join/{code}")
         assert joined.status_code == 303, joined.text
         return Walker(self, joined.headers["location"])
 
 
 @asynccontextmanager
 async def visited(
-    study: Study, where: Path, models: Models | None = None, language: str = "en"
+    study: Study, where: Path, models: Models | None = None, language: str = "en", root: str = ""
 ) -> AsyncIterator[Rooms]:
     """The rooms of a study over a store, closed at the end as by a server that is stopped.
 
     Args:
         language: that the browsers of all who come ask for.
+        root: where the rooms are mounted.
     """
     with Store.open(where, create=True) as store:
         async with open_house(study, store, models) as house:
-            transport = httpx2.ASGITransport(make_rooms(house, LINKS))
+            site = Starlette(routes=[Mount(root, make_rooms(house, LINKS))])
+            transport = httpx2.ASGITransport(site)
             async with httpx2.AsyncClient(
                 transport=transport, base_url="http://test", headers={"Accept-Language": language}
             ) as client:  # fmt: skip
-                yield Rooms(house, client)
+                yield Rooms(house, client, root)
 
 
 class Walker:

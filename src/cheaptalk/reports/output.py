@@ -46,7 +46,7 @@ def write_page(
     code, viewer = tuple(map(source, SCRIPTS)), f"http://127.0.0.1:{port}"
 
     def href(lead: Lead) -> str:
-        return viewer + viewer_path(leads_to, lead.game, lead.query)
+        return viewer_path(leads_to, lead.game, lead.query, root=viewer)
 
     page = (
         environment()

@@ -115,9 +115,11 @@ def day(then: date) -> str:
     return f"{then.day} {then:%B %Y}"
 
 
-def viewer_path(study: str, game: str | None = None, query: Mapping[str, str] | None = None) -> str:
-    """Where the viewer shows a study's matches of a game that fit a query."""
-    path = f"/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
+def viewer_path(
+    study: str, game: str | None = None, query: Mapping[str, str] | None = None, root: str = ""
+) -> str:
+    """Where a viewer with this root shows a study's matches of a game that fit a query."""
+    path = f"{root}/studies/{quote(study)}" + (f"/{quote(game)}" if game else "")
     return f"{path}?{urlencode(query)}" if query else path
 
 
@@ -170,7 +172,6 @@ def environment(*folders: Path) -> jinja2.Environment:
         "single": single,
     }  # fmt: skip
     made.globals |= {
-        "source": source, "viewer_path": viewer_path, "STATUSES": STATUSES, "KINDS": KINDS,
-        "FEW": FEW,
+        "source": source, "STATUSES": STATUSES, "KINDS": KINDS, "FEW": FEW,
     }  # fmt: skip
     return made

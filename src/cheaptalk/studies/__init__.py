@@ -22,7 +22,7 @@ from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, 
 from cheaptalk.studies.plans.parts import part
 from cheaptalk.studies.plans.plan import Plan, lay_out, plan, planned_count
 from cheaptalk.studies.plans.seating import Seated
-from cheaptalk.studies.presets import preset, preset_names, preset_text
+from cheaptalk.studies.presets import preset, preset_names, preset_text, study_of
 from cheaptalk.studies.runs.checks import (
     Checked,
     check,
@@ -52,5 +52,5 @@ __all__ = [
     "amount_text", "budget_text", "changes", "check", "check_batchable", "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
     "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
-    "preset_text", "run", "shortfalls", "try_strategies", "watch",
+    "preset_text", "run", "shortfalls", "study_of", "try_strategies", "watch",
 ]  # fmt: skip

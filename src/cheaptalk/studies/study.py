@@ -15,8 +15,10 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import (
     Field,
     ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
     ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -28,6 +30,7 @@ from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, game_box, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import read_yaml as read_file
 
 
@@ -277,6 +280,8 @@ class Study(Value):
         repeats: matches of each seating on each deal.
         budget: what it may spend.
         unanswered: what becomes of matches in which a player finally gave no valid answer.
+        people: how participants come to it, what they go through and are paid; None where people
+            play without that, or nobody does.
 
     Raises:
         StudyError: it is not legal; the message begins with the key.
@@ -296,6 +301,13 @@ class Study(Value):
     repeats: Count = 1
     budget: Budget = Budget()
     unanswered: Unanswered = Unanswered()
+    people: Protocol | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nobody(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A study without participants is written as it always was."""
+        data: dict[str, Any] = whole(self)
+        return {key: value for key, value in data.items() if key != "people" or value is not None}
 
     @model_validator(mode="before")
     @classmethod

@@ -1,8 +1,9 @@
 from .bots.bots import Crowd, Tally
+from .participants.server import identities_beside, make_experiment, open_experiment
 from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.house import open_house
 from .rooms.links import Links, key_beside
-from .rooms.server import demo, make_rooms, serve_rooms
+from .rooms.server import demo, make_rooms, serve_app, serve_rooms
 from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = [
@@ -11,14 +12,18 @@ __all__ = [
     "Links",
     "Tally",
     "demo",
+    "identities_beside",
     "key_beside",
     "listen",
+    "make_experiment",
     "make_rooms",
     "make_viewer",
+    "open_experiment",
     "open_house",
     "own_address",
     "public_address",
     "serve",
+    "serve_app",
     "serve_rooms",
     "who_can_join",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Annotated
 
 import typer
@@ -44,13 +45,25 @@ def serve(
         public = None if url is None else ct.web.public_address(url)
 
     async def main() -> None:
+        wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
         with ct.web.listen(port, host) as there:
             address = public or ct.web.own_address(there)
-            async with ct.web.open_house(study or ct.web.demo(), store) as house:
-                links = ct.web.Links(ct.web.key_beside(store))
-                say(f"Open {address.url}/ (Ctrl-C ends it; matches go on next time)")
+            links = ct.web.Links(ct.web.key_beside(store))
+            async with AsyncExitStack() as stack:
+                if wanted.people is None:
+                    house = await stack.enter_async_context(ct.web.open_house(wanted, store))
+                    app = ct.web.make_rooms(house, links, address)
+                    where = f"Open {address.url}/"
+                else:
+                    identities = ct.web.identities_beside(store)
+                    supervisor = await stack.enter_async_context(
+                        ct.web.open_experiment(wanted, store, identities)
+                    )
+                    app = ct.web.make_experiment(supervisor, links, address, wanted.name)
+                    where = f"Participants come by {address.url}{wanted.people.link}"
+                say(f"{where} (Ctrl-C ends it; matches go on next time)")
                 if said := ct.web.who_can_join(address, host):
                     say(said)
-                await ct.web.serve_rooms(house, links, there, address)
+                await ct.web.serve_app(app, there, address)
 
     asyncio.run(main())

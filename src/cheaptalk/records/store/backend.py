@@ -133,6 +133,14 @@ class Backend(ABC):
         """
 
     @abstractmethod
+    def wipe(self) -> None:
+        """See that nothing that was deleted stays in the database's files.
+
+        Raises:
+            StoreError: somebody reads it meanwhile for so long that this cannot be.
+        """
+
+    @abstractmethod
     def stamp(self) -> object:
         """Differs whenever something has been written since."""
 

@@ -17,6 +17,7 @@ from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError, 
 from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
+AGAIN = "close what reads it, and delete once more"
 SECOND_NAME = (
     "has a second name, a hard link, and writing to it under both would damage it; copy it, and "
     "use the copy"
@@ -146,6 +147,16 @@ class SqliteBackend(Backend):
             found: str = connection.scalar(sa.text(f"PRAGMA {look}(1)")) or ""
         return None if found == "ok" else " ".join(found.split())
 
+    def wipe(self) -> None:
+        with self.explaining(), self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreError(
+                f"{self.name} is being read, and its log keeps what was deleted; {AGAIN}"
+            )
+
     def stamp(self) -> tuple[tuple[int, int], ...]:
         """When the file and its log were last written, and how large they are."""
         files = (self.path, Path(f"{self.path}-wal"))
@@ -224,6 +235,7 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where _begin says, DDL included
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA secure_delete=ON")
 
 
 def has_second_name(path: Path) -> bool:

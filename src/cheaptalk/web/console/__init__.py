@@ -1,1 +1,1 @@
-"""The researcher's console: pages from which studies are made and run."""
+"""The researchers' console: who may come in, and the pages of a laboratory's studies."""

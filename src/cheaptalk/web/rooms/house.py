@@ -3,9 +3,10 @@
 import asyncio
 import logging
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from cheaptalk.calls.desk import Models
 from cheaptalk.models import Reply
@@ -31,12 +32,23 @@ class NotHere(CheaptalkError):
     """What is asked for does not go: the room is full, gone or under way."""
 
 
+Herald: TypeAlias = Callable[[Room], Awaitable[None]]
+"""Is told of a room."""
+
+
+async def _unheralded(_room: Room) -> None:
+    """Tell nobody."""
+
+
 class House:
     """The rooms of a study.
 
     Args:
         host: plays the matches.
         offers: the tables that can be opened, by name.
+
+    Attributes:
+        on_begin, on_end: told of a room when its match begins, and when nothing more happens there.
     """
 
     def __init__(self, host: Host, offers: Mapping[str, Offer]) -> None:
@@ -44,6 +56,8 @@ class House:
         self.offers = offers
         self.guests: dict[str, Guest] = {}
         self.rooms: dict[str, Room] = {}
+        self.on_begin: Herald = _unheralded
+        self.on_end: Herald = _unheralded
         self._met: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._repeats: Counter[tuple[str, tuple[str, ...], int]] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -93,8 +107,8 @@ class House:
         asyncio.get_running_loop().call_later(PATIENCE, room.ring)
         return room
 
-    async def join(self, room: Room, guest: Guest) -> None:
-        """Let somebody take a free place.
+    async def join(self, room: Room, guest: Guest, place: str | None = None) -> None:
+        """Let somebody take a free place: the first, unless another is named.
 
         Raises:
             NotHere: there is none, or they are in a match that is under way.
@@ -105,7 +119,7 @@ class House:
         self.sweep(room)
         if room.stage is not Stage.WAITING or not room.free:
             raise NotHere("this table is full; open another one")
-        await self._sit(room, room.free[0], guest)
+        await self._sit(room, place if place in room.free else room.free[0], guest)
 
     async def fill(self, room: Room) -> None:
         """Begin with stand-ins in the places that nobody came for.
@@ -159,6 +173,15 @@ class House:
             guest.room = None
             await self._vacate(room, guest)
         guest.bell.ring()
+
+    def forget(self, guest: Guest) -> None:
+        """Let somebody go for good, with all rooms in which they sat: nothing is known of them."""
+        for code, room in list(self.rooms.items()):
+            if room.seats(guest):
+                for other in filter(None, room.guests.values()):
+                    other.room = None if other.room is room else other.room
+                del self.rooms[code]
+        self.guests.pop(guest.name, None)
 
     def sweep(self, room: Room) -> None:
         """Free the places of those who are no longer there, until they come back."""
@@ -233,13 +256,19 @@ class House:
         self._note(room)
         room.seat_people()
         await self._keep(room)
+        await self.on_begin(room)
         self._begin(room)
 
     def _new_deal(self, room: Room) -> int:
+        """The deal that was played least at such a table, of those that nobody here has met."""
         configuration = room.offer.configuration.digest
         guests = [one.name for one in room.guests.values() if one is not None]
         met = set[int]().union(*(self._met[name, configuration] for name in guests))
-        return next(number for number in range(len(met) + 1) if number not in met)
+        alike = self._table(room)[:2]
+        enough = min(len(room.offer.deals), len(self._repeats)) + len(met) + 1
+        fresh = [number for number in range(enough) if number not in met]
+        planned = [number for number in fresh if number < len(room.offer.deals)]
+        return min(planned or fresh, key=lambda number: self._repeats[*alike, number])
 
     def _table(self, room: Room) -> tuple[str, tuple[str, ...], int]:
         """What tells matches on a deal apart but for their repeats."""
@@ -271,6 +300,7 @@ class House:
             if not over:
                 LOG.warning("room %s: %s", room.code, getattr(end, "reason", end))
         await self._keep(room)
+        await self.on_end(room)
         room.ring()
 
     async def _keep(self, room: Room) -> None:

@@ -1,8 +1,9 @@
 """Languages: what people read in their pages, from catalogues of translations.
 
 Catalogues lie at ``locale/CODE/LC_MESSAGES``: ``rooms.po`` holds the pages' own words, ``games.po``
-what pages say of the games, ``refusals.po`` why their rules refuse an answer. They are read as they
-are; none is compiled beforehand. English has refusals alone: rules speak to programs, too.
+what pages say of the games, ``refusals.po`` why their rules refuse an answer, ``participants.po``
+what participants read outside games. They are read as they are; none is compiled beforehand.
+English has refusals alone: rules speak to programs, too.
 """
 
 import re
@@ -24,7 +25,7 @@ from cheaptalk.text import capital, fixed
 from cheaptalk.web.rooms.forms import option_label
 
 LOCALE = Path(__file__).parent / "locale"
-CATALOGUES = ("rooms", "games", "refusals")
+CATALOGUES = ("rooms", "games", "refusals", "participants")
 UNREAD = "no answer could be read from the reply: "
 """How a sentence begins that says why a reply cannot be read; a form has no such reply."""
 NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')

@@ -34,12 +34,14 @@ class Offer:
         deals: of the study, then further ones without end.
         seating: by place, in order; people are those who are asked in the browser.
         free: people whose words the study leaves to their language, by what it calls them.
+        wanted: matches that the study plans at such tables.
     """
 
     configuration: Configuration
     deals: Sequence[Dealt]
     seating: tuple[Seated, ...]
     free: Collection[str] = ()
+    wanted: int = 1
 
     @cached_property
     def name(self) -> str:
@@ -156,4 +158,5 @@ def _offers(planned: Plan) -> Iterator[Offer]:
     for block in planned.matches.blocks:
         for seating in block.seatings:
             if any(map(for_people, seating)):
-                yield Offer(block.configuration, block.deals, tuple(seating), free)
+                wanted = len(block.deals) * block.repeats
+                yield Offer(block.configuration, block.deals, tuple(seating), free, wanted)

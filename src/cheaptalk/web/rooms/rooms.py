@@ -12,7 +12,7 @@ from typing import Any
 from cheaptalk.calls.budget import Halted
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
-from cheaptalk.rules import Table
+from cheaptalk.rules import Game, Table
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.web.rooms.offers import Offer
@@ -40,6 +40,7 @@ class Guest:
 
     Attributes:
         name: which the link is signed for.
+        known_as: what others at a table call them; None where they are called as all who sit there.
         language: that they read; empty where they are not known to have come.
         room: where they are; None for nowhere.
         seen: when something was heard of them last, in seconds since 1970.
@@ -47,6 +48,7 @@ class Guest:
 
     name: str
     language: str = ""
+    known_as: str | None = None
     room: "Room | None" = None
     seen: float = 0.0
     bell: Bell = field(default_factory=Bell)
@@ -126,6 +128,11 @@ class Room:
         game, people = self.table.game, self.sittings
         places = {one.name: one.place for one in game.seats if one.place not in people}
         return [game.called(places[seat]) for seat in self.table.pending if seat in places]
+
+    def as_called(self, game: Game) -> Game:
+        """A game in whose words people have the names by which they are known here."""
+        known = {place: one.known_as for place, one in self.guests.items() if one and one.known_as}
+        return game.model_copy(update={"names": {**game.names, **known}}) if known else game
 
     @property
     def stood_in(self) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cheaptalk.players import PersonSeat
-from cheaptalk.rules import CheaptalkError, Moment, Table
+from cheaptalk.rules import CheaptalkError, Game, Moment, Table
 from cheaptalk.rules.box import LANGUAGES
 from cheaptalk.styles import style
 from cheaptalk.styles.templates import Teller
@@ -98,43 +98,44 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
     seat = question.call.seat if question else _last_seat(table, place)
     spec = room.seated(place).spec
     assert isinstance(spec, PersonSeat)
-    teller = style(table.game.name, spec.style).to(table.game, seat)
+    game = room.as_called(table.game)
+    teller = style(game.name, spec.style).to(game, seat)
     heard = table.heard[seat]
     entries = list(_entries(teller, heard[1:], language))
-    names = [table.game.called(one.place) for one in table.game.seats if one.name in table.pending]
+    names = [game.called(one.place) for one in game.seats if one.name in table.pending]
     dues = [one.due for each in room.sittings.values() for one in each.open.values() if one.due]
     outcome = table.outcome
     paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
     return TableView(
-        table.game.called(place),
+        game.called(place),
         teller.tell(heard[0].event) if heard else "",
         entries,
         _news(entries, waiting=question is None and not table.over),
         question,
-        question.call.question if question else "",
+        teller.tell(table.asked(seat).ask.event) if question else "",
         _how(question, teller) if question else "",
         _problem(sitting, question, language) if question else "",
-        _screen(table, seat, language),
+        _screen(table, game, seat, language),
         list(dict.fromkeys(names)),
         max(dues, default=None),
-        [table.game.called(one) for one in room.stood_in if one != place],
+        [game.called(one) for one in room.stood_in if one != place],
         spec.away is not None,
         table.over,
         paid,
-        type(table.game).payoff_units().get(table.game.places[place], ""),
+        type(game).payoff_units().get(game.places[place], ""),
         sitting.away,
         sitting.left,
-        [_called(table, one) for one in sorted(table.forfeited)],
+        [_called(game, one) for one in sorted(table.forfeited)],
     )
 
 
-def _screen(table: Table, seat: str, language: Language) -> Screen:
+def _screen(table: Table, game: Game, seat: str, language: Language) -> Screen:
     """The game as a seat sees it, with what it is asked now."""
     events = [moment.event for moment in table.heard[seat]]
     if seat not in table.pending:
-        return Screen(table.game, seat, language, events)
+        return Screen(game, seat, language, events)
     ask = table.asked(seat).ask
-    return Screen(table.game, seat, language, [*events, ask.event], ask.action)
+    return Screen(game, seat, language, [*events, ask.event], ask.action)
 
 
 def _last_seat(table: Table, place: str) -> str:
@@ -143,8 +144,8 @@ def _last_seat(table: Table, place: str) -> str:
     return max(reversed(seats), key=lambda name: len(table.heard[name]))
 
 
-def _called(table: Table, seat: str) -> str:
-    return next(table.game.called(one.place) for one in table.game.seats if one.name == seat)
+def _called(game: Game, seat: str) -> str:
+    return next(game.called(one.place) for one in game.seats if one.name == seat)
 
 
 def _how(question: Question, teller: Teller) -> str:

@@ -6,7 +6,8 @@ matches are queries to the store.
 
 import json
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from cheaptalk.records.store.queries import (
     united,
 )
 from cheaptalk.records.store.store import set_aside
-from cheaptalk.reports.pages import PORT, environment, policy, source
+from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
 
@@ -52,14 +53,16 @@ def serve(store: Store, there: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[there])
 
 
-def make_viewer(store: Store) -> FastAPI:
-    """The viewer of a store, as a web application.
+def make_viewer(store: Store, hosts: Sequence[str] = (HOST, "localhost")) -> FastAPI:
+    """The viewer of a store, as a web application, which may be mounted below another's pages.
 
-    It answers only requests that name this machine itself, so that no page from elsewhere can
-    read it through the browser.
+    Args:
+        hosts: the names of the server that requests may have: those of this machine itself, so
+            that no page from elsewhere can read it through the browser. ``["*"]`` leaves them to
+            the application that it is mounted in.
     """
     app = FastAPI(title="cheaptalk view", docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     pages = _Pages(store)
     app.add_exception_handler(CheaptalkError, pages.not_found)
     app.get("/")(pages.studies)
@@ -95,15 +98,19 @@ class _Pages:
             "Cache-Control": "no-store",
         }
 
-    def render(self, template: str, code: int = 200, **values: Any) -> HTMLResponse:
+    def render(
+        self, request: Request, template: str, code: int = 200, **values: Any
+    ) -> HTMLResponse:
+        root = request.scope.get("root_path", "")
+        values |= {"root": root, "viewer_path": partial(viewer_path, root=root)}
         text = self.templates.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 
     async def not_found(self, request: Request, error: Exception) -> HTMLResponse:
-        return self.render("missing.html.jinja", 404, error=str(error))
+        return self.render(request, "missing.html.jinja", 404, error=str(error))
 
-    def studies(self) -> HTMLResponse:
-        return self.render("studies.html.jinja", studies=self.store.studies())
+    def studies(self, request: Request) -> HTMLResponse:
+        return self.render(request, "studies.html.jinja", studies=self.store.studies())
 
     def overview(self, study: str) -> _Overview:
         """What a study's pages share, counted anew when the store has changed.
@@ -125,13 +132,13 @@ class _Pages:
             self.overviews[study] = known
         return known
 
-    def study(self, study: str) -> HTMLResponse:
+    def study(self, request: Request, study: str) -> HTMLResponse:
         seen = self.overview(study)
         met: dict[str, list[PlayedPairing]] = {}
         for pairing in seen.pairings:
             met.setdefault(pairing.game, []).append(pairing)
         return self.render(
-            "study.html.jinja", study=seen.summary, games=met, problems=seen.problems,
+            request, "study.html.jinja", study=seen.summary, games=met, problems=seen.problems,
             excluded=seen.excluded, aside=len(seen.aside),
             places={game: list(united([one.players for one in of])) for game, of in met.items()},
         )  # fmt: skip
@@ -147,14 +154,14 @@ class _Pages:
         wanted = _wanted(game, places, asked)
         shown = page(self.store, study, wanted, after=asked.get("after"))
         return self.render(
-            "matches.html.jinja", study=study, game=game, places=list(places), people=people,
-            choices=_choices(places), seated=_seated(places, asked), asked=asked, page=shown,
-            total=count(self.store, study, wanted), varying=_varying(shown.records),
+            request, "matches.html.jinja", study=study, game=game, places=list(places),
+            people=people, choices=_choices(places), seated=_seated(places, asked), asked=asked,
+            page=shown, total=count(self.store, study, wanted), varying=_varying(shown.records),
             policies=policies_of(seen.summary.spec),
             statuses=[status.value for status in Status], kinds=[kind.value for kind in Kind],
         )  # fmt: skip
 
-    def match(self, match_id: str, study: str | None = None) -> HTMLResponse:
+    def match(self, request: Request, match_id: str, study: str | None = None) -> HTMLResponse:
         known = studies_of(self.store, match_id)
         if study is not None and study not in known:
             raise StoreError(f'no match "{match_id}" in {study}')
@@ -165,8 +172,8 @@ class _Pages:
         stands = None if study is None else Standing(self.store, study).of(record)
         judgements = list(read_judgements(self.store, match_id=record.id)) if judges else []
         return self.render(
-            "one.html.jinja", record=record, study=study, talk=told, judges=judges, stand=stands,
-            judgements=[one for one in judgements if one.judge in judges],
+            request, "one.html.jinja", record=record, study=study, talk=told, judges=judges,
+            stand=stands, judgements=[one for one in judgements if one.judge in judges],
         )  # fmt: skip
 
 

@@ -20,6 +20,9 @@
   function show(page) {
     const held = document.activeElement;
     swap(document.querySelector("header"), page.querySelector("header"));
+    if (part("notice", document) && part("notice", page)) swap(part("notice", document), part("notice", page));
+    const form = (root) => root.querySelector("[data-page]")?.dataset.page;
+    if (form(document) && form(document) === form(page)) { prepare(); return; }
     if (!part("log", page) || !part("log", document)) {
       swap(document.querySelector("main"), page.querySelector("main"));
     } else {

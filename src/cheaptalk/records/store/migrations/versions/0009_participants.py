@@ -57,7 +57,7 @@ def upgrade() -> None:
     op.create_table(
         "notices",
         sa.Column("id", sa.Integer, primary_key=True),
-        _participant(nullable=False),
+        _participant(),
         sa.Column("kind", sa.String, nullable=False),
         sa.Column("text", sa.Text, nullable=False),
         sa.Column("wanted", sa.String),
@@ -100,13 +100,13 @@ def upgrade() -> None:
     )
 
 
-def _study(**more: bool) -> sa.Column[int]:
+def _study(*, primary_key: bool = False) -> sa.Column[int]:
     """The study that a row belongs to."""
     key = sa.ForeignKey("studies.id", ondelete="CASCADE")
-    return sa.Column("study_id", sa.Integer, key, **({"nullable": False} | more))
+    return sa.Column("study_id", sa.Integer, key, primary_key=primary_key, nullable=False)
 
 
-def _participant(**more: bool) -> sa.Column[int]:
+def _participant(*, primary_key: bool = False) -> sa.Column[int]:
     """The participant that a row belongs to, and goes with."""
     key = sa.ForeignKey("participants.id", ondelete="CASCADE")
-    return sa.Column("participant_id", sa.Integer, key, **more)
+    return sa.Column("participant_id", sa.Integer, key, primary_key=primary_key, nullable=False)

@@ -1,0 +1,172 @@
+"""Participants, as the store keeps them: who came, what they answered and played, and their pay.
+
+What writes is given to :meth:`.Ledger.write`, so that it is committed before anybody acts on it.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.reader import StoreReader
+from cheaptalk.records.store.schema import insert
+
+participants, responses, plays = schema.participants, schema.responses, schema.plays
+notices, payments, recruitments = schema.notices, schema.payments, schema.recruitments
+Row: TypeAlias = Mapping[str, Any]
+Write: TypeAlias = Callable[[sa.Connection], Any]
+
+
+class KeptParticipant(NamedTuple):
+    """A participant as the store has them.
+
+    Attributes:
+        row: of the table of participants.
+        responses, plays, notices: their rows there, in order.
+    """
+
+    row: Row
+    responses: Sequence[Row]
+    plays: Sequence[Row]
+    notices: Sequence[Row]
+
+
+class Progress(NamedTuple):
+    """What is new of a participant.
+
+    Attributes:
+        id: the participant's number.
+        changed: columns of their row with their new values.
+        responses: that they gave, as rows.
+        play: columns of the row of a game, with its number.
+        owed: what they are owed; what is noted already stays as it is.
+    """
+
+    id: int
+    changed: Row
+    responses: Sequence[Row] = ()
+    play: Row | None = None
+    owed: Sequence[Row] = ()
+
+
+def admit(row: Row) -> Write:
+    """What notes a participant who has come, and gives their number."""
+
+    def work(connection: sa.Connection) -> int:
+        now = {"begun": time.time(), "changed": time.time()}
+        return number_of(connection.execute(sa.insert(participants), {**row, **now}))
+
+    return work
+
+
+def go_on(progress: Progress) -> Write:
+    """What notes that a participant has gone on: all of it, or nothing."""
+
+    def work(connection: sa.Connection) -> None:
+        if progress.responses:
+            rows = [{"participant_id": progress.id, **row} for row in progress.responses]
+            connection.execute(sa.insert(responses), rows)
+        if progress.play is not None:
+            keys = ["participant_id", "number"]
+            new = insert(plays).values({**progress.play, "participant_id": progress.id})
+            set_ = {name: new.excluded[name] for name in progress.play if name not in keys}
+            connection.execute(new.on_conflict_do_update(index_elements=keys, set_=set_))
+        if progress.owed:
+            rows = [
+                {"participant_id": progress.id, "made": time.time(), **row} for row in progress.owed
+            ]
+            keys = ["participant_id", "key"]
+            connection.execute(insert(payments).on_conflict_do_nothing(index_elements=keys), rows)
+        values = {"changed": time.time(), **progress.changed}
+        connection.execute(
+            sa.update(participants).where(participants.c.id == progress.id).values(values)
+        )
+
+    return work
+
+
+def notify(rows: Sequence[Row]) -> Write:
+    """What notes messages and prompts to participants, and gives their numbers."""
+
+    def work(connection: sa.Connection) -> list[int]:
+        return [number_of(connection.execute(sa.insert(notices), row)) for row in rows]
+
+    return work
+
+
+def answer_notice(number: int, *, right: bool | None) -> Write:
+    """What notes that a notice was answered, or its time was over."""
+
+    def work(connection: sa.Connection) -> None:
+        connection.execute(
+            sa.update(notices)
+            .where(notices.c.id == number, notices.c.answered.is_(None))
+            .values(answered=time.time(), right=right)
+        )
+
+    return work
+
+
+def kept_participants(store: StoreReader, study_id: int) -> list[KeptParticipant]:
+    """All participants of a study, in the order in which they came."""
+    ours = sa.select(participants.c.id).where(participants.c.study_id == study_id)
+
+    def rows(connection: sa.Connection, table: sa.Table, order: str) -> dict[int, list[Row]]:
+        found: dict[int, list[Row]] = defaultdict(list)
+        query = sa.select(table).where(table.c.participant_id.in_(ours)).order_by(table.c[order])
+        for row in connection.execute(query).mappings():
+            found[row["participant_id"]].append(dict(row))
+        return found
+
+    with store.reading() as connection:
+        people = connection.execute(
+            sa.select(participants)
+            .where(participants.c.study_id == study_id)
+            .order_by(participants.c.id)
+        ).mappings()
+        answered = rows(connection, responses, "number")
+        played = rows(connection, plays, "number")
+        told = rows(connection, notices, "id")
+        return [
+            KeptParticipant(dict(row), answered[row["id"]], played[row["id"]], told[row["id"]])
+            for row in people
+        ]
+
+
+def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write:
+    """What notes that a study is ``open``, ``paused`` or ``closed`` to new people.
+
+    Args:
+        keep_until: when people's data are to be deleted, in seconds since 1970; None keeps what
+            was said before.
+    """
+
+    def work(connection: sa.Connection) -> None:
+        row = {"study_id": study_id, "state": state, "changed": time.time()}
+        if keep_until is not None:
+            row["keep_until"] = keep_until
+        new = insert(recruitments).values(row)
+        set_ = {name: new.excluded[name] for name in row if name != "study_id"}
+        connection.execute(new.on_conflict_do_update(index_elements=["study_id"], set_=set_))
+
+    return work
+
+
+def recruitment(store: StoreReader, study_id: int) -> Row | None:
+    """Whether a study takes people, and until when it keeps their data; None before its first."""
+    query = sa.select(recruitments).where(recruitments.c.study_id == study_id)
+    with store.reading() as connection:
+        row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else dict(row)
+
+
+def owed_rows(study_id: int, owed: Iterable[tuple[str, str, int]]) -> list[Row]:
+    """Rows of payments: key, kind and cents of each."""
+    return [
+        {"study_id": study_id, "key": key, "kind": kind, "cents": amount}
+        for key, kind, amount in owed
+    ]

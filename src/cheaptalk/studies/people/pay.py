@@ -1,0 +1,95 @@
+"""Pay: what participants are owed, as it follows from what they went through."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from cheaptalk.rules import Chance, Game, Result, game_box
+from cheaptalk.studies.people.path import Journey, Response
+from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, cents
+
+
+class Due(NamedTuple):
+    """Something that is owed to somebody, once.
+
+    Attributes:
+        key: what it is for, such as ``base/1`` or ``game/3``.
+        kind: ``base`` is what a platform pays by itself for taking part, ``bonus`` all else.
+        cents: how much.
+    """
+
+    key: str
+    kind: Literal["base", "bonus"]
+    cents: int
+
+
+def game_cents(pay: Pay, game: Game, place: str, result: Result) -> int:
+    """What a game that was played to its end is worth to who sat in a place.
+
+    Args:
+        result: how it ended; a seat's measure is that of the whole match.
+    """
+    bonus = next(
+        (one for one in pay.bonus if one.fits(game.name, game.model_dump(mode="json"))), None
+    )
+    if bonus is None:
+        return cents(pay.game)
+    if bonus.measure is None:
+        earned: float | None = game.place_payoffs(result.outcome)[place]
+    else:
+        measure = game_box(game.name).measures[bonus.measure.replace("{place}", place)]
+        earned = None if measure.of is None else measure.of(result)
+    return cents(pay.game) + bonus.of(earned or 0.0)
+
+
+def dues(journey: Journey, seed: str) -> list[Due]:
+    """All that is owed for the visits that have ended.
+
+    A visit earns its base where it is completed, and what its games earned where it ends without
+    fault of the participant's; an ending with a payment of its own adds that.
+
+    Args:
+        seed: of the draw of the game that is paid for, where only one is.
+    """
+    pay = journey.protocol.pay
+    owed: list[Due] = []
+    for visit, ending in enumerate(journey.endings, 1):
+        owed += _of_visit(journey, visit, ending, seed)
+    return list(_bounded(owed, pay.most))
+
+
+def earned(journey: Journey) -> int:
+    """Cents that the games of the visit under way have earned so far."""
+    return sum(one.answer["cents"] for one in _games(journey, journey.stop.visit))
+
+
+def _games(journey: Journey, visit: int) -> list[Response]:
+    """The games of a visit that were played to their end."""
+    return [
+        one for one in journey.games if one.visit == visit and one.answer["state"] == "finished"
+    ]
+
+
+def _of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
+    pay, games = journey.protocol.pay, _games(journey, visit)
+    if ending == "complete" and pay.base:
+        yield Due(f"base/{visit}", "base", cents(pay.base))
+    waited = any(one.visit == visit and one.answer.get("waited") for one in journey.games)
+    if (more := pay.ended.get(ending)) and (ending != "timed_out" or waited):
+        yield Due(f"{ending}/{visit}", "bonus", cents(more))
+    if ending not in EARNING:
+        return
+    if pay.one_game and games:
+        games = [Chance(seed)("paid game", visit).pick(games)]
+    for one in games:
+        yield Due(f"game/{one.game}", "bonus", one.answer["cents"])
+
+
+def _bounded(owed: list[Due], most: float | None) -> Iterator[Due]:
+    """What is owed with no more bonus than there may be."""
+    left = sum(due.cents for due in owed) if most is None else cents(most)
+    for due in owed:
+        if due.kind == "bonus":
+            due = due._replace(cents=min(due.cents, left))
+            left -= due.cents
+        if due.cents:
+            yield due

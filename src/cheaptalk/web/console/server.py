@@ -1,0 +1,74 @@
+"""The console as a web application, to be mounted under an address of the laboratory."""
+
+from collections.abc import Callable, Sequence
+
+from argon2 import PasswordHasher
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
+from fastapi.responses import Response
+from sqlalchemy.exc import OperationalError
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web.console.accounts import Accounts, new_code
+from cheaptalk.web.console.entrance import add_entrance
+from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
+from cheaptalk.web.console.refusals import sentence, status_of
+from cheaptalk.web.console.studies import Studies
+from cheaptalk.web.console.team import add_team
+from cheaptalk.web.headers import Headed, page_headers
+from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.rooms.addresses import ANYWHERE, Address
+
+CODE_LETTERS = 12
+"""Of the code for setting up: 60 bits."""
+
+
+def set_up_code(database: LaboratoryDatabase) -> str:
+    """The code that whoever sets up a laboratory must know, to be printed where the server was
+    started; empty where the laboratory has an owner.
+    """
+    return "" if database.staff.any() else new_code(CODE_LETTERS)
+
+
+def make_console(
+    database: LaboratoryDatabase,
+    address: Address = ANYWHERE,
+    code: str = "",
+    title: str = "cheaptalk",
+    more: Sequence[Callable[[Reception], None]] = (),
+    hasher: PasswordHasher | None = None,
+) -> FastAPI:
+    """The console of a laboratory; its links lead to wherever it is mounted.
+
+    Args:
+        address: where people find it.
+        code: what :func:`set_up_code` said.
+        title: what stands over all pages.
+        more: functions that add further pages; see :class:`Reception`.
+        hasher: of passwords, with argon2's own parameters by default.
+    """
+    accounts = Accounts(database, code, hasher or PasswordHasher())
+    reception = Reception(accounts, title)
+    app = reception.app
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
+    app.add_middleware(Headed, headers=page_headers(STYLE))
+    for add in (add_entrance, Studies(database).add, add_team, *more):
+        add(reception)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        return _refused(reception, request, error)
+
+    for error in (404, 405, 500, HTTPException, RequestValidationError, CheaptalkError,
+                  OperationalError):  # fmt: skip
+        app.add_exception_handler(error, refused)
+    for turned in (LoggedOut, MustChange):
+        app.add_exception_handler(turned, reception.turned_away)
+    return app
+
+
+def _refused(reception: Reception, request: Request, error: Exception) -> Response:
+    """Say in a page why there is nothing, and give back what somebody wrote."""
+    visit: Visit = getattr(request.state, "visit", None) or Visit(reception, request, None)
+    said = sentence(error)
+    return visit.render("refused.html.jinja", status_of(error), said=said)

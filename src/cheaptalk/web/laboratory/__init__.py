@@ -1,0 +1,1 @@
+"""The laboratory's own database: accounts, logins, drafts of studies, and the log of deeds."""

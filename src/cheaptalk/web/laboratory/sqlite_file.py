@@ -1,0 +1,88 @@
+"""The laboratory's file: one SQLite database that only its owner can read."""
+
+import sqlite3
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web.laboratory.tables import VERSION, metadata
+
+PATIENCE = 10
+"""Seconds to wait for another who writes."""
+
+
+class SqliteFile:
+    """The file, which is made where there is none.
+
+    What is overwritten or removed in it is gone from the disk, too, once ``clean`` has run.
+
+    Raises:
+        CheaptalkError: it cannot be opened, is of a later version, or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.engine = sa.create_engine(
+            sa.URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": PATIENCE, "check_same_thread": False},
+        )
+        sa.event.listen(self.engine, "connect", _set_up)
+        sa.event.listen(self.engine, "begin", _begin)
+        self._writes = self.engine.execution_options(writes=True)
+        try:
+            path.touch(mode=0o600)
+            self._open()
+        except OSError as error:
+            raise CheaptalkError(f"{path} cannot be written: {error.strerror}") from error
+        except sa.exc.DatabaseError as error:
+            raise CheaptalkError(
+                f"{path} cannot be used ({error.orig}); move it away, or restore a copy"
+            ) from error
+
+    def _open(self) -> None:
+        with self.writing() as connection:
+            found = connection.scalar(sa.text("PRAGMA user_version")) or 0
+            if found > VERSION:
+                raise CheaptalkError(
+                    f"{self.path} was written by a newer cheaptalk; install that, or restore a copy"
+                )
+            if found == 0 and sa.inspect(connection).get_table_names():
+                raise CheaptalkError(
+                    f"{self.path} is no laboratory's database; move it away, or name another folder"
+                )
+            metadata.create_all(connection)
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that reads."""
+        return self.engine.begin()
+
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that nobody else writes beside: all of it stays, or nothing."""
+        return self._writes.begin()
+
+    def clean(self) -> None:
+        """Move all from the log into the file, so that nothing older is left on the disk."""
+        with self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.engine.dispose()
+
+
+def _set_up(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where _begin says, DDL included
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA secure_delete=ON")
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

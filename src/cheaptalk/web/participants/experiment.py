@@ -1,0 +1,504 @@
+"""An experiment: the participants of a study on their paths, over the rooms in which they play."""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from cheaptalk.records import MatchRecord, Status, StoreError
+from cheaptalk.records import participants as kept
+from cheaptalk.records.forfeits import invalid
+from cheaptalk.records.identities import Identities
+from cheaptalk.records.participants import KeptParticipant, Progress
+from cheaptalk.rules import Chance, CheaptalkError
+from cheaptalk.studies.people.assignment import Treatment, assign
+from cheaptalk.studies.people.path import (
+    ENDED,
+    Assign,
+    End,
+    GoOn,
+    Journey,
+    Page,
+    Play,
+    Response,
+    Unanswered,
+    chosen_name,
+    read_page,
+)
+from cheaptalk.studies.people.pay import dues, game_cents
+from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.people.quizzes import QUIZZES
+from cheaptalk.studies.people.steps import FirstName, Quiz
+from cheaptalk.studies.study import Study, StudyError
+from cheaptalk.web.participants.people import Notice, Participant, Refused
+from cheaptalk.web.rooms.house import House
+from cheaptalk.web.rooms.links import new_name
+from cheaptalk.web.rooms.rooms import Room, Stage
+
+LOG = logging.getLogger(__name__)
+HOUR = 3600.0
+NO_CHANGE: Mapping[str, Any] = {}
+STAYING = ("complete", "partner_left", "technical")
+"""Endings of those who count as having taken part in what they were assigned to."""
+T = TypeVar("T")
+
+
+class Experiment:
+    """A study's participants.
+
+    Args:
+        house: where they play.
+        study: with what its people go through.
+        identities: by which ids they came.
+
+    Attributes:
+        state: whether new people may come: ``open``, ``paused`` or ``closed``.
+        people: by code.
+        filled: participants assigned to each treatment who have not dropped out.
+
+    Raises:
+        StudyError: the study has no protocol, or one that it cannot carry out.
+    """
+
+    def __init__(self, house: House, study: Study, identities: Identities) -> None:
+        if study.people is None:
+            raise StudyError(f"{study.name} says nothing of its participants, under people")
+        self.house = house
+        self.study = study
+        self.protocol: Protocol = study.people
+        self.identities = identities
+        self.state = "open"
+        self.people: dict[str, Participant] = {}
+        self.filled: Counter[str] = Counter()
+        self.treatments = [
+            Treatment(one.name, one.game.name, len(one.people), one.wanted)
+            for one in house.offers.values()
+        ]
+        self.chance = Chance(f"{study.seed}/people")
+        self.reserved = {
+            offer.game.called(place) for offer in house.offers.values() for place in offer.seated
+        }
+        self._entering = asyncio.Lock()
+        self._completed = self._under_way = 0
+        check_protocol(self.protocol, [one.game for one in self.treatments])
+        house.on_begin, house.on_end = self._begun, self._ended
+
+    async def write(self, work: Callable[[sa.Connection], T]) -> T:
+        """Commit something, in order with all else."""
+        return await self.house.host.desk.ledger.write(work)
+
+    @property
+    def study_id(self) -> int:
+        """The study's number in its store."""
+        return self.house.host.rows.id
+
+    # Taking up what was kept
+
+    async def take_up(self) -> None:
+        """Put everybody where they were, and go on with what had not been finished."""
+        state = kept.recruitment(self.house.store, self.study_id)
+        if state is None:
+            await self.write(kept.recruit(self.study_id, self.state))
+        else:
+            self.state = str(state["state"])
+        for one in kept.kept_participants(self.house.store, self.study_id):
+            try:
+                self._take_up(one)
+            except CheaptalkError as error:
+                LOG.warning("participant %s cannot be taken up: %s", one.row["code"], error)
+        for who in list(self.people.values()):
+            await self._back_to_table(who)
+            async with who.lock:
+                await self.onward(who)
+
+    def _take_up(self, one: KeptParticipant) -> None:
+        row = one.row
+        answered = [
+            Response(*(given[name] for name in Response._fields)) for given in one.responses
+        ]
+        if row["ending"] and not answered:  # what they did was deleted
+            answered = [Response(ENDED, row["visit"], 0, {"ending": row["ending"]})]
+        guest = self.house.guest(row["code"])
+        guest.known_as, guest.language = row["known_as"], row["language"] or ""
+        guest.here()
+        who = Participant(
+            row["id"], guest, row["cohort"], Journey(self.protocol, answered),
+            {play["number"]: dict(play) for play in one.plays},
+            [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
+            list(row["flags"]),
+        )  # fmt: skip
+        self.people[who.code] = who
+        self._count(who)
+
+    async def _back_to_table(self, who: Participant) -> None:
+        """Bring somebody back to the room of the game that they are at, if there is one.
+
+        One that has ended meanwhile is settled; one that is no longer theirs to see is left.
+        """
+        room, stop = who.guest.room, who.journey.stop
+        if room is None or room.stage is Stage.WAITING:
+            return
+        earlier = {play.get("room") for number, play in who.plays.items() if number != stop.game}
+        if not isinstance(stop, Play) or room.code in earlier:
+            answered = who.journey.responses
+            just_played = answered and "state" in answered[-1].answer
+            if isinstance(stop, Play) or not just_played:
+                who.guest.room = None
+            return
+        if who.plays[stop.game].get("room") is None:
+            await self._begun(room)
+        if room.stage is Stage.OVER:
+            await self._ended(room)
+
+    # Coming
+
+    async def admit(
+        self, known_by: str | None, more: str = "", cohort: str | None = None, language: str = ""
+    ) -> Participant:
+        """Let somebody in who comes by a link, or find them again.
+
+        Args:
+            known_by: their id where they came from; None where they have none.
+            more: what else stood in their link.
+            cohort: that their link names.
+            language: that they read.
+
+        Raises:
+            Refused: they cannot take part.
+        """
+        recruitment, cohorts = self.protocol.recruitment, self.protocol.cohorts
+        if recruitment.parameters and not known_by:
+            raise Refused("This link lacks your id. Use the whole link that you were sent.", 400)
+        if cohort and cohort not in cohorts:
+            raise Refused("This link is not whole. Use the whole link that you were sent.", 400)
+        if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
+            raise Refused("Only people who were invited can take part.", 403)
+        async with self._entering:
+            name, source, code = self.study.name, recruitment.source, new_name()
+            if known_by:
+                known = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
+                if known in self.people:
+                    return self.people[known]
+                self.expect_open()
+                note = self.identities.note
+                code = await asyncio.to_thread(note, name, source, known_by, code, more)
+            self.expect_open()
+            return await self._new(code, cohort or cohorts[0], language)
+
+    def expect_open(self) -> None:
+        """Raise :class:`Refused` where nobody new can come."""
+        if self.state == "closed":
+            raise Refused("This study is closed. Thank you for your interest.", 410)
+        if self.state == "paused":
+            raise Refused("This study takes a break. Please come again later.", 503)
+        if self.full:
+            raise Refused("This study has all the people that it needs. Thank you.", 409)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no place for anybody new."""
+        places = self.protocol.recruitment.places
+        if places is not None and self._completed + self._under_way >= places:
+            return True
+        return all(self.filled[one.name] >= one.places for one in self.treatments)
+
+    async def _new(self, code: str, cohort: str, language: str) -> Participant:
+        journey = Journey(self.protocol)
+        guest = self.house.guest(code)
+        guest.language = language
+        guest.here()
+        row = {
+            "study_id": self.study_id, "code": code, "cohort": cohort, "flags": [],
+            "step": journey.stop.name, "visit": 1, "language": language or None,
+        }  # fmt: skip
+        number: int = await self.write(kept.admit(row))
+        who = self.people[code] = Participant(number, guest, cohort, journey)
+        async with who.lock:
+            self._count(who)
+            await self.onward(who)
+        return who
+
+    # Going on
+
+    def page_of(self, who: Participant) -> Page:
+        """The page that somebody is at, a quiz with its question."""
+        stop = who.journey.stop
+        assert isinstance(stop, Page)
+        if not isinstance(stop.step, Quiz):
+            return stop
+        if who.quiz is None or who.quiz.game != stop.game:
+            play = who.plays[stop.game]
+            table = self.house.store.find(play["match_id"]).replay()
+            seat = next(one.name for one in table.game.seats if one.place == play["place"])
+            events = [moment.event for moment in table.heard[seat]]
+            luck = self.chance("quiz", who.code, stop.game)
+            item = QUIZZES[table.game.name](table.game, play["place"], events, luck)
+            who.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
+        return who.quiz
+
+    async def answer(self, who: Participant, number: int, fields: Mapping[str, str]) -> bool:
+        """Answer the page that somebody is at.
+
+        An answer to another page counts as seen, and changes nothing. One that is not whole is
+        asked for again.
+
+        Args:
+            number: how much they had answered when the page was made.
+
+        Returns:
+            Whether what they did is to be deleted now.
+        """
+        async with who.lock:
+            stop = who.journey.stop
+            if number != len(who.journey.responses) or who.guest.room is not None:
+                return False
+            if isinstance(stop, GoOn) and fields.get("more") in ("yes", "no"):
+                await self.take(who, {"more": fields["more"] == "yes"})
+            elif isinstance(stop, End) and self.may_come_again(who) is True:
+                await self.take(who, {"again": True})
+            elif isinstance(stop, Page):
+                return await self._answer_page(who, self.page_of(who), fields)
+            return False
+
+    async def _answer_page(self, who: Participant, page: Page, fields: Mapping[str, str]) -> bool:
+        try:
+            answer, right = read_page(page, fields, self.reserved)
+        except Unanswered as lacking:
+            who.given, who.problems = dict(fields), lacking.problems
+            return False
+        changed = NO_CHANGE
+        if isinstance(page.step, FirstName):
+            who.guest.known_as = chosen_name(fields, self.reserved)
+            changed = {"known_as": who.guest.known_as}
+        await self.take(who, answer, right, changed)
+        return isinstance(page.step, Quiz) and right is False and page.step.erase
+
+    def may_come_again(self, who: Participant) -> bool | float:
+        """Whether somebody may begin another visit: at once, never, or from a moment on.
+
+        Moments are in seconds since 1970.
+        """
+        stop = who.journey.stop
+        limits = self.protocol.limits
+        ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
+        if not ended or stop.game >= limits.games or stop.visit >= limits.visits:
+            return False
+        room = [one for one in self.treatments if self.filled[one.name] < one.places]
+        waits = [self._free_from(who, one) for one in room]
+        if not waits:
+            return False
+        return True if min(waits) <= time.time() else min(waits)
+
+    def _free_from(self, who: Participant, treatment: Treatment) -> float:
+        """From when on somebody may play a game of a treatment's family."""
+        hours = self.protocol.limits.hours
+        played = [play["assigned"] for play in who.plays.values() if play["game"] == treatment.game]
+        return max(played) + hours * HOUR if played and hours else 0.0
+
+    async def take(
+        self,
+        who: Participant,
+        answer: dict[str, Any],
+        right: bool | None = None,
+        changed: Mapping[str, Any] = NO_CHANGE,
+        *,
+        step: str | None = None,
+        play: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Go on by an answer, which is committed before anybody acts on it; their lock is held.
+
+        Args:
+            changed: further columns of their row.
+            step: that is answered; by default where they are.
+            play: what is new of a game, with its number.
+        """
+        journey, stop, before = who.journey, who.journey.stop, list(who.journey.responses)
+        response = Response(
+            step or stop.name, stop.visit, stop.game, answer, right, who.shown, time.time()
+        )
+        journey.take(response)
+        new = {
+            "step": journey.stop.name, "visit": journey.stop.visit, "ending": journey.ending,
+            "language": who.guest.language or None, **changed,
+        }  # fmt: skip
+        whole = None if play is None else who.plays.get(play["number"], {}) | dict(play)
+        owed = dues(journey, f"{self.study.seed}/{who.code}") if journey.ending else ()
+        progress = Progress(
+            who.id, new, [{"number": len(before), **response._asdict()}], whole,
+            kept.owed_rows(self.study_id, owed),
+        )  # fmt: skip
+        try:
+            await self.write(kept.go_on(progress))
+        except StoreError:
+            who.journey = Journey(self.protocol, before)
+            raise
+        if whole is not None:
+            who.plays[whole["number"]] = whole
+        who.shown, who.given, who.problems, who.prompt = None, {}, {}, None
+        self._count(who)
+        await self.onward(who)
+        who.guest.bell.ring()
+
+    async def onward(self, who: Participant) -> None:
+        """Answer what the server answers, and bring somebody to their table; their lock is held."""
+        stop = who.journey.stop
+        if isinstance(stop, Assign):
+            treatment = self._assign(who, stop.game)
+            if treatment is None:
+                await self.take(who, {"treatment": None})
+                return
+            play = {
+                "number": stop.game, "treatment": treatment.name, "game": treatment.game,
+                "state": "assigned", "assigned": time.time(),
+            }  # fmt: skip
+            await self.take(who, {"treatment": treatment.name}, play=play)
+        elif isinstance(stop, Play) and who.guest.room is None:
+            await self._seat(who, stop)
+
+    def _assign(self, who: Participant, game: int) -> Treatment | None:
+        now = time.time()
+        allowed = [one for one in self.treatments if self._free_from(who, one) <= now]
+        own = Counter(play["treatment"] for play in who.plays.values())
+        return assign(allowed, self.filled, own, self.chance("assignment", who.code, game))
+
+    async def _seat(self, who: Participant, stop: Play) -> None:
+        """Bring somebody to a table of their treatment: one that waits for people, or a new one."""
+        offer = self.house.offers.get(who.plays[stop.game]["treatment"])
+        if offer is None:
+            LOG.warning("participant %s waits for a table that the study has no longer", who.code)
+            return
+        luck = self.chance("place", who.code, stop.game)
+        for room in list(self.house.rooms.values()):
+            if room.offer is offer and room.stage is Stage.WAITING:
+                self.house.sweep(room)
+                if room.free and self._is_of(room, who.cohort):
+                    await self.house.join(room, who.guest, luck.pick(room.free))
+                    return
+        await self.house.open(offer, who.guest, luck.pick(offer.people))
+
+    def _is_of(self, room: Room, cohort: str) -> bool:
+        """Whether those who wait in a room are of a cohort."""
+        there = [self.people.get(one.name) for one in room.guests.values() if one is not None]
+        return all(one is None or one.cohort == cohort for one in there)
+
+    def _count(self, who: Participant) -> None:
+        """Keep count of who fills which treatment, who is under way, and who has completed."""
+        stays = who.ending is None or who.ending in STAYING
+        states = ("assigned", "playing", "finished")
+        now = (
+            tuple(
+                play["treatment"]
+                for play in who.plays.values()
+                if stays and play["state"] in states
+            ),
+            "complete" in who.journey.endings,
+            who.ending is None and "complete" not in who.journey.endings,
+        )
+        filled, completed, under_way = who.counted
+        self.filled.subtract(filled)
+        self.filled.update(now[0])
+        self._completed += now[1] - completed
+        self._under_way += now[2] - under_way
+        who.counted = now
+
+    def forget(self, who: Participant) -> None:
+        """Let somebody go of whom nothing is kept."""
+        filled, completed, under_way = who.counted
+        self.filled.subtract(filled)
+        self._completed -= completed
+        self._under_way -= under_way
+        del self.people[who.code]
+        self.house.forget(who.guest)
+
+    def blank(self, who: Participant) -> None:
+        """Let go what somebody did, who stays where they are in the end."""
+        who.plays.clear()
+        who.notices.clear()
+        who.quiz = None
+        for room in list(self.house.rooms.values()):
+            if room.seats(who.guest):
+                del self.house.rooms[room.code]
+        who.guest.room = None
+
+    # Games
+
+    async def _begun(self, room: Room) -> None:
+        """Note where everybody plays, and draw when they are prompted."""
+        attention = self.protocol.games.attention
+        for place, guest in room.guests.items():
+            who = None if guest is None else self.people.get(guest.name)
+            if who is None or not isinstance(who.journey.stop, Play):
+                continue
+            number = who.journey.stop.game
+            play = who.plays[number] | {
+                "room": room.code, "match_id": room.match.id, "place": place, "state": "playing",
+            }  # fmt: skip
+            await self.write(kept.go_on(Progress(who.id, {}, play=play)))
+            who.plays[number] = play
+            if attention is not None and number in attention.games:
+                wait = self.chance("prompt", who.code, number).uniform(*attention.after)
+                who.prompt = time.time() + wait
+
+    async def _ended(self, room: Room) -> None:
+        """Let everybody whose match has ended go on, with what it was worth to them."""
+        if room.stage is Stage.BROKEN:
+            return
+        for place, guest in room.guests.items():
+            who = None if guest is None else self.people.get(guest.name)
+            if who is None:
+                continue
+            async with who.lock:
+                if isinstance(who.journey.stop, Play) and who.guest.room is room:
+                    record = self.house.store.find(room.match.id)
+                    await self.settle(who, *self._came_to(room, place, record))
+
+    def _came_to(
+        self, room: Room, place: str, record: MatchRecord
+    ) -> tuple[str, float | None, int | None]:
+        """What a match that ended was to who sat in a place: its state, the payoff, and cents."""
+        if record.status is Status.FINISHED:
+            assert record.payoffs is not None
+            amount = game_cents(self.protocol.pay, record.rules, place, record.result())
+            return "finished", record.payoffs[place], amount
+        silent = {one for one, _ in invalid(record.kinds)}
+        if place in silent:
+            return "timed_out", None, None
+        return "partner_left" if silent & {*room.guests} else "technical", None, None
+
+    async def settle(
+        self, who: Participant, state: str, payoff: float | None = None, amount: int | None = None,
+        *, waited: bool = False,
+    ) -> None:  # fmt: skip
+        """Note what became of the game that somebody is at; their lock is held.
+
+        Args:
+            waited: whether it never began, though they waited for others.
+        """
+        number = who.journey.stop.game
+        answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}
+        if waited:
+            answer["waited"] = True
+        play = {
+            "number": number, "state": state, "payoff": payoff, "cents": amount,
+            "ended": time.time(),
+        }  # fmt: skip
+        await self.take(who, answer, play=play)
+
+
+def check_protocol(protocol: Protocol, games: Sequence[str]) -> None:
+    """See that a protocol can be carried out at these games.
+
+    Raises:
+        StudyError: a quiz is wanted about a game that has none.
+    """
+    for step in protocol.steps:
+        lacking = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
+        if lacking:
+            raise StudyError(
+                f"people.path: there is no quiz about {lacking[0]}; leave quiz out, or give it one "
+                "under the entry point cheaptalk.quizzes"
+            )

@@ -1,0 +1,355 @@
+"""The pages of participants: one link each, which shows whatever they come to next."""
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import jinja2
+from babel.dates import format_datetime
+from babel.numbers import format_currency
+from fastapi import HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from markupsafe import Markup
+
+from cheaptalk.rules import game_title
+from cheaptalk.studies.people.items import in_language
+from cheaptalk.studies.people.path import End, GoOn, Page, Play
+from cheaptalk.studies.people.pay import Due, dues, earned
+from cheaptalk.studies.people.protocol import cents
+from cheaptalk.studies.people.steps import Instructions
+from cheaptalk.web.participants.people import Participant, Refused
+from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.posted import asker, posted_form
+from cheaptalk.web.rooms.addresses import Address
+from cheaptalk.web.rooms.house import NotHere
+from cheaptalk.web.rooms.languages import Language
+from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
+from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of, until
+from cheaptalk.web.rooms.rooms import Guest, Stage
+from cheaptalk.web.rooms.screens import introduced
+from cheaptalk.web.rooms.views import table_view
+
+HERE = Path(__file__).parent
+OWN_STYLE = (HERE / "static" / "participants.css").read_text(encoding="utf-8")
+PAGE_STYLE = STYLE + Markup(OWN_STYLE)  # noqa: S704 - our own file
+COOKIE = "participant"
+LASTS = 90 * 24 * 3600
+"""Seconds for which a browser remembers who took part in it."""
+LONGEST_ID = 200
+NUMBER = re.compile("[0-9]{1,18}")
+
+
+class ParticipantPages(RoomPages):
+    """The pages of an experiment, each for one participant alone.
+
+    Args:
+        supervisor: of the experiment.
+    """
+
+    folders = (HERE / "templates",)
+
+    def __init__(self, supervisor: Supervisor, links: Links, address: Address, title: str) -> None:
+        self.supervisor = supervisor
+        self.experiment = supervisor.experiment
+        self.protocol = self.experiment.protocol
+        super().__init__(self.experiment.house, links, address, title)
+
+    def environment(self, language: Language) -> jinja2.Environment:
+        made, code = super().environment(language), language.code
+        made.filters["words"] = lambda text: in_language(text, code)
+        made.filters["cents"] = lambda amount: self.money(amount, code)
+        made.filters["clock"] = lambda moment: clock(moment, code)
+        made.globals["style"] = PAGE_STYLE
+        return made
+
+    def money(self, amount: int, code: str) -> str:
+        """An amount of cents as people read it in a language."""
+        return format_currency(amount / 100, self.protocol.pay.currency, locale=code)
+
+    def render(
+        self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
+    ) -> HTMLResponse:
+        language = self.language(request)
+        title = in_language(self.protocol.title, language.code) or self.title
+        values = {"contact": self.protocol.contact, "title": title} | values
+        return super().render(request, template, status, me, **values)
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        if not isinstance(error, Refused):
+            return await super().refused(request, error)
+        said = self.language(request).text(str(error))
+        return self.render(request, "refused.html.jinja", error.status, said=said, mine="")
+
+    # Coming
+
+    async def entry(self, request: Request) -> Response:
+        """Where people come to by the link that recruits them; nothing is noted yet."""
+        given = dict(request.query_params)
+        parameters = self.protocol.recruitment.parameters
+        known_by = given.get(parameters[0], "") if parameters else ""
+        more = {name: given[name] for name in parameters[1:] if name in given}
+        known = self.remembered(request)
+        return self.render(
+            request, "entry.html.jinja", known_by=known_by[:LONGEST_ID],
+            more=urlencode(more)[:1000], cohort=given.get("cohort", ""),
+            typed=self.protocol.recruitment.source == "code",
+            mine=None if known is None else self.links.token(known.code),
+        )  # fmt: skip
+
+    async def enter(self, request: Request) -> Response:
+        """Let somebody in, or bring them back to where they were."""
+        posted = await posted_form(request, self.openings, asker(request))
+        known_by = posted.get("known_by", "").strip()[:LONGEST_ID]
+        known = self.remembered(request)
+        if known is not None and not known_by:
+            return self.to_page_of(request, known.guest)
+        recruitment = self.protocol.recruitment
+        if known is not None and recruitment.one_browser:
+            identity = self.experiment.identities.find(known.code)
+            if identity is not None and identity.known_by != known_by:
+                raise Refused("Somebody has taken part in this browser before.", 409)
+        parameters = recruitment.parameters[1:]
+        sent = dict(parse_qsl(posted.get("more", "")[:1000]))
+        more = urlencode({name: sent[name] for name in parameters if name in sent})
+        language = self.language(request).code
+        who = await self.experiment.admit(
+            known_by or None, more, posted.get("cohort") or None, language
+        )
+        response = self.to_page_of(request, who.guest)
+        response.set_cookie(
+            COOKIE, self.links.token(who.code), max_age=LASTS, path=f"{root_of(request)}/",
+            secure=request.url.scheme == "https", httponly=True, samesite="lax",
+        )  # fmt: skip
+        return response
+
+    def remembered(self, request: Request) -> Participant | None:
+        """Who took part in this browser before."""
+        try:
+            code = self.links.guest(request.cookies.get(COOKIE, ""))
+        except (BadLink, ExpiredLink):
+            return None
+        return self.experiment.people.get(code)
+
+    def known(self, request: Request, token: str) -> Guest:
+        code = self.links.guest(token)
+        if code not in self.experiment.people:
+            raise BadLink
+        return self.there(request, self.house.guest(code))
+
+    def participant(self, request: Request, token: str) -> Participant:
+        """Whose link it is."""
+        return self.experiment.people[self.known(request, token).name]
+
+    # The one page of a participant
+
+    async def guest(self, request: Request, token: str) -> Response:
+        who = self.participant(request, token)
+        if "lang" in request.query_params:
+            await self.house.keep(who.guest)
+            return self.to_page_of(request, who.guest, token)
+        await self.come_back(who)
+        values: dict[str, Any] = {
+            "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
+            "number_of_page": len(who.journey.responses), "wrong": (),
+            "earned": earned(who.journey), "place": self._place(who),
+        }  # fmt: skip
+        room = who.guest.room
+        if room is not None and room.stage is not Stage.WAITING:
+            view = table_view(self.house, room, who.guest, self.language(request))
+            games = who.journey.games
+            worth = games[-1].answer["cents"] if games and room.over else None
+            return self.render(
+                request, "at_table.html.jinja", room=room, view=view, worth=worth, **values
+            )
+        if who.shown is None:
+            who.shown = time.time()
+        template, more = self._shown(request, who)
+        return self.render(request, template, **values | more)
+
+    def _shown(self, request: Request, who: Participant) -> tuple[str, dict[str, Any]]:
+        """The template of the page that somebody is at, and what it is to know."""
+        match who.journey.stop:
+            case Page():
+                page = self.experiment.page_of(who)
+                more: dict[str, Any] = {"page": page, "wrong": page.wrong}
+                if isinstance(page.step, Instructions):
+                    more["paragraphs"] = list(self._instructions(request, who, page, page.step))
+                return "step.html.jinja", more
+            case GoOn(visit=visit, game=game):
+                played = sum(one.visit == visit for one in who.journey.games)
+                left = min(self.protocol.games.most - played, self.protocol.limits.games - game)
+                return "go_on.html.jinja", {"played": played, "left": left}
+            case End() as end:
+                return "end.html.jinja", self._end(who, end)
+        return "waiting.html.jinja", self._waiting(who)
+
+    def _waiting(self, who: Participant) -> dict[str, Any]:
+        """What the page says on which somebody waits for others."""
+        room, lobby = who.guest.room, self.protocol.games.lobby
+        stand_ins = room is not None and set(room.free) <= set(room.offer.stand_ins)
+        return {
+            "room": room, "waited": room is not None and self.supervisor.waited(who),
+            "may_go": self.supervisor.may_go(who), "minutes": lobby.minutes,
+            "waiting_pay": cents(self.protocol.pay.ended.get("timed_out", 0)),
+            "stand_ins": lobby.stand_ins and stand_ins,
+        }  # fmt: skip
+
+    async def come_back(self, who: Participant) -> None:
+        """Give somebody a place again whose own was given up while they were away."""
+        try:
+            await self.house.come_back(who.guest)
+        except NotHere:
+            async with who.lock:
+                await self.experiment.onward(who)
+
+    def _place(self, who: Participant) -> tuple[int, int] | None:
+        """Where somebody is among the steps, and how many there are; None outside of them."""
+        names = [step.called for step in self.protocol.steps]
+        name = who.journey.stop.name
+        return (names.index(name) + 1, len(names)) if name in names else None
+
+    def _instructions(
+        self, request: Request, who: Participant, page: Page, step: Instructions
+    ) -> Iterator[str]:
+        """The paragraphs of a page of instructions, the code word before the last."""
+        language = self.language(request)
+        if page.part < len(step.pages):
+            found = in_language(step.pages[page.part], language.code).strip().split("\n\n")
+        else:
+            found = list(self._explained(who, language))
+        if page.items:
+            hint = language.text(
+                "To show us that you have read all of this, write only the word %(word)s into the "
+                "box below, whatever stands over it."
+            )
+            found.insert(len(found) - 1, hint % {"word": step.code_word})
+        yield from found
+
+    def _explained(self, who: Participant, language: Language) -> Iterator[str]:
+        """The game that somebody comes to, in its own words."""
+        offer: Offer | None = None
+        if who.journey.stop.game:
+            offer = self.house.offers.get(who.plays[who.journey.stop.game]["treatment"])
+        offer = offer or next(iter(self.house.offers.values()))
+        game = offer.game
+        yield introduced(language, game, "gist") or gist(game)
+        yield introduced(language, game, "about") or about(game)
+        if len(offer.people) == 1:
+            place = offer.people[0]
+            yield from filter(None, [introduced(language, game, "part", place)])
+        yield language.text("This is a game of %(game)s.") % {
+            "game": language.text(game_title(game.name))
+        }
+
+    def _end(self, who: Participant, stop: End) -> dict[str, Any]:
+        """What the last page of a visit says."""
+        now = [
+            one for one in dues(who.journey, f"{self.experiment.study.seed}/{who.code}")
+            if self._is_of_visit(who, one, stop.visit)
+        ]  # fmt: skip
+        identity = self.experiment.identities.find(who.code)
+        code = completion_code(self.protocol.codes.get(stop.ending), who.code, stop)
+        known_by = "" if identity is None else identity.known_by
+        return {
+            "ending": stop.ending, "dues": [{"label": due.key, "cents": due.cents} for due in now],
+            "owed": sum(due.cents for due in now), "completion_code": code,
+            "back_to": self.protocol.recruitment.sent_to(code, known_by),
+            "again": self.experiment.may_come_again(who),
+        }  # fmt: skip
+
+    def _is_of_visit(self, who: Participant, due: Due, visit: int) -> bool:
+        kind, _, number = due.key.partition("/")
+        if kind != "game":
+            return int(number) == visit
+        return any(one.game == int(number) and one.visit == visit for one in who.journey.games)
+
+    # What a participant does
+
+    async def page(self, request: Request, token: str) -> Response:
+        """Answer the page of a step."""
+        who = self.participant(request, token)
+        posted = await posted_form(request, self.posts, who.code)
+        number = posted.pop("number", "")
+        if NUMBER.fullmatch(number):
+            erased = await self.experiment.answer(who, int(number), posted)
+            if erased:
+                await self.supervisor.erase(who, keep_count=True)
+        return self.to_page_of(request, who.guest, token)
+
+    async def deed(self, request: Request, token: str, deed: str) -> Response:
+        """Leave, withdraw, say that one is back, answer a notice, or go on."""
+        who = self.participant(request, token)
+        posted = await posted_form(request, self.posts, who.code)
+        deeds = {
+            "leave": self.supervisor.leave_table, "done": self._done,
+            "give_up": self.supervisor.give_up, "back": self._back, "again": self._try_again,
+            "fill": self._fill,
+        }  # fmt: skip
+        if deed in deeds:
+            await deeds[deed](who)
+        elif deed == "notice":
+            number = posted.get("notice", "")
+            if NUMBER.fullmatch(number):
+                await self.supervisor.answer_notice(who, int(number), posted.get("text", ""))
+        elif deed == "withdraw":
+            await self._withdraw(who, erase=bool(posted.get("erase")))
+        else:
+            raise HTTPException(404)
+        if who.code not in self.experiment.people:
+            return RedirectResponse(f"{root_of(request)}/gone", 303)
+        return self.to_page_of(request, who.guest, token)
+
+    async def _withdraw(self, who: Participant, *, erase: bool) -> None:
+        if erase:
+            await self.supervisor.erase(who)
+        else:
+            await self.supervisor.end(who, "withdrawn")
+
+    async def _done(self, who: Participant) -> None:
+        """Let somebody go on from how their match ended, once that is kept."""
+        room = who.guest.room
+        if room is not None and room.over and room.stage is not Stage.BROKEN:
+            await until(lambda: not isinstance(who.journey.stop, Play), who.guest.bell)
+        await self.supervisor.done(who)
+
+    async def _back(self, who: Participant) -> None:
+        """Let somebody be at the table again who was away."""
+        room = who.guest.room
+        if room is not None and room.sittings and room.seats(who.guest):
+            room.sitting(who.guest).back()
+
+    async def _try_again(self, who: Participant) -> None:
+        """Go on with a match that broke."""
+        if who.guest.room is not None:
+            await self.house.try_again(who.guest.room)
+
+    async def _fill(self, who: Participant) -> None:
+        """Begin with programs in the places of those who did not come."""
+        if who.guest.room is None or not self.protocol.games.lobby.stand_ins:
+            return
+        if not self.supervisor.waited(who):
+            raise HTTPException(409, "Others may still come. Please wait a little.")
+        await self.house.fill(who.guest.room)
+
+    async def gone(self, request: Request) -> Response:
+        """Say to somebody that nothing of them is kept."""
+        said = self.language(request).text("All that you have given is deleted. Goodbye.")
+        return self.render(request, "gone.html.jinja", said=said)
+
+
+def clock(moment: float, code: str) -> str:
+    """A moment as people read it in a language, in the server's time."""
+    there = datetime.fromtimestamp(moment).astimezone()
+    return format_datetime(there, "short", locale=code)
+
+
+def completion_code(given: str | None, code: str, end: End) -> str:
+    """What somebody shows to be paid: the study's code for such an end, or one of their own."""
+    if given is not None:
+        return given
+    return f"{code[:6]}{end.visit}{end.ending[:2]}".upper()

@@ -1,0 +1,234 @@
+"""The supervisor of an experiment: what a researcher, the clock or a participant's own wish does.
+
+Everybody's place is theirs alone to go on from; here they are prompted, told, moved, let go, and
+deleted.
+"""
+
+import asyncio
+import logging
+import time
+
+from cheaptalk.records import StoreError
+from cheaptalk.records import participants as kept
+from cheaptalk.records.erasure import erase
+from cheaptalk.records.participants import Progress
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.people.items import in_language, same_words
+from cheaptalk.studies.people.path import ENDED, Play
+from cheaptalk.studies.people.protocol import Ending
+from cheaptalk.studies.people.steps import Attention
+from cheaptalk.web.participants.experiment import Experiment
+from cheaptalk.web.participants.people import Notice, Participant
+from cheaptalk.web.rooms.rooms import Stage
+
+LOG = logging.getLogger(__name__)
+MINDED = 1.0
+"""Seconds between two looks at what is due."""
+GONE = 3600.0
+"""Seconds after which somebody of whom nothing was heard outside a game has dropped out."""
+ERASE = "erase"
+"""The flag of those who are deleted as soon as their match has ended."""
+MISSED = "missed a prompt"
+
+
+class Supervisor:
+    """Looks after the participants of an experiment."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.protocol = experiment.protocol
+
+    # By the clock
+
+    async def mind_at_times(self) -> None:
+        """Look after what is due, for ever."""
+        while True:
+            await asyncio.sleep(MINDED)
+            try:
+                await self.mind(time.time())
+            except StoreError:
+                LOG.exception("what is due cannot be noted")
+
+    async def mind(self, now: float) -> None:
+        """Send prompts, end the time of those not answered, and let go who is gone or erased."""
+        attention = self.protocol.games.attention
+        for who in list(self.experiment.people.values()):
+            if ERASE in who.flags:
+                await self.erase(who)
+            if who.ending is not None:
+                continue
+            if who.prompt is not None and now >= who.prompt:
+                who.prompt = None
+                if attention is not None and self._plays(who):
+                    await self.prompt(who, attention)
+            notice = who.notice
+            if notice is not None and notice.due is not None and now >= notice.due:
+                await self.answer_notice(who, notice.id, "")
+            silent = now - max(who.guest.seen, who.shown or 0.0) >= GONE
+            if silent and not isinstance(who.journey.stop, Play):
+                await self.end(who, "timed_out")
+
+    def _plays(self, who: Participant) -> bool:
+        """Whether somebody's match is under way."""
+        room = who.guest.room
+        return room is not None and room.stage is Stage.PLAYING and not room.over
+
+    # Words to participants
+
+    async def tell(self, who: Participant, text: str) -> None:
+        """Send somebody a message, which stays on their page until they have read it."""
+        await self._notify(who, "message", text, None, None)
+
+    async def prompt(self, who: Participant, prompt: Attention) -> None:
+        """Ask somebody whether they attend; who does not answer in time has failed."""
+        text = in_language(prompt.text, who.guest.language).replace("{word}", prompt.word)
+        await self._notify(who, "attention", text, prompt.word, time.time() + prompt.seconds)
+
+    async def _notify(
+        self, who: Participant, kind: str, text: str, wanted: str | None, due: float | None
+    ) -> None:
+        row = {
+            "participant_id": who.id, "kind": kind, "text": text, "wanted": wanted,
+            "sent": time.time(), "due": due,
+        }  # fmt: skip
+        (number,) = await self.experiment.write(kept.notify([row]))
+        who.notices.append(Notice(number, kind, text, wanted, due))
+        who.guest.bell.ring()
+
+    async def answer_notice(self, who: Participant, number: int, text: str) -> None:
+        """Take somebody's answer to a notice; an empty one where its time is over.
+
+        A wrong word may be corrected until then.
+        """
+        notice = next((one for one in who.notices if one.id == number), None)
+        if notice is None or notice.answered is not None:
+            return
+        late = notice.due is not None and time.time() >= notice.due
+        right = None if notice.wanted is None else same_words(text, notice.wanted) and not late
+        if right is False and not late:
+            return
+        await self.experiment.write(kept.answer_notice(number, right=right))
+        notice.answered = time.time()
+        who.guest.bell.ring()
+        if right is False:
+            await self._flag(who, MISSED)
+            attention = self.protocol.games.attention
+            if attention is None or attention.otherwise == "failed_attention":
+                await self.end(who, "failed_attention")
+
+    async def _flag(self, who: Participant, flag: str) -> None:
+        if flag not in who.flags:
+            who.flags.append(flag)
+            await self.experiment.write(kept.go_on(Progress(who.id, {"flags": who.flags})))
+
+    # Leaving
+
+    async def leave_table(self, who: Participant) -> None:
+        """Let somebody leave the room in which they wait or play, which ends their visit.
+
+        Who has waited for others for as long as the study asks is paid for that.
+        """
+        async with who.lock:
+            room = who.guest.room
+            if room is None or not isinstance(who.journey.stop, Play):
+                return
+            waited = room.stage is Stage.WAITING and self.waited(who)
+            await self._out_of_room(who)
+            await self.experiment.settle(who, "timed_out" if waited else "left", waited=waited)
+
+    def waited(self, who: Participant) -> bool:
+        """Whether somebody has waited for others for as long as the study asks."""
+        return time.time() >= self.may_go(who)
+
+    def may_go(self, who: Participant) -> float:
+        """From when on somebody who waits for others may go with pay, in seconds since 1970."""
+        since: float = who.journey.responses[-1].answered if who.journey.responses else 0.0
+        return since + 60 * self.protocol.games.lobby.minutes
+
+    async def give_up(self, who: Participant) -> None:
+        """Let somebody go on without a match that broke."""
+        async with who.lock:
+            room = who.guest.room
+            broken = room is not None and room.stage is Stage.BROKEN
+            if broken and isinstance(who.journey.stop, Play):
+                who.guest.room = None
+                await self.experiment.settle(who, "technical")
+
+    async def done(self, who: Participant) -> None:
+        """Let somebody leave the page on which they read how their match ended."""
+        async with who.lock:
+            room = who.guest.room
+            if room is not None and room.over and not isinstance(who.journey.stop, Play):
+                who.guest.room = None
+                who.guest.bell.ring()
+
+    async def end(self, who: Participant, ending: Ending) -> None:
+        """End somebody's visit where it is, as when they withdraw or are removed."""
+        async with who.lock:
+            if who.ending is not None:
+                return
+            play = None
+            if isinstance(who.journey.stop, Play):
+                await self._out_of_room(who)
+                play = {"number": who.journey.stop.game, "state": "left", "ended": time.time()}
+            who.guest.room = None
+            await self.experiment.take(who, {"ending": ending}, step=ENDED, play=play)
+
+    async def _out_of_room(self, who: Participant) -> None:
+        await self.experiment.house.leave(who.guest)
+        who.guest.room = None
+
+    # By a researcher
+
+    async def recruit(self, state: str) -> None:
+        """Open, pause or close the study to new people; those who are there go on."""
+        if state not in ("open", "paused", "closed"):
+            raise CheaptalkError(f'a study is open, paused or closed, not "{state}"')
+        keep = self.protocol.keep_days
+        until = None if keep is None or state != "closed" else time.time() + keep * 86_400
+        await self.experiment.write(kept.recruit(self.experiment.study_id, state, until))
+        self.experiment.state = state
+
+    async def move(self, who: Participant, cohort: str) -> None:
+        """Move somebody to another cohort; who waits for others then waits for those of it.
+
+        Raises:
+            CheaptalkError: there is no such cohort, or their match is under way.
+        """
+        if cohort not in self.protocol.cohorts:
+            raise CheaptalkError(f'there is no cohort "{cohort}"')
+        async with who.lock:
+            room, stop = who.guest.room, who.journey.stop
+            if isinstance(stop, Play) and room is not None and room.stage is not Stage.WAITING:
+                raise CheaptalkError("their match is under way; move them when it has ended")
+            if isinstance(stop, Play):
+                await self._out_of_room(who)
+            who.cohort = cohort
+            await self.experiment.write(kept.go_on(Progress(who.id, {"cohort": cohort})))
+            await self.experiment.onward(who)
+            who.guest.bell.ring()
+
+    async def erase(self, who: Participant, *, keep_count: bool = False) -> bool:
+        """Delete all that somebody did: now, or as soon as their match has ended.
+
+        Args:
+            keep_count: keep that they came, and how far, so that reports can count them.
+
+        Returns:
+            Whether it is done.
+        """
+        if not keep_count:
+            await self.end(who, "withdrawn")
+            playing = {play.get("room") for play in who.plays.values()}
+            rooms = (self.experiment.house.rooms.get(code) for code in playing if code)
+            if any(room is not None and room.stage is Stage.PLAYING for room in rooms):
+                await self._flag(who, ERASE)
+                return False
+        await self.experiment.write(erase(who.code, keep_count=keep_count))
+        if keep_count:
+            self.experiment.blank(who)
+        else:
+            await asyncio.to_thread(self.experiment.identities.forget, who.code)
+            self.experiment.forget(who)
+        await asyncio.to_thread(self.experiment.house.store.backend.wipe)
+        return True

@@ -1,0 +1,62 @@
+"""Forms that people post: read whole, within limits, or refused with a sentence."""
+
+import ipaddress
+from urllib.parse import parse_qsl
+
+from fastapi import HTTPException, Request
+
+from cheaptalk.web.rooms.limits import Limit
+
+FORM = "application/x-www-form-urlencoded"
+LONGEST = 64_000
+"""Bytes of a form, unless more is asked for."""
+MOST_FIELDS = 500
+
+
+async def posted_form(
+    request: Request, limit: Limit, who: str, longest: int = LONGEST
+) -> dict[str, str]:
+    """A form's fields.
+
+    Args:
+        limit: how often somebody may post.
+        who: who posts, as the limit counts them.
+        longest: bytes that the form may have.
+
+    Raises:
+        HTTPException: it comes from another site, too often, or is too long or no form.
+    """
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        raise HTTPException(403, "This form was sent from another page.")
+    if not limit.allows(who):
+        raise HTTPException(429, "That was too fast. Wait a few seconds, and try again.")
+    kind = request.headers.get("Content-Type", FORM).partition(";")[0].strip().lower()
+    if kind != FORM:
+        raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > longest:
+            raise HTTPException(413, "That is too long. Go back, and write less.")
+    try:
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+        )
+        named = dict(pairs)
+        if len(set(pairs)) > len(named):
+            raise ValueError("a field has two values")
+    except ValueError:
+        raise HTTPException(400, "This form cannot be read. Go back, and try again.") from None
+    return named
+
+
+def asker(request: Request) -> str:
+    """Who asks, as far as anybody can tell: one line has many IPv6 addresses, but one network."""
+    host = request.client.host if request.client else ""
+    try:
+        asked = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if asked.version == 6:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    return host

@@ -1,0 +1,69 @@
+"""The laboratory's database keeps what it is given, and forgets what it must."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web.laboratory.audit import STRUCK
+from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
+
+
+def test_what_was_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    with LaboratoryDatabase(tmp_path) as database:
+        draft = database.drafts.create("pilot", "name: pilot\n", "ann")
+        account = database.staff.found("ann", "a hash")
+        log = database.audit.page()
+    with LaboratoryDatabase(tmp_path) as database:
+        assert database.drafts.read("pilot") == draft
+        assert database.staff.all() == [account]
+        assert database.audit.page() == log
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [("PRAGMA user_version = 99", "newer cheaptalk"), ("CREATE TABLE t (x)", "no laboratory's")],
+)
+def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, made: str, said: str) -> None:
+    with sqlite3.connect(tmp_path / FILE) as file:
+        file.execute(made)
+    file.close()
+    with pytest.raises(CheaptalkError, match=said):
+        LaboratoryDatabase(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        tables = file.execute("SELECT name FROM sqlite_schema").fetchall()
+    file.close()
+    assert ("accounts",) not in tables
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("a letter to somebody " * 100)
+    with pytest.raises(CheaptalkError, match="cannot be used"):
+        LaboratoryDatabase(tmp_path)
+    assert (tmp_path / FILE).read_text().startswith("a letter")
+    with pytest.raises(CheaptalkError, match="cannot be written"):
+        LaboratoryDatabase(tmp_path / "nowhere")
+
+
+def test_a_participant_is_struck_out_of_the_log_and_off_the_disk(tmp_path: Path) -> None:
+    with LaboratoryDatabase(tmp_path) as database:
+        database.audit.enter("ann", "paid", "pilot", codes=["p1x", "p1xy"], p1x=2.5, note="to p1x.")
+        database.audit.enter("ann", "paid", "pilot", code="p2")
+        assert database.audit.forget("p1x") == 1
+        newest, oldest = database.audit.page()
+        assert newest.details == {"code": "p2"}
+        assert oldest.details == {"codes": [STRUCK, "p1xy"], STRUCK: 2.5, "note": f"to {STRUCK}."}
+        assert database.audit.forget("p1xy") == 1
+        written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"p1x" not in written
+
+
+def test_the_log_is_read_page_by_page_of_one_study(tmp_path: Path) -> None:
+    with LaboratoryDatabase(tmp_path) as database:
+        for number in range(120):
+            database.audit.enter("ann", f"deed {number}", "pilot" if number % 2 else "other")
+        first = database.audit.page("PILOT")
+        second = database.audit.page("pilot", first[-1].id)
+        deeds = [entry.deed for entry in (*first, *second)]
+        assert deeds == [f"deed {number}" for number in range(119, 0, -2)]
