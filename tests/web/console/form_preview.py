@@ -18,7 +18,7 @@ from cheaptalk.web.console.study_form_page import (
     look_at,
 )
 from cheaptalk.web.console.study_outlook import CostDesk, not_estimated
-from cheaptalk.web.rooms.server import STYLE as ROOMS_STYLE
+from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 TO = Addresses("/form", "/form/counts", "/form/cost")
 PATIENCE = 20.0

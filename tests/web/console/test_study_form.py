@@ -170,6 +170,15 @@ def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
     assert study.players["o3-mini"].written()["max_tokens"] == 500
 
 
+def test_what_participants_go_through_comes_back() -> None:
+    people = "path:\n- consent: Do you agree?\n- games: {}\npay: {base: 2.5}"
+    players = second(label="ann", kind="person")
+    study = study_from(filled(players=players, pairing="people", people=people))
+    assert study.people is not None
+    assert study.people.pay.base == 2.5
+    assert study_from(posted(fields_from(study))) == study
+
+
 def game_with(**values: str) -> list[GameFields]:
     return [GameFields("bargaining", {name: [text] for name, text in values.items()})]
 
@@ -191,6 +200,8 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
     ({"models": "warm"}, "models", "are no settings"),
     ({"unanswered": "refused: shrug"}, "unanswered", "keep"),
+    ({"people": "{path: []}"}, "people", "path: should"),
+    ({"people": "{path: [{consnt: x}]}"}, "people", "consent"),
     ({"sample": "many"}, "sample", "whole number"),
     ({"sample": "999999"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is no pairing"),

@@ -36,7 +36,7 @@ def fields_from(study: Study) -> StudyFields:
         raise NotExpressible(f"its {where or 'form'} would be refused: {problem}") from None
     wanted, found = _plain(study), _plain(made)
     for key, value in wanted.items():
-        if json.dumps(value) != json.dumps(found[key]):
+        if json.dumps(value) != json.dumps(found.get(key)):
             raise NotExpressible(f"its {key} cannot be written in the fields of the form")
     return form
 
@@ -69,6 +69,9 @@ def _filled(study: Study) -> StudyFields:
         dollars="" if dollars is None else as_yaml(dollars),
         limits=_block(budget),
         unanswered=_block(study.unanswered.written()),
+        people=_block(study.people.model_dump(mode="json", exclude_unset=True))
+        if study.people
+        else "",
         games=[_game(grid, study.players) for grid in study.games],
         players=[_player(label, entry) for label, entry in study.players.items()],
     )

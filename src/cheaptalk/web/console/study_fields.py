@@ -77,6 +77,7 @@ class StudyFields:
         dollars: what the study may spend.
         limits: other limits of its budget, as YAML.
         unanswered: what becomes of matches without a valid answer, as YAML.
+        people: how participants come to it and what they go through, as YAML.
         games: the games.
         players: the players.
     """
@@ -94,6 +95,7 @@ class StudyFields:
     dollars: str = ""
     limits: str = ""
     unanswered: str = ""
+    people: str = ""
     games: list[GameFields] = field(default_factory=list)
     players: list[PlayerFields] = field(default_factory=list)
 

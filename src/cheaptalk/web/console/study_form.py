@@ -16,6 +16,7 @@ from cheaptalk.players.seats import SEATS, labelled
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, game_box, suggest
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import (
     Count,
@@ -165,6 +166,7 @@ class _Reading:
             "unanswered": self.read(
                 "unanswered", lambda: Unanswered.model_validate(mapping(form.unanswered))
             ),
+            "people": self.read("people", lambda: protocol(form.people)),
             "players": self.roster(),
         }
         pairing = self.read("pairing", self.pairing)
@@ -401,13 +403,16 @@ class _Reading:
         if not found:
             return Unfit({"swap" if message.startswith("swap") else "": message})
         key, problem = found.groups()
-        key = key.partition(".")[0] if key != "pairing.sample" else "sample"
+        key, _, within = key.partition(".")
         if key == "budget":
             return Unfit({"limits": message})
+        if (key, within) == ("pairing", "sample"):
+            return Unfit({"sample": problem})
         if key == "pairing":
             return Unfit({self.where_listed(): problem})
-        known = ("sample", "players", "games", "deals", "models", "name", "unanswered")
-        return Unfit({key: problem} if key in known else {"": message})
+        known = ("players", "games", "deals", "models", "name", "people", "unanswered")
+        said = f"{within}: {problem}" if within else problem
+        return Unfit({key: said} if key in known else {"": message})
 
     def where_listed(self) -> str:
         """The field in which seatings are listed, or the pairing is chosen."""
@@ -485,6 +490,15 @@ def mapping(text: str) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise ValueError(f"{shown(found)} are no settings: write NAME: VALUE, each in a line")
     return {str(key): value for key, value in found.items()}
+
+
+def protocol(text: str) -> Protocol | None:
+    """What participants go through; None where nothing is written.
+
+    Raises:
+        ValueError: it cannot be read, or is no protocol.
+    """
+    return Protocol.model_validate(mapping(text)) if text.strip() else None
 
 
 def of_roster(text: str) -> dict[str, dict[str, Any]]:
