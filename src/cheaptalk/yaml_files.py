@@ -70,12 +70,12 @@ class _Loader(yaml.SafeLoader):
         return size
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value; a number that cannot be one is refused where it stands."""
+        """A value; what cannot be of the type that it has, or is said to have, is refused."""
         if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:
             raise _refused(f"a number of {len(node.value):,} characters; write a shorter one", node)
         try:
             return super().construct_object(node, deep)
-        except ValueError as error:
+        except (AttributeError, LookupError, ValueError) as error:
             problem = f"{shown(node.value)} cannot be read ({error}); put it in quotes"
             raise _refused(problem, node) from None
 

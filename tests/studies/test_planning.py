@@ -293,6 +293,20 @@ def test_ten_million_matches_are_counted_and_found_without_being_held() -> None:
     tracemalloc.stop()
 
 
+def test_a_sample_of_ten_million_matches_is_counted_without_being_drawn() -> None:
+    tracemalloc.start()
+    planned = huge(pairing={"sample": 10})
+    assert len(planned.matches) == 10
+    assert sum(planned.configurations().values()) == 1
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+def test_matches_beyond_what_can_be_compared_are_not_compared() -> None:
+    with pytest.raises(ct.StudyError, match=r"bargaining stands twice, .* write it once"):
+        huge(games=[{"game": "bargaining"}] * 2)
+
+
 def test_what_is_left_of_a_plan_is_found_by_marks() -> None:
     planned = huge(deals=5)
     done = Marks()

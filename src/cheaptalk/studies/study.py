@@ -143,6 +143,18 @@ Pairing: TypeAlias = Literal["all", "self"] | list[Listed]
 """Every seating of the roster, each player with itself, or the seatings listed."""
 
 
+def read_name(data: Any) -> str:
+    """Refuse what is no name of a study, saying what is one."""
+    if isinstance(data, int | float | date):
+        raise ValueError(f"{data} is no text to YAML; put it in quotes")
+    if not isinstance(data, str) or not re.fullmatch(r"(?!-)[\w.-]{1,80}", data):
+        raise ValueError(
+            f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
+            "underscores, a dash not first"
+        )
+    return data
+
+
 def read_pairing(data: Any) -> Any:
     """Refuse what is no pairing, saying what is one."""
     if data in ("all", "self"):
@@ -305,14 +317,7 @@ class Study(Value):
     @field_validator("name", mode="before")
     @classmethod
     def _is_name(cls, data: Any) -> Any:
-        if isinstance(data, int | float | date):
-            raise ValueError(f"{data} is no text to YAML; put it in quotes")
-        if not isinstance(data, str) or not re.fullmatch(r"(?!-)[\w.-]{1,80}", data):
-            raise ValueError(
-                f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
-                "underscores, a dash not first"
-            )
-        return data
+        return read_name(data)
 
     @field_validator("players", mode="before")
     @classmethod

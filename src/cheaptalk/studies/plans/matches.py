@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest
 from cheaptalk.records.identity import match_digest
-from cheaptalk.rules import Deal, Game, counted
+from cheaptalk.rules import Deal, Game, Stream, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.plans.seating import Rows, Seated
 
@@ -139,6 +139,36 @@ class Group(NamedTuple):
         return _instant(self.seating)
 
 
+class DrawnPlaces(Sequence[int]):
+    """Places of matches that are drawn at random, in order; drawn when they are first looked at.
+
+    >>> places = DrawnPlaces(2, lambda: [3, 5])
+    >>> len(places), list(places)
+    (2, [3, 5])
+    """
+
+    def __init__(self, size: int, draw: Callable[[], Sequence[int]]) -> None:
+        self._size = size
+        self._draw = draw
+
+    @cached_property
+    def _drawn(self) -> Sequence[int]:
+        return self._draw()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._drawn)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        return self._drawn[at]
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """The matches of one configuration: every seating on every deal, so often.
@@ -180,6 +210,11 @@ class Block:
         chosen = array("q", places)
         return Block(self.configuration, self.deals, self.seatings, self.repeats, chosen)
 
+    def sample(self, size: int, stream: Callable[[], Stream]) -> "Block":
+        """The block with so many of its places, drawn when they are first looked at."""
+        places = DrawnPlaces(size, partial(_drawn, self.possible, size, stream))
+        return Block(self.configuration, self.deals, self.seatings, self.repeats, places)
+
     def groups(self) -> Iterator[Group]:
         """Its matches by who plays them, in the order in which each first plays."""
         if self.drawn is None:
@@ -197,6 +232,13 @@ class Block:
         for row, count in counts.items():
             first_match = partial(self.match, first[row])
             yield Group(self.configuration, self.seatings[row], count, first_match)
+
+
+def _drawn(possible: int, size: int, stream: Callable[[], Stream]) -> Sequence[int]:
+    """So many of all possible places, in order."""
+    order = array("q", range(possible))
+    stream().shuffle(order)
+    return array("q", sorted(order[:size]))
 
 
 class PlannedMatches(Sequence[PlannedMatch]):
@@ -239,6 +281,11 @@ class PlannedMatches(Sequence[PlannedMatch]):
     def extend(self, matches: Iterable[PlannedMatch]) -> None:
         """Add matches behind all others."""
         self.more.extend(matches)
+
+    def configurations(self) -> Iterator[Configuration]:
+        """The configurations of all matches, some more than once."""
+        yield from (block.configuration for block in self.blocks)
+        yield from (match.configuration for match in self.more)
 
     def groups(self) -> Iterator[Group]:
         """All matches by configuration and seating, without making each of them."""

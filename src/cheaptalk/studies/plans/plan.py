@@ -1,9 +1,9 @@
 """The plan of a study: every match it consists of, before anything runs."""
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,6 +27,8 @@ from cheaptalk.studies.plans.seating import Seated, seat_everyone
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.study import LARGEST, Pairing, Sample, Study, StudyError, parse_study
 
+MOST_COMPARED = 5_000_000
+"""Matches of one configuration that stands twice: each is held in memory to be found again."""
 SHOWN = 20
 """Seatings of a plan that a notebook shows."""
 
@@ -86,7 +88,7 @@ class Plan:
 
     def configurations(self) -> dict[str, int]:
         """Configurations of each game."""
-        used = {group.configuration.digest: group.configuration for group in self.matches.groups()}
+        used = {one.digest: one for one in self.matches.configurations()}
         return dict(Counter(one.game.name for one in used.values()))
 
     def players(self) -> dict[str, Seated]:
@@ -164,6 +166,7 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         same = earlier.setdefault(block.configuration.digest, [])
         if same:
+            _comparable([*same, block])
             known = {one.match(place).id for one in same for place in one.places()}
             yield block.only(
                 place for place in block.places() if block.match(place).id not in known
@@ -173,15 +176,23 @@ def _distinct(blocks: Sequence[Block]) -> Iterator[Block]:
         same.append(block)
 
 
+def _comparable(blocks: Sequence[Block]) -> None:
+    """Refuse a configuration that stands twice with more matches than can be told apart."""
+    if sum(map(len, blocks)) > MOST_COMPARED:
+        game = blocks[0].configuration.game
+        raise StudyError(
+            f"games: a configuration of {game.name} stands twice, with more than "
+            f"{MOST_COMPARED:,} matches; write it once"
+        )
+
+
 def _sampled(total: int, blocks: Sequence[Block], chance: Chance) -> list[Block]:
     """Matches drawn without replacement, as evenly over configurations as the numbers allow."""
     wanted = _spread(total, [block.possible for block in blocks], chance)
     drawn = []
     for block, count in zip(blocks, wanted, strict=True):
         if count < block.possible:
-            order = array("q", range(block.possible))
-            chance("seatings", block.configuration.digest).shuffle(order)
-            block = block.only(sorted(order[:count]))
+            block = block.sample(count, partial(chance, "seatings", block.configuration.digest))
         drawn.append(block)
     return drawn
 

@@ -1,0 +1,146 @@
+"""A study's form filled in with a study that there is already."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cheaptalk.players import ModelSeat, RosterEntry
+from cheaptalk.players.seats import SEATS
+from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
+from cheaptalk.web.console.parameter_fields import parameter_fields
+from cheaptalk.web.console.study_fields import GameFields, PlayerFields, StudyFields
+from cheaptalk.web.console.study_form import Unfit, first_of, people_seatings, study_from
+from cheaptalk.yaml_files import as_block, as_yaml
+
+
+class NotExpressible(CheaptalkError):
+    """A study for which the form has no fields; the message says what it has, in a sentence."""
+
+
+def fields_from(study: Study) -> StudyFields:
+    """The form of a study, from which :func:`.study_from` makes an equal one.
+
+    A grid of a single value becomes a fixed one, which comes to the same matches.
+
+    Raises:
+        NotExpressible: the form cannot hold all that the study says.
+    """
+    if study.deals_from is not None:
+        raise NotExpressible(f'its deals are those of an earlier study, "{study.deals_from}"')
+    form = _filled(study)
+    try:
+        made = study_from(form)
+    except Unfit as error:
+        where, problem = next(iter(error.problems.items()))
+        raise NotExpressible(f"its {where or 'form'} would be refused: {problem}") from None
+    wanted, found = _plain(study), _plain(made)
+    for key, value in wanted.items():
+        if json.dumps(value) != json.dumps(found.get(key)):
+            raise NotExpressible(f"its {key} cannot be written in the fields of the form")
+    return form
+
+
+def _plain(study: Study) -> dict[str, Any]:
+    """A study as data in which order counts, grids of a single value among what is fixed."""
+    data = study.written()
+    for game in data["games"]:
+        single = {name: values[0] for name, values in game["grid"].items() if len(values) == 1}
+        game["grid"] = {name: one for name, one in game["grid"].items() if name not in single}
+        game["fixed"] = dict(sorted((game["fixed"] | single).items()))
+    return data
+
+
+def _filled(study: Study) -> StudyFields:
+    budget = study.budget.model_dump(mode="json", exclude_defaults=True)
+    dollars = budget.pop("dollars", None)
+    pairing, seatings = _pairing(study.pairing, study.players, _places(study.games))
+    return StudyFields(
+        name=study.name,
+        description=study.description,
+        seed=str(study.seed),
+        deals=str(study.deals),
+        repeats=str(study.repeats),
+        pairing=pairing,
+        seatings=seatings,
+        sample=str(study.pairing.sample) if isinstance(study.pairing, Sample) else "",
+        swap="yes" if study.swap else "",
+        models=_block(study.models),
+        dollars="" if dollars is None else as_yaml(dollars),
+        limits=_block(budget),
+        unanswered=_block(study.unanswered.written()),
+        people=_block(study.people.model_dump(mode="json", exclude_unset=True))
+        if study.people
+        else "",
+        games=[_game(grid, study.players) for grid in study.games],
+        players=[_player(label, entry) for label, entry in study.players.items()],
+    )
+
+
+def _block(settings: Mapping[str, Any]) -> str:
+    return as_block(dict(settings)) if settings else ""
+
+
+def _places(grids: list[GameGrid]) -> int:
+    """The places of the first game that follows the study's pairing."""
+    following = [grid for grid in grids if grid.pairing is None]
+    return len(first_of((following or grids)[0]).places)
+
+
+def _pairing(
+    pairing: Pairing | Sample, players: Mapping[str, RosterEntry], places: int
+) -> tuple[str, str]:
+    """A pairing as it is chosen, and its seatings where they are listed."""
+    if isinstance(pairing, Sample):
+        return "all", ""
+    if not isinstance(pairing, list):
+        return pairing, ""
+    if pairing == people_seatings(players, places):
+        return "people", ""
+    return "listed", "\n".join(map(as_yaml, pairing))
+
+
+def _game(grid: GameGrid, players: Mapping[str, RosterEntry]) -> GameFields:
+    """What varies comes first, in the order of the grid; then what is fixed, and all others."""
+    known = parameter_fields(game_box(grid.game).rules)
+    written = grid.grid | {name: [value] for name, value in grid.fixed.items()}
+    values = {name: known[name].texts(values) for name, values in written.items()}
+    values |= {name: [] for name in known if name not in written}
+    pairing, seatings = "", ""
+    if grid.pairing is not None:
+        pairing, seatings = _pairing(grid.pairing, players, len(first_of(grid).places))
+    return GameFields(
+        game=grid.game,
+        values=values,
+        cases="" if grid.cases == [{}] else "\n".join(map(as_yaml, grid.cases)),
+        pairing=pairing,
+        seatings=seatings,
+        deals="" if grid.deals is None else str(grid.deals),
+    )
+
+
+def _player(label: str, entry: RosterEntry) -> PlayerFields:
+    written = entry.written()
+    if isinstance(entry.form, ModelSeat):
+        fields = type(entry.form).model_fields
+        written = {
+            name: value for name, value in written.items()
+            if getattr(entry.form, name) != fields[name].default
+        }  # fmt: skip
+    kind = next(key for key in SEATS if key in written)
+    row = PlayerFields(label, kind)
+    if isinstance(written[kind], str):
+        row.name = written.pop(kind)
+    else:
+        written = written[kind]
+    if kind == "person":
+        deadline, away = written.pop("deadline", None), written.pop("away", None)
+        row.deadline = "" if deadline is None else as_yaml(deadline)
+        row.away = "" if away is None else _in_one_line(away)
+    row.options = _block(written)
+    return row
+
+
+def _in_one_line(entry: Mapping[str, Any]) -> str:
+    """A player as it is written in a line: a strategy without settings by its name alone."""
+    return str(entry["strategy"]) if [*entry] == ["strategy"] else as_yaml(dict(entry))

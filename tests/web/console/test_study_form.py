@@ -1,0 +1,475 @@
+"""The form of a study: what it makes of what is typed, and what it says of it."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import date
+from enum import Enum
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cheaptalk.rules import games
+from cheaptalk.studies.estimates.amounts import Range, dollars_shown
+from cheaptalk.studies.plans.plan import plan
+from cheaptalk.studies.presets import preset_names, study_of
+from cheaptalk.studies.study import GameGrid, Study
+from cheaptalk.web.console.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.parameter_fields import parameter_fields
+from cheaptalk.web.console.study_fields import (
+    GAME_TEXTS,
+    PLAYER_TEXTS,
+    TEXTS,
+    GameFields,
+    PlayerFields,
+    StudyFields,
+)
+from cheaptalk.web.console.study_form import Unfit, plan_from, study_from
+from cheaptalk.web.console.study_form_page import FormPage, look_at
+from cheaptalk.web.console.study_outlook import CostDesk
+from tests.conftest import Command
+from tests.toys import Guessing
+from tests.web.console.form_preview import TO, make_form_preview
+
+PIECES = FormPage()
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+FAIR = {"strategies": {"bargaining": "equal_split", "guess_the_average": "best_response"}}
+
+
+def filled(**more: Any) -> StudyFields:
+    """A form of a small study, with some of its fields written otherwise."""
+    form = fields_from(
+        Study.model_validate(
+            {
+                "name": "pilot",
+                "games": [{"game": "bargaining"}],
+                "players": {"fair": "equal_split", "firm": "boulware"},
+            }
+        )
+    )
+    for name, value in more.items():
+        setattr(form, name, value)
+    return form
+
+
+def posted(form: StudyFields) -> StudyFields:
+    """A form as it comes back from a browser."""
+    return StudyFields.read([(name, text.replace("\n", "\r\n")) for name, text in form.pairs()])
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_comes_back_from_its_form_as_it_was(name: str) -> None:
+    study = study_of(name)
+    made = study_from(posted(fields_from(study)))
+    assert made == study
+    order = [[*grid.grid] for grid in made.games]
+    assert order == [[*grid.grid] for grid in study.games], "a sample depends on their order"
+
+
+def test_what_the_form_has_no_fields_for_is_said_so() -> None:
+    later = {"name": "later", "deals_from": "pilot", "players": {"fair": "equal_split"}}
+    with pytest.raises(NotExpressible, match='its deals are those of an earlier study, "pilot"'):
+        fields_from(Study.model_validate(later))
+
+
+@pytest.mark.parametrize("name", games())
+def test_a_game_that_is_left_as_it_is_has_its_default_rules(name: str) -> None:
+    game = GameFields(
+        name, {parameter: [""] for parameter in parameter_fields(games()[name].rules)}
+    )
+    study = study_from(filled(games=[game], pairing="self"))
+    assert study.games[0].configurations() == [games()[name].rules()]
+
+
+@pytest.mark.parametrize("name", games())
+def test_every_default_can_be_written_in_its_field(name: str) -> None:
+    rules = games()[name].rules
+    for parameter, field in parameter_fields(rules).items():
+        default = getattr(rules(), parameter)
+        values = field.values(field.texts([default]))
+        assert getattr(rules.model_validate({parameter: values[0]}), parameter) == default
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Unschooled:
+    """What no schema has a word for."""
+
+
+class Foreign(Guessing, arbitrary_types_allowed=True):
+    """A game of another package, with parameters of many types."""
+
+    when: date = date(2026, 1, 1)
+    colour: Colour = Colour.RED
+    thing: Unschooled | None = None
+    odds: dict[str, tuple[int, ...]] = {}  # noqa: RUF012 - frozen
+
+
+def test_parameters_of_any_type_have_a_field() -> None:
+    fields = parameter_fields(Foreign)
+    assert {name: field.kind for name, field in fields.items()} == {
+        "horizon": "lines", "talk": "choices", "lenient": "choices", "target": "choices",
+        "when": "lines", "colour": "choices", "thing": "lines", "odds": "lines", "names": "lines",
+    }  # fmt: skip
+    assert fields["colour"].options == ("red", "blue")
+    assert fields["odds"].values(["{a: [1, 2]}\n\n{b: [3]}"]) == [{"a": [1, 2]}, {"b": [3]}]
+
+
+def test_several_values_are_a_grid_and_one_is_fixed() -> None:
+    values = {
+        "money": ["100, 1000"],
+        "messages": ["", "false"],
+        "horizon": ["3\n{rounds: 9, hidden: true}"],
+    }
+    study = study_from(filled(games=[GameFields("bargaining", values, deals="7")]))
+    assert study.games == [
+        GameGrid(
+            game="bargaining",
+            fixed={"messages": False},
+            grid={"money": [100, 1000], "horizon": [3, {"rounds": 9, "hidden": True}]},
+            deals=7,
+        )
+    ]
+
+
+def test_people_play_with_each_of_the_others_at_games_of_any_size() -> None:
+    players = [
+        PlayerFields("ann", "person"),
+        PlayerFields("bob", "person", away="equal_split", deadline="60"),
+        PlayerFields("fair", "strategies", options=str(FAIR["strategies"])),
+    ]
+    sizes = [GameFields("bargaining"), GameFields("guess_the_average", {"players": ["3"]})]
+    study = study_from(filled(games=sizes, players=players, pairing="people", swap="yes"))
+    assert [grid.pairing for grid in study.games] == [
+        [["ann", "fair"], ["bob", "fair"]], [{"ann": 1, "fair": 2}, {"bob": 1, "fair": 2}],
+    ]  # fmt: skip
+    assert study.swap
+    assert study.players["bob"].written()["away"] == {"strategy": "equal_split"}
+    alike = study_from(filled(players=players, pairing="people"))
+    assert alike.pairing == [["ann", "fair"], ["bob", "fair"]]
+    assert fields_from(alike).pairing == "people"
+
+
+def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
+    players = [
+        PlayerFields(kind="roster", name="glee:gpt-4o,o3-mini"),
+        PlayerFields(kind="strategy", name="linear"),
+    ]
+    study = study_from(filled(players=players, models="max_tokens: 500"))
+    assert [*study.players] == ["gpt-4o", "o3-mini", "linear"]
+    assert study.players["o3-mini"].written()["max_tokens"] == 500
+
+
+def test_what_participants_go_through_comes_back() -> None:
+    people = "path:\n- consent: Do you agree?\n- games: {}\npay: {base: 2.5}"
+    players = second(label="ann", kind="person")
+    study = study_from(filled(players=players, pairing="people", people=people))
+    assert study.people is not None
+    assert study.people.pay.base == 2.5
+    assert study_from(posted(fields_from(study))) == study
+
+
+def game_with(**values: str) -> list[GameFields]:
+    return [GameFields("bargaining", {name: [text] for name, text in values.items()})]
+
+
+def second(**fields: str) -> list[PlayerFields]:
+    return [PlayerFields("fair", "strategy", "equal_split"), PlayerFields(**fields)]
+
+
+Written = dict[str, Any]
+BAD: list[tuple[dict[str, Any], str, str]] = [
+    ({"name": "two words"}, "name", "is no name"),
+    ({"seed": "one"}, "seed", "whole number"),
+    ({"deals": "0"}, "deals", "greater than or equal to 1"),
+    ({"repeats": "1,5"}, "repeats", "whole number"),
+    ({"dollars": "1,000"}, "dollars", "may be one number or several"),
+    ({"dollars": "-3"}, "dollars", "greater than 0"),
+    ({"limits": "{call: 3}"}, "limits", 'did you mean "calls"'),
+    ({"dollars": "5", "limits": "dollars: 3"}, "limits", "their own field"),
+    ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
+    ({"models": "warm"}, "models", "are no settings"),
+    ({"unanswered": "refused: shrug"}, "unanswered", "keep"),
+    ({"people": "{path: []}"}, "people", "path: should"),
+    ({"people": "{path: [{consnt: x}]}"}, "people", "consent"),
+    ({"sample": "many"}, "sample", "whole number"),
+    ({"sample": "999999"}, "sample", "only 4 are possible"),
+    ({"pairing": "listed"}, "seatings", "is no pairing"),
+    ({"pairing": "listed", "seatings": "[fair, frim]"}, "seatings", 'did you mean "firm"'),
+    ({"pairing": "listed", "seatings": "[fair"}, "seatings", "before a bracket"),
+    ({"pairing": "people"}, "pairing", "a person and another player"),
+    ({"pairing": "some"}, "pairing", "is no pairing"),
+    ({"games": []}, "games", "needs a game"),
+    ({"games": [GameFields("bargining")]}, "games.0.game", 'did you mean "bargaining"'),
+    ({"games": game_with(money="100, -5")}, "games.0.value.money", "greater than 0"),
+    ({"games": game_with(money="100, ten")}, "games.0.value.money", "number"),
+    ({"games": game_with(money="10,000")}, "games.0.value.money", "write 10000, or 10, 000"),
+    ({"games": game_with(messages="maybe")}, "games.0.value.messages", "true or false"),
+    ({"games": game_with(discounts="[0.9, 0.9]\n[0.9")}, "games.0.value.discounts", "value 2"),
+    (
+        {"games": game_with(discounts="[0.9, 1.9]")},
+        "games.0.value.discounts",
+        "less than or equal to 1",
+    ),
+    ({"games": game_with(mony="3")}, "games.0.game", 'did you mean "money"'),
+    (
+        {"games": game_with(money=", ".join(map(str, range(1, 10_002))))},
+        "games.0.game",
+        "10,000 configurations",
+    ),
+    (
+        {"games": [GameFields("negotiation", {"price_limit": ["1"]})]},
+        "games.0.value.price_limit",
+        "at least seller_factor",
+    ),
+    (
+        {"games": [GameFields("bargaining", {"money": ["5"]}, cases="{money: 3}")]},
+        "games.0.cases",
+        "more than one of",
+    ),
+    (
+        {"games": [GameFields("bargaining", cases="{mony: 3}")]},
+        "games.0.cases",
+        'did you mean "money"',
+    ),
+    (
+        {"games": [GameFields("bargaining", pairing="listed", seatings="[fair]")]},
+        "games.0.seatings",
+        "has 2 (alice, bob)",
+    ),
+    (
+        {"games": [GameFields("bargaining", deals="-1")]},
+        "games.0.deals",
+        "greater than or equal to 1",
+    ),
+    (
+        {
+            "games": [GameFields("guess_the_average")],
+            "players": [PlayerFields(str(n), "model", f"openai/{n}") for n in range(4)],
+        },
+        "pairing",
+        "more than 100,000 ways",
+    ),
+    ({"players": []}, "players", "needs players"),
+    (
+        {"players": second(kind="strategy", name="equal_spilt")},
+        "players.1.name",
+        'did you mean "equal_split"',
+    ),
+    ({"players": second(kind="robot", name="r2")}, "players.1.kind", "unknown kind of player"),
+    (
+        {"players": second(label="fair", kind="strategy", name="linear")},
+        "players.1.label",
+        "stands twice",
+    ),
+    (
+        {"players": second(label="a\tb", kind="strategy", name="linear")},
+        "players.1.label",
+        "is no label",
+    ),
+    ({"players": second(kind="model", name="gpt-4o")}, "players.1.name", "gpt-4o"),
+    (
+        {"players": second(kind="model", name="openai/gpt-4o", options="temperature: 7")},
+        "players.1.options",
+        "less than or equal to 2",
+    ),
+    (
+        {"players": second(label="new", kind="strategies", options="bargaining: equal_spilt")},
+        "players.1.options",
+        'did you mean "equal_split"',
+    ),
+    (
+        {"players": second(label="new", kind="strategies", options="bargining: linear")},
+        "players.1.options",
+        'did you mean "bargaining"',
+    ),
+    (
+        {"players": second(kind="strategy", name="fixed_demand", options="share: 7")},
+        "players.1.options",
+        "less than or equal to 1",
+    ),
+    (
+        {"players": second(kind="model", name="openai/gpt-4o", options="model: x/y")},
+        "players.1.options",
+        "a field of its own",
+    ),
+    ({"players": second(kind="roster", name="gle")}, "players.1.name", 'did you mean "glee"'),
+    ({"players": second(kind="roster", name="/etc/passwd")}, "players.1.name", "no roster"),
+    ({"players": second(kind="person", deadline="soon")}, "players.1.deadline", "number"),
+    ({"players": second(kind="person", away="linear")}, "players.1.away", "without a deadline"),
+]
+
+
+@pytest.mark.parametrize(("written", "field", "problem"), BAD, ids=[f"{w}"[:50] for w, _, _ in BAD])
+def test_what_is_wrong_is_said_at_its_field(
+    written: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(Unfit) as refused:
+        plan_from(filled(**written))
+    assert [*refused.value.problems] == [field]
+    assert problem in refused.value.problems[field]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    """Whoever fills the form in."""
+    with TestClient(make_form_preview()) as opened:
+        yield opened
+
+
+class Filled(HTMLParser):
+    """What a browser would post of the form on a page, what is not ticked left out."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.pairs: list[tuple[str, str]] = []
+        self.select = ""
+        self.textarea = ""
+        self.feed(page.partition("<form")[2].partition("</form>")[0])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        name, value = given.get("name") or "", given.get("value") or ""
+        boxes = ("checkbox", "radio")
+        if tag == "input" and (given.get("type") not in boxes or "checked" in given):
+            self.pairs.append((name, value))
+        elif tag == "select":
+            self.select = name
+        elif tag == "option" and "selected" in given:
+            self.pairs.append((self.select, value))
+        elif tag == "textarea":
+            self.textarea = name
+            self.pairs.append((name, ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.textarea:
+            self.pairs[-1] = (self.textarea, self.pairs[-1][1] + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self.pairs[-1] = (self.textarea, self.pairs[-1][1].removeprefix("\n"))
+            self.textarea = ""
+
+
+def sent(client: TestClient, form: StudyFields, deed: str = "check", to: str = "/form") -> str:
+    """The page that answers a form."""
+    typed = [*form.pairs(), ("do", deed), ("new-game", "negotiation")]
+    return client.post(to, content=urlencode(typed), headers=FORM).text
+
+
+def test_a_page_with_problems_keeps_all_that_was_typed(client: TestClient) -> None:
+    written = {"money": ["100, -5"], "messages": ["true"], "horizon": ["[1\n</textarea><b>"]}
+    form = filled(
+        name="<two>",
+        description="\n one & two",
+        games=[GameFields("bargaining", written)],
+        players=second(label='"<i>', kind="model", name="&", options=" a: [\n\tb"),
+    )
+    page = sent(client, form)
+    kept = StudyFields.read(Filled(page).pairs)
+    typed = {name: [*filter(None, texts)] for name, texts in kept.games[0].values.items()}
+    kept.games[0].values = {name: texts for name, texts in typed.items() if texts}
+    assert kept == form
+    problems = look_at(form).problems
+    assert len(problems) == 4
+    for name in map(re.escape, problems):
+        assert re.search(rf'<[^>]*aria-describedby="[^"]*\bp-{name}" aria-invalid="true"', page)
+        assert re.search(rf'<p class="problem" id="p-{name}" data-problem="{name}">[^<]+\.<', page)
+
+
+def test_rows_are_added_and_taken_away_without_a_script(client: TestClient) -> None:
+    form = filled()
+    for deed, focus in (
+        ("add-game", 'id="f-games.1.value.scale"'),
+        ("add-player", 'id="f-players.2.kind"'),
+        ("remove-players.0", None),
+        ("remove-games.0", None),
+        ("remove-games.9", None),
+    ):
+        page = sent(client, form, deed)
+        focused = re.findall(r"<[^>]* autofocus\b", page)
+        assert [focus in tag for tag in focused if focus] == ([True] if focus else [])
+        form = StudyFields.read(Filled(page).pairs)
+    assert [game.game for game in form.games] == ["negotiation"]
+    assert [row.label for row in form.players] == ["firm", ""]
+
+
+def test_the_counts_of_glee_are_those_that_plan_prints(
+    client: TestClient, cheaptalk: Command
+) -> None:
+    printed = json.loads(cheaptalk("plan", "glee", "--no-estimate", "--json").out)
+    size = look_at(posted(fields_from(study_of("glee")))).size
+    assert size is not None
+    assert {game.game: game.configurations for game in size.games} == printed["configurations"]
+    assert size.matches == printed["matches"] == 80_100
+    assert size.seatings == len(printed["seatings"])
+    assert size.configurations == 1_320
+    page = client.get("/form?preset=glee").text
+    assert "<b>80,100</b> matches" in page
+    assert "<dd>1,320</dd>" in page
+
+
+def test_the_cost_is_that_of_plan_and_is_found_out_once(
+    client: TestClient, cheaptalk: Command, tmp_path: Path
+) -> None:
+    players = second(label="gpt", kind="model", name="openai/gpt-4o-mini")
+    form = filled(players=players, dollars="0.000001", games=game_with(horizon="2"))
+    study = study_from(form)
+    (tmp_path / "pilot.json").write_text(study.model_dump_json(), encoding="utf-8")
+    printed = json.loads(cheaptalk("plan", "pilot.json", "--json").out)
+    desk = CostDesk()
+    takes = desk.ask(plan(study))
+    assert desk.ask(plan(study.model_copy(update={"name": "other"}))) is takes
+    assert desk.ask(plan(study.model_copy(update={"deals": 2}))) is not takes
+    assert [*takes.result().total.as_json()["dollars"]] == printed["estimate"]["dollars"]
+    desk.close()
+    shown = dollars_shown(takes.result().total.dollars or Range(0, 0))
+    for page in ("/form/cost", "/form"):
+        text = sent(client, form, "estimate", page)
+        assert shown in text
+        assert "Budget.dollars allows" in text
+
+
+def test_every_preset_can_be_started_from(client: TestClient) -> None:
+    page = client.get("/").text
+    for name in preset_names():
+        assert f'href="/form?preset={name}"' in page
+    assert "9 scripts · 80,100 matches" in page
+    assert "1 person, 1 model · 3,280 matches" in page
+
+
+NAMES = ("bargaining", "all", "listed", "people", "self", "strategy", "strategies", "person")
+MORE = ("model", "recorded", "roster", "glee", "equal_split", "openai/gpt-4o", "2026-02-30", "'")
+YAML = ("[0.9, 0.9]", "{rounds: 9}", "[a, b]", "{a: {b: [c]}}", "&a [*a]", "? [1]", "<<: 1", "- 1")
+VALUES = ("", "!!int ''", "!!bool x", "null", "true", "1e999", ".nan", "0", "-1", "9" * 30)
+WORDS = st.sampled_from([*NAMES, *MORE, *YAML, *VALUES]) | st.text(max_size=12)
+PARAMETERS = [f"value.{name}" for name in parameter_fields(games()["bargaining"].rules)]
+OF_GAMES = [*GAME_TEXTS, *PARAMETERS]
+FIELDS = st.sampled_from(
+    [
+        *TEXTS,
+        *(f"games.{number}.{name}" for number in (0, 7) for name in OF_GAMES),
+        *(f"players.{number}.{name}" for number in (0, 1, 5) for name in PLAYER_TEXTS),
+    ]
+)
+
+
+@given(st.lists(st.tuples(FIELDS | st.text(max_size=12), WORDS), max_size=12), st.booleans())
+def test_whatever_is_posted_is_answered(typed: list[tuple[str, str]], on_top: bool) -> None:
+    form = StudyFields.read([*(filled().pairs() if on_top else ()), *typed])
+    found = look_at(form)
+    assert (found.size is None) == bool(found.problems)
+    again = StudyFields.read(form.pairs())
+    assert look_at(again).problems == found.problems
+    assert PIECES.form(found, TO)
+    assert PIECES.counts(found)
