@@ -4,15 +4,14 @@ People are told apart by their codes alone: no frame has a name or anything else
 somebody is.
 """
 
-from typing import Any
-
 import polars as pl
 
 from cheaptalk.records import Store
-from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.people import (
     SURVEY,
+    AnsweredItem,
     Response,
+    items_of_response,
     participants_of,
     payments_of,
     plays_of,
@@ -102,9 +101,9 @@ def responses(store: Store, study: str) -> pl.DataFrame:
     """
     store.study(study, counted=False)
     rows = [
-        (*one[:5], item, _text(answer), _number(answer), *one[6:])
+        (*one[:5], *item, *one[6:])
         for one in responses_of(store, study)
-        for item, answer in (one.answer or {None: None}).items()
+        for item in items_of_response(one)
     ]
     return pl.DataFrame(rows, RESPONSES, orient="row")
 
@@ -121,10 +120,12 @@ def survey_answers(store: Store, study: str) -> pl.DataFrame:
         StoreError: there is no such study.
     """
     store.study(study, counted=False)
-    said: dict[str, dict[tuple[str, str], Any]] = {}
+    said: dict[str, dict[tuple[str, str], AnsweredItem]] = {}
     for one in filter(in_survey, responses_of(store, study)):
         said.setdefault(one.participant, {}).update(
-            ((one.step, item), answer) for item, answer in one.answer.items()
+            ((one.step, item.item), item)
+            for item in items_of_response(one)
+            if item.item is not None
         )
     asked = list(dict.fromkeys(key for own in said.values() for key in own))
     names = [item for _, item in asked] + ["participant"]
@@ -141,19 +142,8 @@ def in_survey(one: Response) -> bool:
     return one.right is None and step_kind(one.step) in (SURVEY, None)
 
 
-def _column(name: str, answers: list[Any]) -> pl.Series:
-    numbers = [_number(one) for one in answers]
-    if all(one is None or number is not None for one, number in zip(answers, numbers, strict=True)):
-        return pl.Series(name, numbers, pl.Float64)
-    return pl.Series(name, [_text(one) for one in answers], pl.String)
-
-
-def _number(answer: object) -> float | None:
-    """An answer as a number; None of all others."""
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
-        return None
-    return float(answer)
-
-
-def _text(answer: object) -> str | None:
-    return answer if answer is None or isinstance(answer, str) else standard_json(answer)
+def _column(name: str, answers: list[AnsweredItem | None]) -> pl.Series:
+    given = [one for one in answers if one is not None and one.text is not None]
+    if all(one.number is not None for one in given):
+        return pl.Series(name, [one and one.number for one in answers], pl.Float64)
+    return pl.Series(name, [one and one.text for one in answers], pl.String)

@@ -133,6 +133,20 @@ def csv_sink(
         yield add
 
 
+@contextmanager
+def lines_sink(
+    folder: Path, name: str, types: dict[str, str], *, raw: bool = True
+) -> Iterator[Sink]:
+    """A file of JSON lines in a folder: an object a row, all of its texts as they are."""
+    del raw
+    with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="") as file:
+
+        def add(row: Sequence[Any]) -> None:
+            file.write(standard_json(dict(zip(types, row, strict=True))) + "\n")
+
+        yield add
+
+
 def polars() -> ModuleType:
     """The polars package.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
@@ -119,6 +120,36 @@ class ReachedStep(NamedTuple):
     reached: int
     answered: int
     checked: bool
+
+
+class AnsweredItem(NamedTuple):
+    """One item of a response; ``item`` is None of a response without any.
+
+    Attributes:
+        item: its name.
+        text: the answer as text.
+        number: the answer where it is one.
+    """
+
+    item: str | None
+    text: str | None
+    number: float | None
+
+
+def items_of_response(one: Response) -> Iterator[AnsweredItem]:
+    """The items of a response, in order; one without a name where there is none."""
+    for item, answer in one.answer.items():
+        is_text = answer is None or isinstance(answer, str)
+        yield AnsweredItem(item, answer if is_text else standard_json(answer), number_of(answer))
+    if not one.answer:
+        yield AnsweredItem(None, None, None)
+
+
+def number_of(answer: object) -> float | None:
+    """An answer as a number; None of all that is none."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        return None
+    return float(answer)
 
 
 def step_kind(step: str) -> str | None:
