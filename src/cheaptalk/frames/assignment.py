@@ -15,14 +15,14 @@ from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import readable
 
 UNDER_WAY = ("assigned", "playing")
-COUNTS = dict.fromkeys(("assigned", "finished", "dropped"), pl.Int64)
+COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.Int64)
 """People who were assigned there, those of them who finished a game there, and those who neither
 did nor are under way."""
 ASSIGNED = ("participant", "state", "treatment", "configuration")
-TREATMENT = {"treatment": pl.String, "game": pl.String}
-LEVEL = {"game": pl.String, "parameter": pl.String, "level": pl.String}
-CROSSING = LEVEL | {"other": pl.String, "other_level": pl.String}
-TEST = {
+TREATMENT: dict[str, Any] = {"treatment": pl.String, "game": pl.String}
+LEVEL: dict[str, Any] = {"game": pl.String, "parameter": pl.String, "level": pl.String}
+CROSSING: dict[str, Any] = LEVEL | {"other": pl.String, "other_level": pl.String}
+TEST: dict[str, Any] = {
     "game": pl.String, "of": pl.String, "cells": pl.Int64, "people": pl.Int64,
     "largest": pl.Float64, "p": pl.Float64,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """How far the people of a study came: by step, by ending, and by the checks of their attention."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from cheaptalk.records.store.people import (
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.studies.lookup import reads_study
 
-COUNTED = {"people": pl.Int64, "share": pl.Float64}
+COUNTED: dict[str, Any] = {"people": pl.Int64, "share": pl.Float64}
 
 
 class Funnel(NamedTuple):

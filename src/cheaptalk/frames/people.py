@@ -4,6 +4,8 @@ People are told apart by their codes alone: no frame has a name or anything else
 somebody is.
 """
 
+from typing import Any
+
 import polars as pl
 
 from cheaptalk.records import Store
@@ -20,22 +22,22 @@ from cheaptalk.records.store.people import (
 )
 from cheaptalk.studies.lookup import reads_study
 
-PARTICIPANTS = {
+PARTICIPANTS: dict[str, Any] = {
     "participant": pl.String, "cohort": pl.String, "step": pl.String, "visit": pl.Int64,
     "ending": pl.String, "language": pl.String, "flags": pl.List(pl.String),
     "begun": pl.Float64, "changed": pl.Float64,
 }  # fmt: skip
-PLAYS = {
+PLAYS: dict[str, Any] = {
     "participant": pl.String, "number": pl.Int64, "treatment": pl.String, "game": pl.String,
     "match": pl.String, "place": pl.String, "state": pl.String, "payoff": pl.Float64,
     "cents": pl.Int64, "assigned": pl.Float64, "ended": pl.Float64,
 }  # fmt: skip
-RESPONSES = {
+RESPONSES: dict[str, Any] = {
     "participant": pl.String, "number": pl.Int64, "step": pl.String, "visit": pl.Int64,
     "game": pl.Int64, "item": pl.String, "answer": pl.String, "value": pl.Float64,
     "right": pl.Boolean, "shown": pl.Float64, "answered": pl.Float64,
 }  # fmt: skip
-PAYMENTS = {
+PAYMENTS: dict[str, Any] = {
     "participant": pl.String, "kind": pl.String, "key": pl.String, "cents": pl.Int64,
     "made": pl.Float64, "paid_out": pl.Boolean,
 }  # fmt: skip

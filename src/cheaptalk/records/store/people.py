@@ -380,6 +380,6 @@ def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Sele
     )
 
 
-def _rows(store: StoreReader, query: sa.Select[Any]) -> Iterator[sa.Row[Any]]:
+def _rows(store: StoreReader, query: sa.Select[Any]) -> Iterator[tuple[Any, ...]]:
     with store.reading() as connection:
-        yield from connection.execution_options(yield_per=5_000).execute(query)
+        yield from map(tuple, connection.execution_options(yield_per=5_000).execute(query))
