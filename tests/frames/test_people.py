@@ -174,8 +174,8 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
         ("t0", "bargaining", 9, 7, 1), ("t1", "bargaining", 3, 1, 1), ("t2", "bargaining", 4, 2, 1),
         ("t3", "bargaining", 4, 2, 1),
     ]  # fmt: skip
-    money = found.levels.filter(parameter="money")
-    assert sorted(zip(money["assigned"], money["finished"], strict=True)) == [(8, 4), (12, 8)]
+    levels = found.levels.filter(parameter="money")
+    assert sorted(zip(levels["assigned"], levels["finished"], strict=True)) == [(8, 4), (12, 8)]
     crossed = found.crossings.select("level", "other_level", "treatments", "assigned")
     assert sorted(crossed["assigned"].to_list()) == [3, 4, 4, 9]
     assert crossed["treatments"].to_list() == [1] * 4

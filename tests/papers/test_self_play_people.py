@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         people = People(store, STUDY)
         matches = list(store.records(STUDY))
         for number, own in enumerate((matches[:2], matches[2:4], matches[4:5])):
-            plays = []
+            plays: list[dict[str, Any]] = []
             for match in own:
                 assert match.status is Status.FINISHED
                 assert match.payoffs is not None
@@ -41,7 +42,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             if number == 2:
                 plays.append({"game": "deal_or_no_deal", "state": "partner_left", "cents": 25,
                               "match": matches[5].id, "place": "player_1"})  # fmt: skip
-            pay = {f"game_{at}": int(play["cents"]) for at, play in enumerate(plays)}
+            pay = {f"game_{at}": play["cents"] for at, play in enumerate(plays)}
             people.come("end", "complete", [], plays, base=100, **pay)
         people.come("lobby", "timed_out", [], [{"game": "deal_or_no_deal", "state": "timed_out"}])
         yield store

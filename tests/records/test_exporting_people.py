@@ -9,7 +9,7 @@ import pytest
 
 from cheaptalk.records import Store
 from cheaptalk.records.exports.exporter import export
-from tests.participants import People
+from tests.participants import Answered, People
 
 STUDY = "people"
 TABLES = ("participants", "responses", "plays", "payments")
@@ -19,7 +19,7 @@ TABLES = ("participants", "responses", "plays", "payments")
 def people(store: Store) -> People:
     """Two people, one of whom chose a name, played and was paid."""
     found = People(store, STUDY)
-    said = [
+    said: list[Answered] = [
         ("name", {"name": "Ada Lovelace"}, None),
         ("comprehension", {"money": "9"}, True),
         ("survey@1", {"satisfaction": 7, "strategy": "=I kept"}, None),

@@ -47,8 +47,8 @@ def played(evidence: Evidence) -> pl.DataFrame:
         "match", pl.col("game.objective").cast(pl.Float64).alias("weight")
     )
     finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
-    ended = pl.when(finished & scored).then(pl.lit(ENDS[0]))
-    ended = ended.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
+    came_to = pl.when(finished & scored).then(pl.lit(ENDS[0]))
+    ended = came_to.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
     dollars = pl.col("cents") / 100
     return (
         found.join(of_match, on="match", how="left", maintain_order="left")

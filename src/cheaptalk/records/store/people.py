@@ -212,7 +212,7 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
     query = (
         sa.select(
             people.c.code, paid.c.kind, paid.c.key, paid.c.cents, paid.c.made,
-            paid.c.payout_id.is_not(None),
+            sa.type_coerce(paid.c.payout_id.is_not(None), sa.Boolean),
         )
         .join(schema.studies, schema.studies.c.id == paid.c.study_id)
         .join(people, people.c.id == paid.c.participant_id, isouter=True)
@@ -220,7 +220,7 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
         .order_by(paid.c.id)
     )  # fmt: skip
     for row in _rows(store, query):
-        yield Payment(*row[:-1], bool(row[-1]))
+        yield Payment(*row)
 
 
 def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int]:
@@ -251,12 +251,15 @@ def steps_reached(store: StoreReader, study: str) -> list[ReachedStep]:
     answered = count(found.c.answerer.distinct())
     query = (
         sa.select(
-            found.c.step, count(found.c.who.distinct()), answered, sa.func.max(found.c.checked)
+            found.c.step,
+            count(found.c.who.distinct()),
+            answered,
+            sa.type_coerce(sa.func.max(found.c.checked) > 0, sa.Boolean),
         )
         .group_by(found.c.step)
         .order_by(sa.func.min(found.c.number), sa.case((answered > 0, 1), else_=0), found.c.step)
     )
-    return [ReachedStep(*row[:-1], bool(row[-1])) for row in _rows(store, query)]
+    return [ReachedStep(*row) for row in _rows(store, query)]
 
 
 def checks_passed(
