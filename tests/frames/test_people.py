@@ -176,6 +176,7 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
     ]  # fmt: skip
     levels = found.levels.filter(parameter="money")
     assert sorted(zip(levels["assigned"], levels["finished"], strict=True)) == [(8, 4), (12, 8)]
+    assert levels["level"].to_list() == ["100", "10,000"]
     crossed = found.crossings.select("level", "other_level", "treatments", "assigned")
     assert sorted(crossed["assigned"].to_list()) == [3, 4, 4, 9]
     assert crossed["treatments"].to_list() == [1] * 4

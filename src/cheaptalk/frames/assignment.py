@@ -136,7 +136,13 @@ def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
     there = rows.group_by(*key).agg(
         pl.struct("treatment", "configuration").n_unique().cast(pl.Int64).alias("treatments")
     )
-    return there.join(people, on=list(key)).sort(*key).select(*key, "treatments", *COUNTS)
+    order = [one for name in key for one in (_as_number(name), pl.col(name))]
+    return there.join(people, on=list(key)).sort(order).select(*key, "treatments", *COUNTS)
+
+
+def _as_number(name: str) -> pl.Expr:
+    """What sorts levels that are numbers, as people read them, by size."""
+    return pl.col(name).str.replace_all(",", "").cast(pl.Float64, strict=False)
 
 
 def _test_of(counts: pl.DataFrame) -> tuple[int, int, float, float | None]:

@@ -113,14 +113,7 @@ def checks_table(checks: pl.DataFrame) -> ReportTable:
 
 
 def spread(evidence: Evidence) -> Iterator[Shown]:
-    """How many people were assigned to each treatment, to each level of what treatments vary, and
-    to each crossing of two; how many finished a game there, and how many dropped out.
-
-    p is of a chi-square test that people are spread evenly over treatments, so that a level that
-    twice as many treatments have is to have twice as many people. It takes people as independent;
-    where they are assigned in groups it is too small. The largest difference is between two
-    treatments, levels or crossings, in people for each treatment.
-    """
+    """How evenly people were spread over treatments, and over what these vary."""
     found = assignment.balance(evidence.store, evidence.study)
     if found.treatments.is_empty():
         raise Lacking("nobody was assigned to a game yet")
@@ -134,7 +127,8 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
         uneven = "unevenly" if whole["p"] < 0.05 else "as evenly as chance has it"
         yield Answer(
             f"People were spread {uneven} over {counted(whole['cells'], 'treatment')} (largest "
-            f"difference {whole['largest']:.0f}, p {p if p.startswith('<') else f'= {p}'})."
+            f"difference {whole['largest']:.0f}, p {p if p.startswith('<') else f'= {p}'}).",
+            f"spread {uneven}",
         )
     game = Header("title", "Game")
     yield ReportTable("people-by-treatment", "Treatments", _titled(found.treatments),
@@ -181,16 +175,13 @@ def pay(evidence: Evidence) -> pl.DataFrame:
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """What people are paid, base and bonus, in dollars, over all who are paid anything. Intervals
-    are at 95 %, with each person as one cluster. Pay of people whose data are deleted is in the
-    total alone.
-    """
+    """What people are paid, base and bonus, in dollars, over all who are paid anything."""
     people = evidence.once(pay)
     every = frames.payments(evidence.store, evidence.study)
     told = {"dollars": "In all"} | KINDS
     whole = means(people.with_columns(all=pl.lit("all")), list(told), ["all"], cluster=PERSON,
                   bounds=dict.fromkeys(told, COUNT))  # fmt: skip
-    yield Answer(_mean_pay(whole))
+    yield _mean_pay(whole)
     chart = histogram("Pay by person", people["dollars"].to_list(), "pay, dollars", "people")
     yield Charts("pay", "Pay by person", [chart])
     rows = []
@@ -215,15 +206,30 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
     )  # fmt: skip
 
 
-def _mean_pay(whole: pl.DataFrame) -> str:
+def _mean_pay(whole: pl.DataFrame) -> Answer:
     mean = estimate(whole.row(0, named=True), "dollars")
-    number = fixed(mean.value or 0.0, 2)
-    return f"{counted(mean.n or 0, 'participant')} earned ${number} on average{mean.within(2)}."
+    paid, number = counted(mean.n or 0, "participant"), fixed(mean.value or 0.0, 2)
+    return Answer(
+        f"{paid} earned ${number} on average{mean.within(2)}.", f"${number} each on average"
+    )
 
 
 def people_part(evidence: Evidence) -> Iterator[Shown]:
     """The people who took part: how far they came, how they were spread over treatments, and what
     they are paid.
+
+    Shares are of those who came, those of a check of those who answered it. A check is passed by
+    those who have all of its questions right, comprehension at any try; a quiz, which follows a
+    game, wherever they came to one. Who was asked again and has not answered yet has not passed.
+
+    Who was assigned to a treatment several times counts once there. People drop out who neither
+    finished a game there nor are under way. p is of a chi-square test that people are spread evenly
+    over treatments, so that a level that twice as many treatments have is to have twice as many
+    people. It takes people as independent; where they are assigned in groups it is too small. The
+    largest difference is between two treatments, levels or crossings, in people for each treatment.
+
+    Intervals of pay are at 95 %, with each person as one cluster. Pay of people whose data are
+    deleted is in the total alone.
     """
     for part in (participants, spread, paid):
         try:
