@@ -6,11 +6,14 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import cheaptalk as ct
 from cheaptalk.judges import answer_verdicts, first_item, judge_of, take_labels, write_sheet
 from cheaptalk.models import ModelCall
 from cheaptalk.records import Store, examine
+from cheaptalk.records.judgements import answers_id, forget_answers, ledger_id
+from cheaptalk.records.store import schema
 from tests.conftest import Command
 from tests.fakes import Canned
 from tests.participants import People
@@ -65,6 +68,22 @@ def test_the_judge_reads_an_answer_as_a_quotation(store: Store, people: People) 
     subject, item = first_item(store, STUDY, BY)
     assert (subject, item.name) == ("answers:p1", "strategy")
     assert "The person answers:\n> I kept my green chips." in item.seen
+
+
+def test_a_person_s_answers_can_be_forgotten_with_all_that_judges_read(
+    store: Store, people: People
+) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(says))
+    with store.transaction() as connection:
+        kept = {"try": 1, "state": "failed", "call": {}, "sent": 1.0, "attempt": 0, "request": 0}
+        connection.execute(
+            sa.insert(schema.calls),
+            [kept | {"match_id": ledger_id("d", answers_id(one)), "seat": "strategy"}
+             for one in ("p1", "p2")],
+        )  # fmt: skip
+        forget_answers(connection, "p1")
+    assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
+    assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}
 
 
 def test_a_sample_is_of_people_and_an_estimate_counts_their_answers(

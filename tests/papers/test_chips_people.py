@@ -97,6 +97,17 @@ def test_themes_are_what_a_judge_said_of_the_free_answers(played: Path) -> None:
     assert "Themes" not in found.lacking
 
 
+def test_people_who_finished_no_game_answered_nothing_that_can_be_told(tmp_path: Path) -> None:
+    path = play(tmp_path)
+    with Store.open(path) as store:
+        survey = ("survey", {"satisfaction": 4}, None)
+        left = {"game": "chip_trading", "state": "left"}
+        People(store, "chips").come("end", "complete", [survey], [left])
+    lacking = made(path).lacking
+    for part in ("Learning between games", "Survey", "Themes", "Answers and success"):
+        assert lacking[part] == "nobody who took part has finished a game of chip_trading"
+
+
 def test_the_participants_are_counted_from_coming_to_completing(played: Path) -> None:
     found = made(played)
     assert found.answers["Participants"] == "14 participants came, and 12 (86 %) completed."

@@ -114,6 +114,21 @@ def write_judgement(
         connection.execute(sa.delete(calls).where(*own, calls.c.state == "answered"))
 
 
+def forget_answers(connection: sa.Connection, participant: str) -> None:
+    """Delete what judges read and said of a person's answers, in the caller's transaction.
+
+    What they took is then counted no more.
+    """
+    id_ = answers_id(participant)
+    connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
+    connection.execute(
+        sa.delete(calls).where(
+            calls.c.match_id.startswith(f"{PREFIX}:"),
+            calls.c.match_id.endswith(f":{id_}", autoescape=True),
+        )
+    )
+
+
 def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
     """The judges who judged matches of a study: their rubrics and models, by digest."""
     return _specs(store, sa.select(judgements.c.judge).where(_of(study)))

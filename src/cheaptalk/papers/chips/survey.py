@@ -101,12 +101,15 @@ def _from_file(evidence: Evidence, path: str) -> Survey:
 def _of_people(evidence: Evidence) -> Survey:
     """What the people of the study played and answered, and what judges said of their answers."""
     store, study = evidence.store, evidence.study
+    found = evidence.once(games).matches
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
+    if played.join(found, on="match").is_empty():
+        raise Lacking(f"nobody who took part has finished a game of {GAME}")
     answers = survey_answers(store, study)
     told = answers.select("participant", pl.selectors.numeric())
     coded = _themes(answer_verdicts(store, study))
-    found = told.join(coded, on="participant", how="left", maintain_order="left")
-    return _survey(evidence, "the survey", played, found)
+    said = told.join(coded, on="participant", how="left", maintain_order="left")
+    return _survey(evidence, "the survey", played, said)
 
 
 def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:

@@ -41,7 +41,7 @@ def played(evidence: Evidence) -> pl.DataFrame:
     found = plays(evidence.store, evidence.study).filter(
         pl.col("game") == GAME, pl.col("match").is_not_null(), pl.col("state") != "playing"
     )
-    if found.is_empty():
+    if found.is_empty() or GAME not in evidence.frames:
         raise Lacking(f"no person has played a game of {GAME} to its end")
     of_match = evidence.frames[GAME].select(
         "match", pl.col("game.objective").cast(pl.Float64).alias("weight")
