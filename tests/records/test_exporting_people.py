@@ -68,6 +68,8 @@ def test_every_form_holds_the_same_and_no_name(
     assert all(b"Ada" not in file.read_bytes() for file in (tmp_path / "out").iterdir())
     file = tmp_path / "out" / f"responses.{form}"
     if form == "jsonl":
+        who = (tmp_path / "out" / "participants.jsonl").read_text().splitlines()
+        assert json.loads(who[0])["flags"] == []
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         assert list(rows[2].items())[6:9] == [
             ("item", "satisfaction"), ("answer", "7"), ("value", 7.0),

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.encoding import data_of, standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
@@ -139,10 +139,15 @@ def lines_sink(
 ) -> Iterator[Sink]:
     """A file of JSON lines in a folder: an object a row, all of its texts as they are."""
     del raw
+    nested = [type_ == JSON for type_ in types.values()]
     with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="") as file:
 
         def add(row: Sequence[Any]) -> None:
-            file.write(standard_json(dict(zip(types, row, strict=True))) + "\n")
+            values = (
+                data_of(found) if is_nested and found is not None else found
+                for found, is_nested in zip(row, nested, strict=True)
+            )  # fmt: skip
+            file.write(standard_json(dict(zip(types, values, strict=True))) + "\n")
 
         yield add
 

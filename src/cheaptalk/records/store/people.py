@@ -3,6 +3,7 @@
 Names that people chose for the table are in none of them: they may be their own.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -153,12 +154,13 @@ def number_of(answer: object) -> float | None:
 
 
 def step_kind(step: str) -> str | None:
-    """The kind of a step by its name, which is the kind or begins with it; None for others.
+    """The kind of a step by its name, which is the kind or begins with its word; None for others.
 
-    >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("lobby")
+    >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
     ('comprehension', 'survey', None)
     """
-    return next((kind for kind in STEP_KINDS if step.startswith(kind)), None)
+    word = re.split(r"[^a-z]", step, maxsplit=1)[0]
+    return word if word in STEP_KINDS else None
 
 
 def has_people(store: StoreReader, study: str) -> bool:
